@@ -1,0 +1,141 @@
+"""What the operator does to users: look, create, ban, unban, end their sessions, delete (behaviour 5.9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, or_, select, true
+from sqlmodel import col
+
+from domain import authentication, deletion, errors, identifiers, sessions, users
+from domain.authentication import SignUp
+from domain.context import Context
+from models import Account, User
+from models.queries import SESSIONS_OF_USER, SessionRow
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """Whom the operator wants created; the password is in the clear."""
+
+    email: str
+    name: str
+    password: str
+    username: str | None = None
+    email_verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A user, the ways they sign in (provider ids), and their live sessions, newest first."""
+
+    user: User
+    providers: Sequence[str]
+    sessions: Sequence[SessionRow]
+
+
+async def find(ctx: Context, identifier: str) -> User:
+    """Give the user with this id, address or username. Raises NotFound."""
+    wanted = identifier.lower()
+    matches = or_(col(User.id) == identifier, col(User.email) == wanted, col(User.username) == wanted)
+    user = (await ctx.db.execute(select(User).where(matches))).scalar_one_or_none()
+    if user is None:
+        raise errors.NotFound("There is no such user")
+    return user
+
+
+async def list_users(
+    ctx: Context, search: str = "", *, limit: int, offset: int = 0
+) -> tuple[Sequence[User], int]:
+    """Give a page of the users with `search` in address, name or username, newest first, and the total."""
+    matches = _contains(search)
+    newest_first = (col(User.created_at).desc(), col(User.id))
+    page = select(User).where(matches).order_by(*newest_first).limit(limit).offset(offset)
+    found = (await ctx.db.execute(page)).scalars().all()
+    total = (await ctx.db.execute(select(func.count()).select_from(User).where(matches))).scalar_one()
+    return found, total
+
+
+def _contains(search: str) -> ColumnElement[bool]:
+    if not search:
+        return true()
+    columns = (col(User.email), col(User.name), col(User.username))
+    return or_(*(func.lower(column).contains(search.lower(), autoescape=True) for column in columns))
+
+
+async def show(ctx: Context, identifier: str) -> Overview:
+    """Give what is known of a user. Raises NotFound."""
+    user = await find(ctx, identifier)
+    accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
+    providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars().all()
+    stored = await ctx.reads.all(SESSIONS_OF_USER, user.id)
+    return Overview(user, providers, [session for session in stored if session.is_active(ctx.now)])
+
+
+async def create(ctx: Context, wanted: NewUser) -> User:
+    """Make a user with a password by the rules of sign-up, whether or not strangers may; no session, no mail.
+
+    Raises InvalidEmail, ValidationError (the name), the refusals of usernames and new passwords, and
+    UserAlreadyExistsUseAnotherEmail.
+    """
+    email = identifiers.email(wanted.email)
+    if not identifiers.is_name(wanted.name):
+        raise errors.ValidationError("The name is too long or holds control characters")
+    user, hashed = await authentication.new_user(ctx, _as_sign_up(wanted, email))
+    user.email_verified = wanted.email_verified
+    if await users.by_email(ctx, email) is not None:
+        raise errors.UserAlreadyExistsUseAnotherEmail
+    await authentication.add_user(ctx, user, hashed)
+    return user
+
+
+def _as_sign_up(wanted: NewUser, email: str) -> SignUp:
+    return SignUp(
+        name=wanted.name,
+        email=email,
+        password=wanted.password,
+        image=None,
+        username=wanted.username,
+        display_username=None,
+        remembered=False,
+        callback_url=None,
+    )
+
+
+async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
+    """Shut a user out, for ever or until a moment, and end their sessions; give how many were live.
+
+    A second ban replaces the first. Raises NotFound.
+    """
+    user = await _locked(ctx, identifier)
+    user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
+    return await sessions.revoke_all(ctx, user.id)
+
+
+async def unban(ctx: Context, identifier: str) -> bool:
+    """Let a user in again; say whether they were shut out. Raises NotFound."""
+    user = await _locked(ctx, identifier)
+    was_banned = user.banned
+    if was_banned:
+        authentication.lift_ban(ctx, user)
+    return was_banned
+
+
+async def revoke_sessions(ctx: Context, identifier: str) -> int:
+    """End a user's sessions; give how many were live. Raises NotFound."""
+    user = await find(ctx, identifier)
+    return await sessions.revoke_all(ctx, user.id)
+
+
+async def delete(ctx: Context, identifier: str) -> User:
+    """Delete a user and all that hangs on them; give the user as they were. Raises NotFound."""
+    user = await _locked(ctx, identifier)
+    await deletion.remove(ctx, user)
+    return user
+
+
+async def _locked(ctx: Context, identifier: str) -> User:
+    user = await users.lock(ctx, (await find(ctx, identifier)).id)
+    if user is None:
+        raise errors.NotFound("There is no such user")
+    return user

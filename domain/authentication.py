@@ -1,0 +1,166 @@
+"""Sign up, sign in, and the one gate that opens sessions (interface 4.1; behaviour 5.1)."""
+
+from dataclasses import dataclass
+
+from domain import accounts, emails, errors, identifiers, mails, new_password, secrets, sessions, users
+from domain.context import Context, Outdated
+from domain.sessions import OpenedSession
+from models import User
+from models.queries import PASSWORD_BY_EMAIL, PASSWORD_BY_USERNAME, PasswordRow, Query
+
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """What a sign-up asks for, already of the form the contract demands."""
+
+    name: str
+    email: str
+    password: str
+    image: str | None
+    username: str | None
+    display_username: str | None
+    remembered: bool
+    callback_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """How a sign-in wants its session, and where its verification mail should lead."""
+
+    remembered: bool
+    callback_url: str | None
+    method: str
+
+
+async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | None]:
+    """Make a user with a password, and a session unless the policy makes none.
+
+    Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
+    UserAlreadyExistsUseAnotherEmail. Where no session is made, a taken address gets the same answer as a free one.
+    """
+    policy = ctx.policy
+    if not (policy.email_password_enabled and policy.sign_up_enabled):
+        raise errors.EmailPasswordSignUpDisabled
+    user, hashed = await new_user(ctx, wanted)
+    owner = await users.by_email(ctx, user.email)
+    if owner is not None:
+        return _answer_taken_address(ctx, owner, user), None
+    await add_user(ctx, user, hashed)
+    if policy.verification_enabled and policy.verification_on_sign_up:
+        await emails.mail_verification(ctx, user, wanted.callback_url)
+    return user, _first_session(ctx, user, wanted.remembered)
+
+
+async def new_user(ctx: Context, wanted: SignUp) -> tuple[User, str]:
+    """Give a user who is not stored yet, and the hash of their password, both by the rules of sign-up.
+
+    Raises the refusals of usernames and new passwords.
+    """
+    names = await users.new_names(ctx, wanted.username, wanted.display_username)
+    user = _row(ctx, wanted, names)
+    new_password.check(ctx.policy, wanted.password, email=user.email, username=user.username, name=user.name)
+    return user, await ctx.hasher.hash(wanted.password)
+
+
+async def add_user(ctx: Context, user: User, hashed: str) -> None:
+    """Store a new user and the account that holds their password."""
+    ctx.db.add(user)
+    await users.flush(ctx)
+    accounts.add_credential(ctx, user.id, hashed)
+
+
+def _makes_session(ctx: Context) -> bool:
+    return ctx.policy.sign_up_auto_sign_in and not ctx.policy.verification_required
+
+
+def _first_session(ctx: Context, user: User, remembered: bool) -> OpenedSession | None:
+    if not _makes_session(ctx):
+        return None
+    return sessions.create(ctx, user, remembered=remembered, method="password")
+
+
+def _answer_taken_address(ctx: Context, owner: User, invented: User) -> User:
+    if _makes_session(ctx):
+        raise errors.UserAlreadyExistsUseAnotherEmail
+    if ctx.policy.sign_up_notify_existing:
+        mails.existing_account(ctx, owner)
+    return invented
+
+
+def _row(ctx: Context, wanted: SignUp, names: users.Names) -> User:
+    return User(
+        id=secrets.token(),
+        name=wanted.name,
+        email=wanted.email.lower(),
+        image=wanted.image or None,
+        username=names.username,
+        display_username=names.display_username,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+
+
+async def sign_in_by_email(ctx: Context, email: str, password: str, wanted: SignIn) -> OpenedSession:
+    """Sign in with an address.
+
+    Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword and the refusals of the gate.
+    """
+    if not ctx.policy.email_password_enabled:
+        raise errors.EmailPasswordDisabled
+    address = identifiers.email(email)
+    return await _sign_in(ctx, PASSWORD_BY_EMAIL, address, password, wanted, errors.InvalidEmailOrPassword)
+
+
+async def sign_in_by_username(ctx: Context, username: str, password: str, wanted: SignIn) -> OpenedSession:
+    """Sign in with a username.
+
+    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword and those of the gate.
+    """
+    if not ctx.policy.email_password_enabled:
+        raise errors.EmailPasswordDisabled
+    name = identifiers.wanted_username(username)
+    return await _sign_in(ctx, PASSWORD_BY_USERNAME, name, password, wanted, errors.InvalidUsernameOrPassword)
+
+
+async def _sign_in(
+    ctx: Context,
+    query: Query[PasswordRow],
+    identifier: str,
+    password: str,
+    wanted: SignIn,
+    refusal: type[errors.Refusal],
+) -> OpenedSession:
+    found = await ctx.reads.one(query, identifier)
+    stored = found.hash if found is not None else None
+    if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
+        raise refusal
+    newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
+    user = await users.lock(ctx, found.user_id)
+    if user is None or await accounts.password_of(ctx, user.id) != stored:
+        raise Outdated  # The password was changed while it was being checked.
+    if newer is not None:
+        await accounts.replace_hash(ctx, user.id, stored, newer)
+    return await admit(ctx, user, wanted)
+
+
+async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession:
+    """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
+
+    `user` is the locked row. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
+    """
+    if user.is_banned(ctx.now):
+        raise errors.BannedUser
+    if user.banned:
+        lift_ban(ctx, user)
+    if ctx.policy.verification_required and not user.email_verified:
+        if ctx.policy.verification_on_sign_in:
+            await emails.mail_verification(ctx, user, wanted.callback_url)
+        raise errors.EmailNotVerified
+    return sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+
+
+def lift_ban(ctx: Context, user: User) -> None:
+    """Let a user in again whose ban has ended."""
+    user.banned = False
+    user.ban_reason = user.ban_expires = None
+    user.updated_at = ctx.now

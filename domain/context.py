@@ -1,0 +1,66 @@
+"""Context: all that a rule may use. One per request or background job, with one `now` and at most one transaction."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.policy import Policy
+from domain.ports import Cipher, Hasher, Reads
+from models import Outbox
+from models.queries import SessionRow, UserRow
+
+
+class Outdated(Exception):
+    """What was read outside the transaction has changed meanwhile: the whole request is run once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Where a request comes from: the resolved address, the cleaned User-Agent, the request's random id."""
+
+    address: str | None = None
+    user_agent: str | None = None
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The signed-in user behind a request, as found by one statement, and the token that was presented."""
+
+    token: str
+    session: SessionRow
+    user: UserRow
+    by_cookie: bool
+
+
+@dataclass(slots=True)
+class Context:
+    """What a rule works with. `db` begins the request's only transaction at its first use."""
+
+    now: datetime
+    policy: Policy
+    client: Client
+    caller: Caller | None
+    reads: Reads
+    hasher: Hasher
+    cipher: Cipher
+    begin: Callable[[], AsyncSession]
+    ready: Callable[[], Awaitable[bool]]
+    outbox: list[Outbox] = field(default_factory=list)
+    """Mails of this transaction; written at commit, sent after it."""
+    opened: AsyncSession | None = None
+
+    @property
+    def db(self) -> AsyncSession:
+        """The transaction of this request. No password may be hashed once it has begun (behaviour 4.3)."""
+        if self.opened is None:
+            self.opened = self.begin()
+        return self.opened
+
+    @property
+    def signed_in(self) -> Caller:
+        """The caller of an operation that cannot be reached without a session."""
+        assert self.caller is not None, "the contract lets nobody in without a session"  # noqa: S101
+        return self.caller

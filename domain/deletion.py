@@ -1,0 +1,54 @@
+"""Deleting one's own account (interface 4.4; behaviour 5.4)."""
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain import errors, grants, mails, passwords, users
+from domain.context import Context
+from models import Purpose, User
+
+
+async def delete_user(
+    ctx: Context, *, password: str | None, token: str | None, callback_url: str | None
+) -> bool:
+    """Delete the caller, or mail them a link that does; say whether they are deleted.
+
+    Raises InvalidPassword, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
+    """
+    if password is not None:
+        await passwords.check(ctx, password)
+    if token is not None:
+        await confirm(ctx, token)
+        return True
+    if ctx.policy.delete_user_confirm_by_mail:
+        await _mail_confirmation(ctx, callback_url)
+        return False
+    if password is None and not _is_fresh(ctx):
+        raise errors.SessionExpired
+    await remove(ctx, await users.lock_caller(ctx))
+    return True
+
+
+async def confirm(ctx: Context, token: str | None) -> None:
+    """Delete the caller by the mailed token. Raises InvalidDeletionToken; another user's token is not burned."""
+    user = await users.lock_caller(ctx)
+    if not token or not await grants.consume(ctx, Purpose.DELETE, user.id, token):
+        raise errors.InvalidDeletionToken
+    await remove(ctx, user)
+
+
+async def _mail_confirmation(ctx: Context, callback_url: str | None) -> None:
+    user = await users.lock_caller(ctx)
+    expires_in = ctx.policy.delete_user_token_expires_in
+    token = await grants.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
+    mails.delete_account(ctx, user, token, callback_url)
+
+
+def _is_fresh(ctx: Context) -> bool:
+    age = ctx.policy.session.fresh_age
+    return not age or ctx.now - ctx.signed_in.session.created_at <= age
+
+
+async def remove(ctx: Context, user: User) -> None:
+    """Remove the row; the foreign keys take accounts, sessions, tokens and queued mail along."""
+    await ctx.db.execute(delete(User).where(col(User.id) == user.id))

@@ -1,0 +1,91 @@
+"""What users are called: addresses, usernames, display names and names (behaviour 1.5, 5.7).
+
+The patterns are read alike by Python, JavaScript and Rust, so the contract may quote them. Lengths are
+code points.
+"""
+
+import re
+import string
+
+from domain.errors import (
+    InvalidDisplayUsername,
+    InvalidEmail,
+    InvalidUsername,
+    Refusal,
+    UnprocessableUsername,
+    UnprocessableUsernameTooLong,
+    UnprocessableUsernameTooShort,
+    UsernameTooLong,
+    UsernameTooShort,
+)
+
+EMAIL_PATTERN = (
+    r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
+)
+"""One dot-atom and a domain of two labels or more."""
+EMAIL_LENGTH = 254
+LOCAL_PART_LENGTH = 64
+
+USERNAME_PATTERN = r"^[A-Za-z0-9_.]{3,30}$"
+USERNAME_LENGTHS = range(3, 31)
+_USERNAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_.")
+
+NAME_PATTERN = r"^[^\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]*$"
+"""No control characters, no line or paragraph separators, no bidi embeddings, overrides and isolates."""
+NAME_LENGTH = 256
+DISPLAY_USERNAME_LENGTHS = range(1, 65)
+
+_EMAIL = re.compile(EMAIL_PATTERN)
+_NAME = re.compile(NAME_PATTERN)
+
+
+def email(text: str) -> str:
+    """Give the address as it is stored and compared, lower-cased. Raises InvalidEmail."""
+    if len(text) > EMAIL_LENGTH or _EMAIL.fullmatch(text) is None:
+        raise InvalidEmail
+    local, _, domain = text.partition("@")
+    # A last label that is a number makes the domain an IP address.
+    if len(local) > LOCAL_PART_LENGTH or domain.rpartition(".")[2].isdigit():
+        raise InvalidEmail
+    return text.lower()
+
+
+def username(text: str) -> str:
+    """Give the username as stored, lower-cased. Raises UsernameTooShort, UsernameTooLong, InvalidUsername."""
+    return _username(text, UsernameTooShort, UsernameTooLong, InvalidUsername)
+
+
+def wanted_username(text: str) -> str:
+    """Give the username to be looked up, lower-cased. Raises the same refusals with status 422."""
+    return _username(text, UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername)
+
+
+def username_or_none(text: str) -> str | None:
+    """Give the username to be stored if the text satisfies the rules, else None."""
+    try:
+        return username(text)
+    except Refusal:
+        return None
+
+
+def display_username(text: str) -> str:
+    """Give the text as it is: 1 to 64 code points by the rules of names. Raises InvalidDisplayUsername."""
+    if len(text) not in DISPLAY_USERNAME_LENGTHS or _NAME.fullmatch(text) is None:
+        raise InvalidDisplayUsername
+    return text
+
+
+def is_name(text: str) -> bool:
+    """Whether the text may be a user's name: at most 256 code points, and nothing that steers the display."""
+    return len(text) <= NAME_LENGTH and _NAME.fullmatch(text) is not None
+
+
+def _username(text: str, too_short: type[Refusal], too_long: type[Refusal], invalid: type[Refusal]) -> str:
+    if len(text) < USERNAME_LENGTHS.start:
+        raise too_short
+    if len(text) >= USERNAME_LENGTHS.stop:
+        raise too_long
+    if not _USERNAME_CHARACTERS.issuperset(text):
+        raise invalid
+    return text.lower()

@@ -1,0 +1,113 @@
+"""Passwords: check, replace a forgotten one, change a known one (interface 4.3; behaviour 5.3)."""
+
+from domain import accounts, errors, grants, mails, new_password, sessions, users
+from domain.context import Context, Outdated
+from models import Purpose, User
+from models.queries import PASSWORD_BY_USER, UserRow
+
+DIES_WITH_PASSWORD = (Purpose.RESET, Purpose.CHANGE_EMAIL, Purpose.DELETE)
+"""The tokens an intruder may have asked for with the old password."""
+
+
+async def check(ctx: Context, password: str) -> str:
+    """Check the caller's current password; give its stored hash. The one check of a signed-in user's password.
+
+    Raises InvalidPassword, for a user without a password too, after the same work.
+    """
+    found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
+    stored = found.hash if found is not None else None
+    if not await ctx.hasher.verify(password, stored) or stored is None:
+        raise errors.InvalidPassword
+    return stored
+
+
+def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
+    """File the wish for a reset link; who it is for is looked up in the background.
+
+    Raises ResetPasswordDisabled, for every address, when no sender for reset mails is configured.
+    """
+    if ctx.policy.reset_sender == "none":
+        raise errors.ResetPasswordDisabled
+    mails.file_reset_request(ctx, email.lower(), redirect_to)
+
+
+async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
+    """In the background: send the reset link if there is such a user, with or without a password."""
+    user = await users.by_email(ctx, email)
+    if user is None:
+        return
+    expires_in = ctx.policy.reset_token_expires_in
+    token = await grants.issue(ctx, Purpose.RESET, user.id, expires_in=expires_in)
+    mails.reset_password(ctx, user, token, redirect_to)
+
+
+async def is_reset_token(ctx: Context, token: str) -> bool:
+    """Whether the token would reset a password now; it is not used up."""
+    return await grants.find_live(ctx, Purpose.RESET, token) is not None
+
+
+async def reset(ctx: Context, token: str | None, new: str) -> User:
+    """Replace a forgotten password; the mailed token works once, and only in time.
+
+    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them burns the token.
+    """
+    if not token:
+        raise errors.InvalidResetToken
+    new_password.check_length(ctx.policy.password, new)
+    found = await grants.find_live(ctx, Purpose.RESET, token)
+    if found is None:
+        raise errors.InvalidResetToken
+    _check_common(ctx, new, found[1])
+    hashed = await ctx.hasher.hash(new)
+    user = await users.lock(ctx, found[1].id)
+    if user is None or not await grants.consume(ctx, Purpose.RESET, user.id, token):
+        raise errors.InvalidResetToken
+    await _set(ctx, user, hashed)
+    if ctx.policy.reset_revokes_sessions:
+        await sessions.revoke_all(ctx, user.id)
+    return user
+
+
+async def change(
+    ctx: Context, current: str | None, new: str, *, revoke_others: bool
+) -> sessions.OpenedSession | None:
+    """Replace the caller's known password. With `revoke_others` every session ends and the one made now is given.
+
+    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, ValidationError (the current
+    password is required and missing), PasswordTooCommon.
+    """
+    caller = ctx.signed_in
+    new_password.check_length(ctx.policy.password, new)
+    stored = await _check_current(ctx, current)
+    _check_common(ctx, new, caller.user)
+    hashed = await ctx.hasher.hash(new)
+    user = await users.lock_caller(ctx)
+    if await accounts.password_of(ctx, user.id) != stored:
+        raise Outdated  # Another change was faster; its password is the current one.
+    await _set(ctx, user, hashed)
+    if not revoke_others:
+        return None
+    await sessions.revoke_all(ctx, user.id)
+    return sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
+
+
+def _check_common(ctx: Context, new: str, user: UserRow) -> None:
+    new_password.check_common(ctx.policy, new, email=user.email, username=user.username, name=user.name)
+
+
+async def _check_current(ctx: Context, current: str | None) -> str:
+    found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
+    if found is None or found.hash is None:
+        await ctx.hasher.verify(current or "", None)
+        raise errors.CredentialAccountNotFound
+    if current is not None:
+        return await check(ctx, current)
+    if ctx.policy.require_current_password:
+        raise errors.ValidationError("[body.currentPassword] is required")
+    return found.hash
+
+
+async def _set(ctx: Context, user: User, hashed: str) -> None:
+    await accounts.set_password(ctx, user.id, hashed)
+    await grants.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
+    mails.password_changed(ctx, user)

@@ -1,0 +1,89 @@
+"""Policy: the numbers and switches the rules and handlers read. Built once, from the settings (behaviour chapter 2)."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from domain.origins import TrustedOrigins
+
+Sender = Literal["none", "smtp", "console", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cookies:
+    """How cookies are set (interface 5.5, behaviour 3.3)."""
+
+    session_name: str
+    prefix: str
+    secure: bool
+    http_only: bool
+    same_site: Literal["Lax", "Strict", "None"]
+    domain: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRules:
+    """How long sessions live (behaviour 3.5); an absolute lifetime of zero means no limit."""
+
+    expires_in: timedelta
+    update_age: timedelta
+    absolute_lifetime: timedelta
+    not_remembered_expires_in: timedelta
+    fresh_age: timedelta
+    list_tokens: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordRules:
+    """What a new password must satisfy (behaviour 4.1); lengths are code points after NFKC."""
+
+    min_length: int
+    max_length: int
+    blocklist: frozenset[str] = field(repr=False)
+    """Case-folded NFKC forms; empty when the blocklist is off."""
+    blocklist_enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Everything the operator decided that a rule or handler asks for."""
+
+    app_name: str
+    base_url: str
+    """The public origin, without a path and without a trailing slash."""
+    base_path: str
+    """Empty, or a path such as `/api/auth`."""
+    origins: TrustedOrigins
+    cookies: Cookies
+    session: SessionRules
+    password: PasswordRules
+
+    require_authentication: bool
+    require_current_password: bool
+    send_email_notifications: bool
+
+    email_password_enabled: bool
+    sign_up_enabled: bool
+    sign_up_auto_sign_in: bool
+    sign_up_notify_existing: bool
+    username_enabled: bool
+
+    mail_sender: Sender
+    mail_retry_for: timedelta
+    reset_sender: Sender
+    reset_token_expires_in: timedelta
+    reset_revokes_sessions: bool
+
+    verification_enabled: bool
+    """`email_verification.enabled`, and a mail sender is configured."""
+    verification_required: bool
+    """`email_verification.required`, and a mail sender is configured."""
+    verification_on_sign_up: bool
+    verification_on_sign_in: bool
+    verification_token_expires_in: timedelta
+
+    change_email_enabled: bool
+    change_email_immediate_if_unverified: bool
+
+    delete_user_confirm_by_mail: bool
+    delete_user_token_expires_in: timedelta

@@ -1,0 +1,46 @@
+"""What stands outside the rules, as the rules see it: reading, hashing and encryption. `server/` provides each."""
+
+from typing import Protocol, TypeVar
+
+from models.queries import Query
+
+Result = TypeVar("Result")
+
+
+class Reads(Protocol):
+    """Single statements outside any transaction; what they return was read after the call began."""
+
+    async def one(self, query: Query[Result], value: object) -> Result | None:
+        """Give the first row for `value`, or None. Raises Unavailable when the database does not answer in time."""
+
+    async def all(self, query: Query[Result], value: object) -> list[Result]:
+        """Give every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
+
+
+class Hasher(Protocol):
+    """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3). Passwords go in as sent."""
+
+    async def hash(self, password: str) -> str:
+        """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
+
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        """Whether the password matches; with `hashed` None a dummy is verified at the same cost, and the answer is no.
+
+        Over 1 024 code points the answer is no. Raises Overloaded.
+        """
+
+    def needs_rehash(self, hashed: str) -> bool:
+        """Whether the hash is not current policy."""
+
+
+class Cipher(Protocol):
+    """Encryption at rest and keyed digests, one derived key per purpose (behaviour 9.2)."""
+
+    def encrypt(self, purpose: str, text: str) -> bytes:
+        """Encrypt under the newest secret."""
+
+    def decrypt(self, purpose: str, sealed: bytes) -> str | None:
+        """Decrypt under any of the secrets; None when none fits or the value was made for another purpose."""
+
+    def digests(self, purpose: str, text: str) -> list[bytes]:
+        """Give the HMAC-SHA256 under every secret, the newest first: the first to store, all to compare with."""

@@ -1,0 +1,35 @@
+"""The only door to randomness and digests (behaviour 1.5, 9.2)."""
+
+import hashlib
+import os
+import re
+import string
+
+_ALPHABET = string.ascii_letters + string.digits
+_TABLE = {byte: _ALPHABET[byte % 62] for byte in range(248)}
+"""A byte below 248 picks one of the 62 characters without bias; a higher one is thrown away."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9]{32}", re.ASCII)
+
+
+def token(length: int = 32) -> str:
+    """Give `length` characters `[A-Za-z0-9]` from the operating system's generator (32 carry 190 bits)."""
+    characters: list[str] = []
+    while len(characters) < length:
+        characters += [_TABLE[byte] for byte in os.urandom(length + 8) if byte in _TABLE]
+    return "".join(characters[:length])
+
+
+def identifier() -> str:
+    """Give 32 hexadecimal characters that name a request; random, but nothing that opens anything."""
+    return os.urandom(16).hex()
+
+
+def is_token(text: str) -> bool:
+    """Whether the text has the form of a token of 32 characters."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def digest(secret: str) -> bytes:
+    """Give the SHA-256 of a token; enough for a value with 190 random bits."""
+    return hashlib.sha256(secret.encode()).digest()

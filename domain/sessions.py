@@ -1,0 +1,145 @@
+"""Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, update
+from sqlmodel import col
+
+from domain import secrets, users
+from domain.context import Caller, Context
+from domain.policy import SessionRules
+from domain.ports import Reads
+from models import Session, User
+from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
+
+HANDLE_PREFIX = "rvk_"
+COPY = "session.token_copy"
+"""The purpose under which the copy of a token is encrypted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session that was created now, its user, and the token that is never seen again in the clear."""
+
+    token: str
+    session: Session
+    user: User
+
+
+def create(ctx: Context, user: User, *, remembered: bool, method: str) -> OpenedSession:
+    """Make a session with a fresh token. Only the gate in `authentication` and a password change may call it."""
+    token = secrets.token()
+    rules = ctx.policy.session
+    session = Session(
+        id=secrets.token(),
+        user_id=user.id,
+        token_digest=secrets.digest(token),
+        token_copy=ctx.cipher.encrypt(COPY, token) if rules.list_tokens else None,
+        remembered=remembered,
+        method=method,
+        expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
+        ip_address=ctx.client.address,
+        user_agent=ctx.client.user_agent,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    ctx.db.add(session)
+    return OpenedSession(token, session, user)
+
+
+def _expiry(rules: SessionRules, *, created_at: datetime, now: datetime, remembered: bool) -> datetime:
+    expiry = now + (rules.expires_in if remembered else rules.not_remembered_expires_in)
+    return min(expiry, created_at + rules.absolute_lifetime) if rules.absolute_lifetime else expiry
+
+
+async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
+    """Give the stored session behind a token and its user, live or not, by one statement (behaviour 3.2)."""
+    if not secrets.is_token(token):
+        return None
+    return await reads.one(SESSION_BY_DIGEST, secrets.digest(token))
+
+
+async def list_active(ctx: Context) -> list[tuple[SessionRow, str]]:
+    """Give the caller's live sessions, newest first, each with the token (or revocation handle) to show for it."""
+    caller = ctx.signed_in
+    rows = await ctx.reads.all(SESSIONS_OF_USER, caller.user.id)
+    return [(row, _shown_token(ctx, caller, row)) for row in rows if row.is_active(ctx.now)]
+
+
+def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
+    if row.id == caller.session.id:
+        return caller.token
+    copy = row.token_copy if ctx.policy.session.list_tokens else None
+    token = ctx.cipher.decrypt(COPY, copy) if copy is not None else None
+    return token or HANDLE_PREFIX + row.id
+
+
+async def revoke(ctx: Context, token: str) -> bool:
+    """End the caller's session with this token or handle; say whether it was the current one.
+
+    Unknown and foreign values have no effect and are not told apart (behaviour 5.2).
+    """
+    caller = ctx.signed_in
+    session_id = await _own_session(ctx, caller, token)
+    if session_id is None:
+        return False
+    await users.lock(ctx, caller.user.id)
+    await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)
+    return session_id == caller.session.id
+
+
+async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
+    if token.startswith(HANDLE_PREFIX):
+        session_id = token.removeprefix(HANDLE_PREFIX)
+        return session_id if secrets.is_token(session_id) else None
+    found = await find(ctx.reads, token)
+    return found[0].id if found is not None and found[0].user_id == caller.user.id else None
+
+
+async def revoke_all(ctx: Context, user_id: str) -> int:
+    """End every session of the user; give how many of them were live."""
+    await users.lock(ctx, user_id)
+    return await _delete(ctx, col(Session.user_id) == user_id)
+
+
+async def revoke_others(ctx: Context) -> int:
+    """End every session of the caller but the current one; give how many of them were live."""
+    caller = ctx.signed_in
+    await users.lock(ctx, caller.user.id)
+    return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
+
+
+async def sign_out(ctx: Context) -> None:
+    """End the current session."""
+    caller = ctx.signed_in
+    await _delete(ctx, col(Session.id) == caller.session.id)
+
+
+async def discard(ctx: Context, session_id: str) -> None:
+    """Delete a session that was presented after its end, or by a banned user (behaviour 3.2)."""
+    await _delete(ctx, col(Session.id) == session_id)
+
+
+async def _delete(ctx: Context, *conditions: object) -> int:
+    statement = delete(Session).where(*conditions).returning(col(Session.expires_at))  # type: ignore[arg-type]
+    ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars().all()
+    return sum(expires_at > ctx.now for expires_at in ended)
+
+
+def extended(rules: SessionRules, session: SessionRow, now: datetime) -> datetime | None:
+    """Give the new expiry of a session that is due for sliding extension, or None (behaviour 3.5)."""
+    if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
+        return None
+    expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)
+    return expiry if expiry > session.expires_at else None
+
+
+async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
+    """Move the end of a live session; one that was revoked meanwhile stays revoked."""
+    await ctx.db.execute(
+        update(Session)
+        .where(col(Session.id) == session.id, col(Session.expires_at) == session.expires_at)
+        .values(expires_at=expires_at, updated_at=ctx.now)
+    )

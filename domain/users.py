@@ -1,0 +1,107 @@
+"""The user row: lock it, look for a free username, change the profile (behaviour 5.4, 5.7)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import select
+
+from domain import errors, identifiers
+from domain.context import Context, Outdated
+from models import User
+from models.queries import PASSWORD_BY_USERNAME
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a sign-up asks for: the username as it is stored and the name shown for it, either may be None."""
+
+    username: str | None
+    display_username: str | None
+
+
+async def lock(ctx: Context, user_id: str) -> User | None:
+    """Give the user's row, locked until the transaction ends; None when it is gone.
+
+    Whatever changes a user's sessions, accounts or password does this first, so that revocation and sign-in
+    cannot cross (behaviour 9.1).
+    """
+    statement = select(User).where(User.id == user_id).with_for_update()
+    return (await ctx.db.execute(statement.execution_options(populate_existing=True))).scalar_one_or_none()
+
+
+async def lock_caller(ctx: Context) -> User:
+    """Give the caller's own row, locked. Raises Unauthenticated when it was deleted a moment ago."""
+    user = await lock(ctx, ctx.signed_in.user.id)
+    if user is None:
+        raise errors.Unauthenticated
+    return user
+
+
+async def by_email(ctx: Context, email: str) -> User | None:
+    """Give the user with this lower-cased address, or None."""
+    return (await ctx.db.execute(select(User).where(User.email == email))).scalar_one_or_none()
+
+
+async def flush(ctx: Context) -> None:
+    """Write what is pending. When somebody else was faster with a unique value, the request is run once more."""
+    try:
+        await ctx.db.flush()
+    except IntegrityError as collision:
+        raise Outdated from collision
+
+
+async def is_username_available(ctx: Context, username: str) -> bool:
+    """Whether nobody has this username. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status 422."""
+    return await ctx.reads.one(PASSWORD_BY_USERNAME, identifiers.wanted_username(username)) is None
+
+
+async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
+    """Settle the two names of a sign-up: each may supply the other (behaviour 5.7).
+
+    Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
+    """
+    if not ctx.policy.username_enabled:
+        return Names(None, None)
+    if username is not None:
+        shown = username if display_username is None else display_username
+        names = Names(identifiers.username(username), identifiers.display_username(shown))
+    elif display_username is not None:
+        shown = identifiers.display_username(display_username)
+        names = Names(_username_or_none(shown), shown)
+    else:
+        return Names(None, None)
+    if names.username is not None and await ctx.reads.one(PASSWORD_BY_USERNAME, names.username) is not None:
+        raise errors.UsernameIsAlreadyTaken
+    return names
+
+
+def _username_or_none(text: str) -> str | None:
+    try:
+        return identifiers.username(text)
+    except errors.BadRequest:
+        return None
+
+
+async def update(ctx: Context, changes: dict[str, Any]) -> None:
+    """Change the caller's profile: any of `name`, `image`, `username`, `display_username`.
+
+    Raises the refusals of the two usernames. Keeping one's own username is no conflict.
+    """
+    if "username" in changes:
+        changes["username"] = identifiers.username(changes["username"])
+    if "display_username" in changes:
+        changes["display_username"] = identifiers.display_username(changes["display_username"])
+    user = await lock_caller(ctx)
+    if "username" in changes and changes["username"] != user.username:
+        await _refuse_taken(ctx, changes["username"])
+    for field, value in changes.items():
+        setattr(user, field, value)
+    user.updated_at = ctx.now
+    await flush(ctx)
+
+
+async def _refuse_taken(ctx: Context, username: str) -> None:
+    taken = select(User.id).where(User.username == username)
+    if (await ctx.db.execute(taken)).first() is not None:
+        raise errors.UsernameIsAlreadyTaken

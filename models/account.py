@@ -1,0 +1,21 @@
+"""The table `account`: the ways a user may sign in, the password among them."""
+
+from sqlalchemy import UniqueConstraint
+from sqlmodel import Field
+
+from models.base import Record
+
+CREDENTIAL = "credential"
+"""The provider id of the account that holds the password."""
+
+
+class Account(Record, table=True):
+    """One identity of a user: (provider, issuer, subject). The credential account's subject is the user's id."""
+
+    __table_args__ = (UniqueConstraint("provider_id", "issuer", "account_id"),)
+
+    user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
+    provider_id: str
+    issuer: str = ""
+    account_id: str
+    password: str | None = None

@@ -1,0 +1,76 @@
+"""What every table shares: the metadata with its naming convention, instants, row ids, and the two timestamps."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, MetaData
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlmodel import Field, SQLModel
+
+metadata = SQLModel.metadata
+metadata.naming_convention = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+).naming_convention
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def to_milliseconds(instant: datetime) -> int:
+    """Give an aware datetime as whole milliseconds since 1970."""
+    return (instant - EPOCH) // _MILLISECOND
+
+
+def from_milliseconds(milliseconds: int) -> datetime:
+    """Give milliseconds since 1970 as an aware UTC datetime."""
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+class Instant(TypeDecorator[datetime]):
+    """A point in time in UTC, cut to milliseconds: TIMESTAMPTZ on PostgreSQL, integer milliseconds on SQLite."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the column type of the database at hand."""
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(DateTime(timezone=True))
+        return dialect.type_descriptor(BigInteger())
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """Cut to milliseconds; a naive datetime is refused."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("an instant needs a time zone")
+        milliseconds = to_milliseconds(value)
+        return from_milliseconds(milliseconds) if dialect.name == "postgresql" else milliseconds
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
+        """Give aware UTC datetimes; PostgreSQL's driver makes them itself, which leaves nothing to do there."""
+        return None if dialect.name == "postgresql" else _read_integer
+
+
+def _read_integer(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else from_milliseconds(milliseconds)
+
+
+class Timestamped(SQLModel):
+    """Rows that know when they were made and last changed; whoever writes them says so."""
+
+    created_at: datetime = Field(sa_type=Instant)
+    updated_at: datetime = Field(sa_type=Instant)
+
+
+class Record(Timestamped):
+    """Rows with an id of 32 random letters and digits (behaviour 1.5)."""
+
+    id: str = Field(primary_key=True, max_length=32)

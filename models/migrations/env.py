@@ -1,0 +1,86 @@
+"""What Alembic runs for every command: it connects, or takes the connection it is given, and applies the migrations.
+
+From the command line, with the settings in pyproject.toml: `alembic -x url=sqlite:///gatewright.db upgrade head`, or
+`alembic -x url=… revision --autogenerate -m "…" --rev-id 0002`. From a program: put a synchronous connection into the
+attribute `connection` of Alembic's configuration; the transaction then stays in the caller's hands.
+"""
+
+import asyncio
+from typing import Any, Literal
+
+from alembic import context
+from alembic.autogenerate.api import AutogenContext
+from alembic.util import CommandError
+from sqlalchemy import URL, Connection, make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+from models import Instant, metadata
+
+_DRIVERS = {
+    "postgres": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+    "sqlite": "sqlite+aiosqlite",
+}
+
+
+def _url() -> URL:
+    given = context.get_x_argument(as_dictionary=True).get("url")
+    if not given:
+        raise CommandError(
+            "say which database to work on: alembic -x url=postgresql://… or -x url=sqlite:///…"
+        )
+    url = make_url(given)
+    return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+
+
+def _render(kind: str, thing: Any, autogenerate: AutogenContext) -> str | Literal[False]:
+    """Write an instant as plain SQLAlchemy, so that no generated migration imports `models`."""
+    if kind == "type" and isinstance(thing, Instant):
+        return "sa.BigInteger().with_variant(sa.DateTime(timezone=True), 'postgresql')"
+    return False
+
+
+def _configure(**target: Any) -> None:
+    context.configure(
+        target_metadata=metadata,
+        compare_type=True,
+        transactional_ddl=True,
+        render_item=_render,
+        user_module_prefix="sa.",
+        **target,
+    )
+
+
+def _migrate(connection: Connection) -> None:
+    _configure(connection=connection)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+async def _connect_and_migrate(url: URL) -> None:
+    engine = create_async_engine(url, poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(_migrate)
+    finally:
+        await engine.dispose()
+
+
+def _print_sql(url: URL) -> None:
+    _configure(dialect_name=url.get_backend_name(), literal_binds=True)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def _run() -> None:
+    connection = context.config.attributes.get("connection")
+    if connection is not None:
+        _migrate(connection)
+    elif context.is_offline_mode():
+        _print_sql(_url())
+    else:
+        asyncio.run(_connect_and_migrate(_url()))
+
+
+_run()

@@ -1,0 +1,1 @@
+"""One module per migration, numbered; none of them imports `models`."""

@@ -1,0 +1,146 @@
+"""The few statements of the hot path: each takes one value, reads once, outside any transaction.
+
+A `Query` is declared here as a SQLAlchemy select with the single parameter `value`, and what makes a result of
+one row. `server/reads` compiles it once per database and runs it without the ORM.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sqlalchemy import ColumnElement, Select, bindparam, select
+from sqlmodel import col
+
+from models.account import CREDENTIAL, Account
+from models.grant import Grant
+from models.session import Session
+from models.user import User
+
+Result = TypeVar("Result")
+
+
+class UserRow(NamedTuple):
+    """A user as read by a query; the fields are those of `User`."""
+
+    id: str
+    name: str
+    email: str
+    email_verified: bool
+    image: str | None
+    created_at: datetime
+    updated_at: datetime
+    username: str | None
+    display_username: str | None
+    two_factor_enabled: bool
+    role: str
+    banned: bool
+    ban_reason: str | None
+    ban_expires: datetime | None
+
+    def is_banned(self, now: datetime) -> bool:
+        """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
+        return self.banned and (self.ban_expires is None or now < self.ban_expires)
+
+
+class SessionRow(NamedTuple):
+    """A session as read by a query; the fields are those of `Session`."""
+
+    id: str
+    user_id: str
+    token_copy: bytes | None
+    remembered: bool
+    expires_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    ip_address: str | None
+    user_agent: str | None
+    impersonated_by: str | None
+    active_organization_id: str | None
+
+    def is_active(self, now: datetime) -> bool:
+        """Whether the session still opens anything at `now`."""
+        return now < self.expires_at
+
+
+class PasswordRow(NamedTuple):
+    """What a password check needs: whose it is, and the hash (None when the user has no password)."""
+
+    user_id: str
+    hash: str | None
+
+
+_USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
+_SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Query(Generic[Result]):
+    """A select with the one parameter `value`, and what makes a result of the columns of one row."""
+
+    statement: Select[*tuple[Any, ...]]
+    make: Callable[[Sequence[Any]], Result]
+    key: Any = None
+    """The column `value` is compared with, where one look-up may answer many values at once (it must be unique)."""
+
+
+def _by(column: Any) -> ColumnElement[bool]:
+    return col(column) == bindparam("value", type_=column.type)
+
+
+def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
+    return SessionRow._make(columns[: len(_SESSION)]), UserRow._make(columns[len(_SESSION) :])
+
+
+def _password_by(column: Any) -> Query[PasswordRow]:
+    credential = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
+    statement = (
+        select(col(User.id), col(Account.password)).join(Account, credential, isouter=True).where(_by(column))
+    )
+    return Query(statement, PasswordRow._make)
+
+
+SESSION_BY_DIGEST = Query(
+    select(*_SESSION, *_USER)
+    .join(User, col(User.id) == col(Session.user_id))
+    .where(_by(Session.token_digest)),
+    _session_and_user,
+    key=Session.token_digest,
+)
+"""The session behind a token's SHA-256 digest, and its user."""
+
+SESSIONS_OF_USER = Query(
+    select(*_SESSION)
+    .where(_by(Session.user_id))
+    .order_by(col(Session.created_at).desc(), col(Session.id).desc()),
+    SessionRow._make,
+)
+"""Every stored session of a user, newest first, the expired ones included."""
+
+PASSWORD_BY_EMAIL = _password_by(User.email)
+PASSWORD_BY_USERNAME = _password_by(User.username)
+PASSWORD_BY_USER = _password_by(User.id)
+"""Whose password it is and its hash, by lower-cased address, by lower-cased username, by user id."""
+
+
+class GrantRow(NamedTuple):
+    """A grant as read by a query; the fields are those of `Grant`."""
+
+    purpose: str
+    user_id: str | None
+    email: str | None
+    expires_at: datetime
+
+
+_GRANT = tuple(col(getattr(Grant, name)) for name in GrantRow._fields)
+
+
+def _grant_and_user(columns: Sequence[Any]) -> tuple[GrantRow, UserRow]:
+    return GrantRow._make(columns[: len(_GRANT)]), UserRow._make(columns[len(_GRANT) :])
+
+
+GRANT_BY_DIGEST = Query(
+    select(*_GRANT, *_USER).join(User, col(User.id) == col(Grant.user_id)).where(_by(Grant.digest)),
+    _grant_and_user,
+)
+"""The grant behind a token's digest, the expired ones included, and its user."""

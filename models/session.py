@@ -1,0 +1,26 @@
+"""The table `session`: who is signed in where."""
+
+from datetime import datetime
+
+from sqlmodel import Field
+
+from models.base import Instant, Record
+
+
+class Session(Record, table=True):
+    """One sign-in on one device. The token itself is never stored in the clear."""
+
+    user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
+    token_digest: bytes = Field(unique=True)
+    token_copy: bytes | None = None
+    remembered: bool = True
+    method: str
+    expires_at: datetime = Field(index=True, sa_type=Instant)
+    ip_address: str | None = None
+    user_agent: str | None = None
+    impersonated_by: str | None = None
+    active_organization_id: str | None = None
+
+    def is_active(self, now: datetime) -> bool:
+        """Whether the session still opens anything at `now`."""
+        return now < self.expires_at

@@ -1,0 +1,27 @@
+"""The table `user`: who somebody is."""
+
+from datetime import datetime
+
+from sqlmodel import Field
+
+from models.base import Instant, Record
+
+
+class User(Record, table=True):
+    """A person with an account. `email` and `username` are stored lower-cased."""
+
+    name: str
+    email: str = Field(unique=True)
+    email_verified: bool = False
+    image: str | None = None
+    username: str | None = Field(default=None, unique=True)
+    display_username: str | None = None
+    two_factor_enabled: bool = False
+    role: str = "user"
+    banned: bool = False
+    ban_reason: str | None = None
+    ban_expires: datetime | None = Field(default=None, sa_type=Instant)
+
+    def is_banned(self, now: datetime) -> bool:
+        """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
+        return self.banned and (self.ban_expires is None or now < self.ban_expires)
