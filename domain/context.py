@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -16,8 +17,7 @@ class Outdated(Exception):
     """What was read outside the transaction has changed meanwhile: the whole request is run once more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """Where a request comes from: the resolved address, the cleaned User-Agent, the request's random id."""
 
     address: str | None = None
@@ -25,8 +25,7 @@ class Client:
     request_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """The signed-in user behind a request, as found by one statement, and the token that was presented."""
 
     token: str

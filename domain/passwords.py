@@ -73,8 +73,7 @@ async def change(
 ) -> sessions.OpenedSession | None:
     """Replace the caller's known password. With `revoke_others` every session ends and the one made now is given.
 
-    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, ValidationError (the current
-    password is required and missing), PasswordTooCommon.
+    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon.
     """
     caller = ctx.signed_in
     new_password.check_length(ctx.policy.password, new)
@@ -100,11 +99,9 @@ async def _check_current(ctx: Context, current: str | None) -> str:
     if found is None or found.hash is None:
         await ctx.hasher.verify(current or "", None)
         raise errors.CredentialAccountNotFound
-    if current is not None:
-        return await check(ctx, current)
-    if ctx.policy.require_current_password:
-        raise errors.ValidationError("[body.currentPassword] is required")
-    return found.hash
+    if current is None and not ctx.policy.require_current_password:
+        return found.hash
+    return await check(ctx, current or "")
 
 
 async def _set(ctx: Context, user: User, hashed: str) -> None:

@@ -68,19 +68,12 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
         names = Names(identifiers.username(username), identifiers.display_username(shown))
     elif display_username is not None:
         shown = identifiers.display_username(display_username)
-        names = Names(_username_or_none(shown), shown)
+        names = Names(identifiers.username_or_none(shown), shown)
     else:
         return Names(None, None)
     if names.username is not None and await ctx.reads.one(PASSWORD_BY_USERNAME, names.username) is not None:
         raise errors.UsernameIsAlreadyTaken
     return names
-
-
-def _username_or_none(text: str) -> str | None:
-    try:
-        return identifiers.username(text)
-    except errors.BadRequest:
-        return None
 
 
 async def update(ctx: Context, changes: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def to_milliseconds(instant: datetime) -> int:
 
 def from_milliseconds(milliseconds: int) -> datetime:
     """Give milliseconds since 1970 as an aware UTC datetime."""
-    return EPOCH + timedelta(milliseconds=milliseconds)
+    return EPOCH + milliseconds * _MILLISECOND
 
 
 class Instant(TypeDecorator[datetime]):
