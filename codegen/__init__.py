@@ -1,0 +1,1 @@
+"""Tools around the contract: bundling, conversion and generated shapes."""

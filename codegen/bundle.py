@@ -1,0 +1,97 @@
+"""The contract as one document: openapi/openapi.yaml and its split files, put together in memory only."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+Document = dict[str, Any]
+
+INDEX = Path(__file__).resolve().parent.parent / "openapi" / "openapi.yaml"
+"""The index of the contract; it stands beside this package, in the source tree and once installed."""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML read the way JSON is: an unquoted date stays the string that was written."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - the name and the type are PyYAML's
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def bundle(
+    *,
+    cookie_name: str = "service.session-token",
+    pending_cookie: str = "service.two-factor",
+    base_path: str = "",
+    index: Path = INDEX,
+) -> Document:
+    """The whole contract as one OpenAPI 3.0.3 document without references to files; a fresh copy each time.
+
+    `cookie_name` and `pending_cookie` are written into the security schemes, `base_path` (empty, or `/…`
+    without a trailing slash) becomes the server's URL. Paths are inlined, components stay references.
+    `KeyError` names a reference that leads nowhere.
+    """
+    document: Document = orjson.loads(_bundled(index))
+    schemes = document["components"].get("securitySchemes", {})
+    for scheme, cookie in (("cookieAuth", cookie_name), ("pendingCookieAuth", pending_cookie)):
+        if scheme in schemes:
+            schemes[scheme]["name"] = cookie
+    document["servers"] = [{"url": base_path or "/"}]
+    return document
+
+
+@lru_cache(maxsize=4)
+def _bundled(index: Path) -> bytes:
+    """The bundled contract as JSON: bytes cannot be changed by one caller under another."""
+    return orjson.dumps(_Files(index).bundled(), option=orjson.OPT_NON_STR_KEYS)
+
+
+class _Files:
+    """The files of one contract, each read once."""
+
+    def __init__(self, index: Path) -> None:
+        self._index = index
+        self._loaded: dict[Path, Any] = {}
+
+    def bundled(self) -> Document:
+        """The index with its paths inlined and every file under components/ as one section of components."""
+        document: Document = self._rewritten(self._load(self._index), self._index)
+        components = document.setdefault("components", {})
+        for file in sorted((self._index.parent / "components").glob("*.yaml")):
+            components.setdefault(file.stem, {}).update(self._rewritten(self._load(file), file))
+        return document
+
+    def _load(self, file: Path) -> Any:
+        if file not in self._loaded:
+            self._loaded[file] = yaml.load(file.read_text("utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
+        return self._loaded[file]
+
+    def _rewritten(self, node: Any, file: Path) -> Any:
+        """`node` of `file` with every reference made to stand in one document."""
+        if isinstance(node, list):
+            return [self._rewritten(item, file) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if isinstance(reference := node.get("$ref"), str):
+            return self._resolved(reference, file)
+        return {key: self._rewritten(value, file) for key, value in node.items()}
+
+    def _resolved(self, reference: str, file: Path) -> Any:
+        """What stands for a `$ref`: a reference into the bundle's components, or the thing itself."""
+        where, _, pointer = reference.partition("#")
+        target = (file.parent / where).resolve() if where else file
+        found = self._load(target)
+        for part in pointer.strip("/").split("/") if pointer.strip("/") else ():
+            key = part.replace("~1", "/").replace("~0", "~")
+            if not isinstance(found, dict) or key not in found:
+                raise KeyError(f"{file.name}: {reference} leads nowhere")
+            found = found[key]
+        if target.parent.name == "components" and pointer:
+            return {"$ref": f"#/components/{target.stem}{pointer}"}
+        if target == self._index.resolve() and pointer.startswith("/components/"):
+            return {"$ref": f"#{pointer}"}
+        return self._rewritten(found, target)

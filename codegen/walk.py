@@ -1,0 +1,81 @@
+"""Walking a bundled document: which of its objects are operations, and which are schemas."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+
+_SCHEMA_MAPS = ("properties", "patternProperties", "$defs")
+_SCHEMA_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SCHEMAS = ("items", "additionalProperties", "not", "propertyNames", "contains")
+_LITERALS = ("example", "examples", "value", "default")
+"""Keys outside schemas whose values are literal JSON, or examples of it; nothing in them is a schema."""
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a document: its path template, method (lower case), and the object itself."""
+
+    path: str
+    method: str
+    spec: dict[str, Any]
+
+
+def operations(document: dict[str, Any]) -> Iterator[Operation]:
+    """Every operation of the document, in the order it is written."""
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield Operation(path, method, item[method])
+
+
+def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """What a bundled `$ref` stands for, followed to its end; anything else is given back as it is."""
+    while "$ref" in node:
+        found = document
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found[part.replace("~1", "/").replace("~0", "~")]
+        node = found
+    return node
+
+
+def change_schemas(document: dict[str, Any], change: Change) -> dict[str, Any]:
+    """A copy of the document in which every schema, innermost first, has been replaced by `change` of it."""
+    changed: dict[str, Any] = _outside(document, change)
+    if "schemas" in document.get("components", {}):
+        schemas = document["components"]["schemas"]
+        changed["components"]["schemas"] = {name: inside(schema, change) for name, schema in schemas.items()}
+    return changed
+
+
+def inside(schema: Any, change: Change) -> Any:
+    """A copy of one schema, changed from the inside out; `true` and `false` stay what they are."""
+    if not isinstance(schema, dict):
+        return schema
+    copy = dict(schema)
+    for key, value in schema.items():
+        if key in _SCHEMA_MAPS:
+            copy[key] = {name: inside(part, change) for name, part in value.items()}
+        elif key in _SCHEMA_LISTS:
+            copy[key] = [inside(part, change) for part in value]
+        elif key in _SCHEMAS:
+            copy[key] = inside(value, change)
+    return change(copy)
+
+
+def _outside(node: Any, change: Change) -> Any:
+    if isinstance(node, list):
+        return [_outside(item, change) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: inside(value, change)
+        if key == "schema"
+        else value
+        if key in _LITERALS
+        else _outside(value, change)
+        for key, value in node.items()
+    }

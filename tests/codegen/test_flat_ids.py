@@ -1,0 +1,32 @@
+"""Operation ids of the published document."""
+
+from pathlib import Path
+
+from codegen.bundle import bundle
+from codegen.flat_ids import flat_ids
+from codegen.walk import operations
+
+INDEX = Path(__file__).parent / "contract" / "openapi.yaml"
+
+
+def test_dots_become_underscores() -> None:
+    document = flat_ids(bundle(index=INDEX))
+
+    assert [operation.spec["operationId"] for operation in operations(document)] == [
+        "doors_get_one",
+        "doors_open_all",
+    ]
+
+
+def test_the_document_given_stays_as_it_was() -> None:
+    document = bundle(index=INDEX)
+
+    flat_ids(document)
+
+    assert document == bundle(index=INDEX)
+
+
+def test_links_follow() -> None:
+    answer = flat_ids(bundle(index=INDEX))["paths"]["/doors/{door}"]["get"]["responses"]["200"]
+
+    assert answer["links"]["open"]["operationId"] == "doors_open_all"
