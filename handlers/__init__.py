@@ -1,0 +1,1 @@
+"""One module per tag of the contract, one async function per operation."""

@@ -1,0 +1,44 @@
+"""Set and clear the cookies of the service: one Set-Cookie per name, the same attributes either way
+(behaviour 3.3)."""
+
+from domain.policy import Cookies
+from handlers.reply import Header
+
+PENDING = "two-factor"
+"""What follows `session.cookie_prefix` in the name of the cookie with the pending two-factor token."""
+
+
+def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
+    """Give the Set-Cookie header that hands over a session token.
+
+    `max_age` is the remaining life in seconds; None makes a cookie that ends with the browser.
+    """
+    return _set(cookies, cookies.session_name, token, max_age)
+
+
+def clear_session(cookies: Cookies) -> Header:
+    """Give the Set-Cookie header that makes the browser forget its session token."""
+    return _set(cookies, cookies.session_name, "", 0)
+
+
+def clear_pending(cookies: Cookies) -> Header:
+    """Give the Set-Cookie header that makes the browser forget its pending two-factor token."""
+    return _set(cookies, pending_name(cookies), "", 0)
+
+
+def pending_name(cookies: Cookies) -> str:
+    """Give the name of the cookie with the pending two-factor token."""
+    return cookies.prefix + PENDING
+
+
+def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header:
+    parts = [f"{name}={value}", "Path=/", f"SameSite={cookies.same_site}"]
+    if cookies.domain is not None:
+        parts.append(f"Domain={cookies.domain}")
+    if max_age is not None:
+        parts.append(f"Max-Age={max_age}")
+    if cookies.http_only:
+        parts.append("HttpOnly")
+    if cookies.secure:
+        parts.append("Secure")
+    return b"set-cookie", "; ".join(parts).encode("ascii")

@@ -1,0 +1,33 @@
+"""The operations of openapi/paths/emails.yaml."""
+
+from domain import emails, errors
+from domain.context import Context
+from handlers import redirects, shapes, wire
+from handlers.reply import Redirect
+
+
+async def verify(
+    ctx: Context, token: str, callback_url: str | None = None
+) -> shapes.EmailVerified | Redirect:
+    """Follow a verification or email-change link, and lead on where it says."""
+    try:
+        user = await emails.verify(ctx, token)
+    except errors.Unauthenticated as refusal:
+        if callback_url is None:
+            raise
+        return redirects.refused(ctx.policy, callback_url, refusal)
+    if callback_url is not None:
+        return redirects.to(ctx.policy, callback_url)
+    return {"user": wire.reduced_user(user), "status": True}
+
+
+async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequest) -> shapes.Status:
+    """Ask for a verification link."""
+    await emails.send_verification(ctx, body["email"], body.get("callbackURL"))
+    return {"status": True}
+
+
+async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
+    """Acknowledge the wish for another address; the session shows whether it has changed."""
+    await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
+    return {"status": True, "message": "Email updated"}

@@ -1,0 +1,23 @@
+"""The pages the service shows itself, rendered with autoescape; nothing on them leads anywhere."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from handlers.reply import Page
+
+_CONTENT_SECURITY_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+
+_templates = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def error(app_name: str, code: str, description: str) -> Page:
+    """Show an error code and what is known about it (behaviour 5.8)."""
+    html = _templates.get_template("error.html").render(app_name=app_name, code=code, description=description)
+    return Page(html, (_CONTENT_SECURITY_POLICY,))

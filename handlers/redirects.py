@@ -1,0 +1,42 @@
+"""Where a redirect leads: a target that was accepted, checked once more when it is used (behaviour 1.6)."""
+
+from dataclasses import replace
+from urllib.parse import quote, unquote_plus
+
+from domain.errors import InvalidCallbackUrl, Refusal
+from domain.policy import Policy
+from handlers.reply import Header, Redirect
+
+
+def absolute(policy: Policy, target: str) -> str:
+    """Give a relative target as origin of `base_url` + target, any other as it is."""
+    return policy.base_url + target if target.startswith("/") else target
+
+
+def with_parameters(url: str, **parameters: str) -> str:
+    """Put parameters into the query, replacing those of the same name, before any fragment.
+
+    Values are percent-encoded; what else the query holds stays as it was written.
+    """
+    address, hash_sign, fragment = url.partition("#")
+    path, _, query = address.partition("?")
+    kept = [piece for piece in query.split("&") if piece and _name_of(piece) not in parameters]
+    added = [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in parameters.items()]
+    joined = "&".join(kept + added)
+    return path + (f"?{joined}" if joined else "") + hash_sign + fragment
+
+
+def _name_of(piece: str) -> str:
+    return unquote_plus(piece.partition("=")[0])
+
+
+def to(policy: Policy, target: str, headers: tuple[Header, ...] = (), **parameters: str) -> Redirect:
+    """Lead to a target with parameters such as `token`. Raises InvalidCallbackUrl unless it is trusted."""
+    if not policy.origins.accepts(target):
+        raise InvalidCallbackUrl
+    return Redirect(with_parameters(absolute(policy, target), **parameters), headers)
+
+
+def refused(policy: Policy, target: str, refusal: Refusal) -> Redirect:
+    """Lead to a target with the refusal's code as `error`; nothing the rule wrote stays. Raises InvalidCallbackUrl."""
+    return replace(to(policy, target, error=refusal.code), refused=True)

@@ -1,0 +1,29 @@
+"""The operations of openapi/paths/service.yaml."""
+
+import re
+
+from domain import errors
+from domain.context import Context
+from handlers import pages, shapes
+from handlers.reply import Page
+
+_SHOWN = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
+_DESCRIPTION_LENGTH = 200
+
+
+async def check_health(ctx: Context) -> shapes.Health:
+    """Say that the process is alive; touches nothing."""
+    return {"ok": True}
+
+
+async def check_readiness(ctx: Context) -> shapes.Readiness:
+    """Say whether requests can be served: database, schema, not shutting down."""
+    if not await ctx.ready():
+        raise errors.Unavailable
+    return {"ready": True}
+
+
+async def show_error(ctx: Context, error: str | None = None, error_description: str | None = None) -> Page:
+    """Show an error that no application took, escaped, without a link."""
+    code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"
+    return pages.error(ctx.policy.app_name, code, (error_description or "")[:_DESCRIPTION_LENGTH])

@@ -1,0 +1,43 @@
+"""The operations of openapi/paths/sessions.yaml.
+
+With `require_authentication` off they can be reached without a session, and then answer as if there were nothing to do.
+"""
+
+from domain import sessions
+from domain.context import Context
+from handlers import shapes, wire
+from handlers.handover import take_away
+from handlers.reply import Reply
+
+
+async def get_current(ctx: Context, disable_refresh: wire.Flag | None = None) -> shapes.CurrentSession | None:
+    """Give the caller's session and user. `disableRefresh` kept the session from being extended."""
+    if ctx.caller is None:
+        return None
+    return {"session": wire.session(ctx.caller.session, ctx.caller.token), "user": wire.user(ctx.caller.user)}
+
+
+async def list_active(ctx: Context) -> list[shapes.Session]:
+    """Give the caller's live sessions, newest first."""
+    if ctx.caller is None:
+        return []
+    return [wire.session(row, token) for row, token in await sessions.list_active(ctx)]
+
+
+async def revoke(ctx: Context, body: shapes.RevokeSessionRequest) -> Reply[shapes.RevokedSession]:
+    """End one session of the caller."""
+    was_current = ctx.caller is not None and await sessions.revoke(ctx, body["token"])
+    ended: shapes.RevokedSession = {"success": True, "status": True}
+    return take_away(ctx, ended) if was_current else Reply(ended)
+
+
+async def revoke_all(ctx: Context) -> Reply[shapes.RevokedSessions]:
+    """End every session of the caller, the current one included."""
+    if ctx.caller is None:
+        return Reply({"status": True, "count": 0})
+    return take_away(ctx, {"status": True, "count": await sessions.revoke_all(ctx, ctx.caller.user.id)})
+
+
+async def revoke_others(ctx: Context) -> shapes.RevokedSessions:
+    """End every session of the caller but the current one."""
+    return {"status": True, "count": await sessions.revoke_others(ctx) if ctx.caller is not None else 0}

@@ -1,0 +1,70 @@
+"""The operations of openapi/paths/users.yaml."""
+
+from typing import Any
+
+from domain import deletion, errors, users
+from domain.context import Context
+from handlers import redirects, shapes
+from handlers.handover import take_away
+from handlers.reply import Redirect, Reply
+
+_PROFILE = {"name": "name", "image": "image", "username": "username", "displayUsername": "display_username"}
+"""The keys a user may change, and the columns they change."""
+
+_OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFactorEnabled", "password", "id",
+          "createdAt", "updatedAt")  # fmt: skip
+"""The keys only the service changes."""
+
+
+async def update(ctx: Context, body: shapes.UpdateUserRequest) -> shapes.Status:
+    """Change the caller's profile."""
+    await users.update(ctx, _changes(ctx, dict(body)))
+    return {"status": True}
+
+
+def _changes(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
+    if "email" in body:
+        raise errors.EmailCanNotBeUpdated
+    for key in _OWNED:
+        if key in body:
+            raise errors.FieldNotAllowed(f"{key} is not allowed to be set")
+    changes = {column: body[key] for key, column in _PROFILE.items() if key in body}
+    if not ctx.policy.username_enabled:
+        changes = {column: value for column, value in changes.items() if column in ("name", "image")}
+    if not changes:
+        raise errors.ValidationError("No fields to update")
+    if changes.get("image") == "":
+        changes["image"] = None
+    return changes
+
+
+async def delete(
+    ctx: Context, body: shapes.DeleteUserRequest
+) -> shapes.UserDeleted | Reply[shapes.UserDeleted]:
+    """Delete the caller, or mail them the link that does."""
+    deleted = await deletion.delete_user(
+        ctx, password=body.get("password"), token=body.get("token"), callback_url=body.get("callbackURL")
+    )
+    if not deleted:
+        return {"success": True, "message": "Verification email sent"}
+    return _deleted(ctx)
+
+
+def _deleted(ctx: Context) -> Reply[shapes.UserDeleted]:
+    return take_away(ctx, {"success": True, "message": "User deleted"})
+
+
+async def confirm_deletion(
+    ctx: Context, token: str | None = None, callback_url: str | None = None
+) -> Reply[shapes.UserDeleted] | Redirect:
+    """Delete the caller by the mailed link."""
+    await deletion.confirm(ctx, token)
+    reply = _deleted(ctx)
+    if callback_url is None:
+        return reply
+    return redirects.to(ctx.policy, callback_url, headers=reply.headers)
+
+
+async def check_username(ctx: Context, body: shapes.CheckUsernameRequest) -> shapes.UsernameAvailability:
+    """Tell whether a username is free."""
+    return {"available": await users.is_username_available(ctx, body["username"])}

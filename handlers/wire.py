@@ -1,0 +1,78 @@
+"""From rows to JSON shapes and back: the one place that knows the names on the wire (behaviour 1.5)."""
+
+from datetime import datetime
+
+from handlers import shapes
+from models import Session, User
+from models.queries import SessionRow, UserRow
+
+Flag = bool | str
+"""A switch as it arrives: a JSON boolean or the text `true` or `false` in any case."""
+
+
+def flag(value: Flag | None, *, default: bool = False) -> bool:
+    """Read a switch; absent means the default."""
+    if value is None:
+        return default
+    return value if isinstance(value, bool) else value.lower() == "true"
+
+
+def instant(moment: datetime) -> str:
+    """Write a UTC time with exactly three digits of fraction and a Z; the official client misreads any other."""
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def _optional_instant(moment: datetime | None) -> str | None:
+    return None if moment is None else instant(moment)
+
+
+def session(row: SessionRow | Session, token: str) -> shapes.Session:
+    """Write a session, with the token to show for it; two keys are left out until they are set."""
+    shape: shapes.Session = {
+        "id": row.id,
+        "token": token,
+        "userId": row.user_id,
+        "expiresAt": instant(row.expires_at),
+        "createdAt": instant(row.created_at),
+        "updatedAt": instant(row.updated_at),
+        "ipAddress": row.ip_address,
+        "userAgent": row.user_agent,
+    }
+    if row.impersonated_by is not None:
+        shape["impersonatedBy"] = row.impersonated_by
+    if row.active_organization_id is not None:
+        shape["activeOrganizationId"] = row.active_organization_id
+    return shape
+
+
+def user(row: UserRow | User) -> shapes.User:
+    """Write a whole user; every key is always present."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "email": row.email,
+        "emailVerified": row.email_verified,
+        "image": row.image,
+        "createdAt": instant(row.created_at),
+        "updatedAt": instant(row.updated_at),
+        "username": row.username,
+        "displayUsername": row.display_username,
+        "twoFactorEnabled": row.two_factor_enabled,
+        "role": row.role,
+        "banned": row.banned,
+        "banReason": row.ban_reason,
+        "banExpires": _optional_instant(row.ban_expires),
+    }
+
+
+def reduced_user(row: UserRow | User) -> shapes.ReducedUser:
+    """Write the seven keys that authentication answers carry (interface 2.2)."""
+    return {
+        "id": row.id,
+        "email": row.email,
+        "name": row.name,
+        "image": row.image,
+        "emailVerified": row.email_verified,
+        "createdAt": instant(row.created_at),
+        "updatedAt": instant(row.updated_at),
+    }
