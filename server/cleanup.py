@@ -1,0 +1,79 @@
+"""Clean-up: rows whose time is over are removed, by one instance at a time (behaviour 9.4).
+
+Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.orm import InstrumentedAttribute
+from sqlmodel import col
+
+from models import Grant, MailState, Outbox, Purpose, Session
+from server import leases
+from server.database import Database
+
+EVERY = 300.0
+"""Seconds from one sweep to the next."""
+
+_BATCH = 500
+"""Rows removed in one transaction."""
+
+_LEASE = "cleanup"
+
+_TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
+"""Grants kept for a while after their end, so that TOKEN_EXPIRED can be told from INVALID_TOKEN."""
+
+_TELLABLE_FOR = timedelta(days=7)
+_SENT_FOR = timedelta(days=7)
+_FAILED_FOR = timedelta(days=30)
+
+_log = structlog.get_logger(__name__)
+
+
+async def turn(database: Database, clock: Callable[[], datetime], holder: str) -> None:
+    """Sweep once if `holder` has the lease, or gets it; of all instances one does.
+
+    The lease is kept until the next turn, so that the others' turns in between find nothing to do.
+    """
+    if await leases.take(database, _LEASE, holder, now=clock(), seconds=EVERY):
+        _log.info("cleanup.done", **await sweep(database, clock()))
+
+
+async def sweep(database: Database, now: datetime) -> dict[str, int]:
+    """Remove every row whose time is over at `now`, in short transactions; give the number of rows by table."""
+    return {name: await _remove(database, *what) for name, what in _finished(now).items()}
+
+
+def _finished(now: datetime) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
+    """Give by table name the key, and the condition of the rows that may go."""
+    tellable = col(Grant.purpose).in_(_TELLABLE)
+    expired = col(Grant.expires_at) <= now
+    told = col(Grant.expires_at) <= now - _TELLABLE_FOR
+    sent = (col(Outbox.state) == MailState.SENT) & (col(Outbox.updated_at) <= now - _SENT_FOR)
+    failed = (col(Outbox.state) == MailState.FAILED) & (col(Outbox.updated_at) <= now - _FAILED_FOR)
+    return {
+        "session": (col(Session.id), col(Session.expires_at) <= now),
+        "grant": (col(Grant.digest), expired & (~tellable | told)),
+        "outbox": (col(Outbox.id), sent | failed),
+    }
+
+
+async def _remove(
+    database: Database, key: "InstrumentedAttribute[Any]", finished: ColumnElement[bool]
+) -> int:
+    """Remove the rows batch by batch; rows that a request is using just now are left for the next sweep."""
+    batch = select(key).where(finished).limit(_BATCH).with_for_update(skip_locked=True).cte("batch")
+    removal = delete(key.class_).where(key.in_(select(batch.c[key.key]))).returning(key)
+    removed = 0
+    while True:
+        async with database.transaction() as session:
+            rows = len(
+                (await session.scalars(removal, execution_options={"synchronize_session": False})).all()
+            )
+        removed += rows
+        if rows < _BATCH:
+            return removed

@@ -1,0 +1,180 @@
+"""The database: one object for its transactions and reads, opened in the lifespan and closed in it (behaviour 9.1)."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sqlalchemy import URL, String, bindparam, make_url, select, text
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlmodel import col
+
+from domain.errors import Unavailable
+from domain.ports import Reads
+from models import Lease
+from models.queries import Query
+from server.database_faults import is_retryable, is_unavailable
+from server.engines import TimedSession, postgresql_connect, postgresql_engine, sqlite_engine
+from server.reads import PostgresqlReads, SqliteReads
+
+__all__ = [
+    "Address",
+    "Database",
+    "DatabaseAbsent",
+    "is_retryable",
+    "is_unavailable",
+    "open_database",
+    "parse",
+]
+
+_name = col(Lease.name)
+_PING = Query(select(_name).where(_name == bindparam("value", type_=String())), tuple)
+"""A look-up that finds nothing, in the smallest table."""
+
+_PAUSE = 0.5
+"""Seconds between two attempts to reach a database that is absent at start."""
+
+_READER_SETTINGS = {"enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan"}
+"""Every read finds few rows by an index. Planned once, it must stay that way also where the table was empty then."""
+
+
+class DatabaseAbsent(Exception):
+    """The database could not be reached at start; the message is one line for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the database is: the path of a SQLite file, or the DSN of a PostgreSQL server."""
+
+    dialect: Literal["sqlite", "postgresql"]
+    target: str
+    label: str
+    """For messages: without the password."""
+
+
+class _ClosableReads(Reads, Protocol):
+    async def close(self) -> None: ...
+
+
+class Database:
+    """An open database. Open it in the process that uses it: its connections do not survive a fork."""
+
+    def __init__(self, address: Address, engine: AsyncEngine, reads: _ClosableReads, timeout: float) -> None:
+        self.address = address
+        self.timeout = timeout
+        self.dialect = address.dialect
+        self.engine = engine
+        self.reads: Reads = reads
+        self._reads = reads
+        self._sessions = async_sessionmaker(engine, expire_on_commit=False, sync_session_class=TimedSession)
+
+    def begin(self) -> AsyncSession:
+        """Give a session; its transaction begins at its first statement. The caller ends it, and closes the session."""
+        return self._sessions()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncSession]:
+        """Give a session that is committed at the end, rolled back after an exception, and closed."""
+        async with self._sessions() as session, session.begin():
+            yield session
+
+    async def ping(self, timeout: float) -> None:  # noqa: ASYNC109
+        """Ask for something small; raises Unavailable unless the database answers within `timeout` seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self.reads.one(_PING, "")
+        except TimeoutError as error:
+            raise Unavailable from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._reads.close()
+        await self.engine.dispose()
+
+
+async def open_database(  # the time-out is the database's, not this function's
+    url: str,
+    *,
+    pool_size: int,
+    timeout: float,  # noqa: ASYNC109
+    patience: float = 30.0,
+) -> Database:
+    """Open the database at `url` with at most `pool_size` connections; `timeout` (seconds) is `database.timeout`.
+
+    Waits `patience` seconds for a database that is absent (behaviour 12), then raises DatabaseAbsent. Raises ValueError
+    for an address that cannot be used, and for fewer than three connections to PostgreSQL.
+    """
+    address = parse(url)
+    make = _sqlite if address.dialect == "sqlite" else _postgresql
+    database = make(address, pool_size, timeout)
+    try:
+        await _reach(database, patience)
+    except BaseException:
+        await database.close()
+        raise
+    return database
+
+
+def parse(url: str) -> Address:
+    """Read a database address: `postgresql://…`, `postgres://…`, `sqlite:///path`, each also with its async driver."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ValueError("the database address is not a URL") from error
+    if parsed.drivername in ("sqlite", "sqlite+aiosqlite"):
+        return _sqlite_address(parsed)
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        dsn = "postgresql:" + url.split(":", 1)[1]
+        return Address("postgresql", dsn, parsed.set(drivername="postgresql", query={}).render_as_string())
+    raise ValueError(
+        f"the database address begins with {parsed.drivername}://; it takes postgresql:// or sqlite:///"
+    )
+
+
+def _sqlite_address(url: URL) -> Address:
+    path = url.database or ""
+    if path in ("", ":memory:") or path.startswith("file:"):
+        raise ValueError("the database address needs the path of a file: sqlite:///gatewright.db")
+    return Address("sqlite", path, f"sqlite:///{path}")
+
+
+def _sqlite(address: Address, pool_size: int, timeout: float) -> Database:
+    return Database(
+        address, sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout), timeout
+    )
+
+
+def _postgresql(address: Address, pool_size: int, timeout: float) -> Database:
+    if pool_size < 3:
+        raise ValueError(
+            "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
+        )
+    readers = 2 if pool_size < 8 else 3
+    connect = postgresql_connect(address.target, timeout)
+    engine = postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
+    read = postgresql_connect(address.target, timeout, **_READER_SETTINGS)
+    return Database(address, engine, PostgresqlReads(read, readers, timeout), timeout)
+
+
+async def _reach(database: Database, patience: float) -> None:
+    """Return once the database answers; raises DatabaseAbsent after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            async with database.transaction() as session:
+                await session.execute(text("SELECT 1"))
+            return
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            if time.monotonic() >= deadline:
+                raise DatabaseAbsent(_absence(database.address, patience, error)) from error
+        await asyncio.sleep(_PAUSE)
+
+
+def _absence(address: Address, patience: float, error: Exception) -> str:
+    reason = str(getattr(error, "orig", None) or error).partition("\n")[0] or type(error).__name__
+    return f"the database {address.label} cannot be used after {patience:g} s of trying: {reason}"

@@ -1,0 +1,83 @@
+"""What a database error means: worth a second try, a database that cannot serve now, or neither (behaviour 12)."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from asyncpg import InterfaceError
+from sqlalchemy import exc
+
+_RETRYABLE_STATES = frozenset({"40001", "40P01"})
+"""serialization_failure, deadlock_detected."""
+
+_UNAVAILABLE_CLASSES = frozenset({"08", "28", "3D", "53", "57", "58", "F0", "XX"})
+"""Connection, authorization, unknown database, resources (disk full among them), operator (restart, statement timeout),
+system, configuration, internal: PostgreSQL's appendix A."""
+
+_UNAVAILABLE_STATES = frozenset({"25006", "25P03", "55P03"})
+"""read_only_sql_transaction, idle_in_transaction_session_timeout, lock_not_available."""
+
+_UNAVAILABLE_SQLITE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether the whole transaction should be tried again: it lost against another one (behaviour 9.1)."""
+    return any(_state(cause) in _RETRYABLE_STATES for cause in _causes(error))
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether the database cannot serve now, so that the caller answers 503.
+
+    Network faults, time-outs (of the pool, a statement, a lock), a full disk and a read-only database are; a violated
+    constraint is not, nor is a serialization fault or deadlock.
+    """
+    return any(_says_unavailable(cause) for cause in _causes(error))
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether SQLite failed because somebody else holds the lock."""
+    return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Give the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in."""
+    while error is not None:
+        yield error
+        error = (error.orig if isinstance(error, exc.StatementError) else None) or error.__cause__
+
+
+def _says_unavailable(error: BaseException) -> bool:
+    match error:
+        case OSError() | exc.TimeoutError():  # asyncio's TimeoutError is an OSError
+            return True
+        case exc.DBAPIError(connection_invalidated=True):
+            return True
+        case sqlite3.Error():
+            return _sqlite_code(error) in _UNAVAILABLE_SQLITE
+        case InterfaceError():
+            return "closed" in str(error)
+    state = _state(error)
+    return state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES
+
+
+def _state(error: BaseException) -> str:
+    """Give the SQLSTATE, which asyncpg's errors and SQLAlchemy's adapters carry alike; empty when there is none."""
+    return getattr(error, "sqlstate", None) or ""
+
+
+def _sqlite_code(error: sqlite3.Error) -> int:
+    """Give the primary result code; errors of the Python module itself have none (0)."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

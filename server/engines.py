@@ -1,0 +1,134 @@
+"""How each database is connected to: SQLAlchemy engines with time-outs that hold whatever the server does.
+
+One budget covers everything between a transaction's start and its first statement: the wait for a pooled
+connection, for the network, and for SQLite's lock. It starts anew with each transaction of a `TimedSession`.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import asyncpg
+from sqlalchemy import URL, Connection, event
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
+
+Connect = Callable[[float], Awaitable["asyncpg.Connection[Any]"]]
+"""Opens a PostgreSQL connection within the given number of seconds."""
+
+_started: ContextVar[float] = ContextVar("_started")
+"""When (monotonic seconds) the transaction that now looks for a connection began to look."""
+
+
+class TimedSession(Session):
+    """A session whose transactions note when they began to look for a connection."""
+
+
+@event.listens_for(TimedSession, "after_transaction_create")
+def _note_start(session: Session, transaction: object) -> None:
+    _started.set(time.monotonic())
+
+
+def _remaining(timeout: float) -> float:
+    """Give the seconds left to get a connection that may be used, out of `timeout`; never negative."""
+    now = time.monotonic()
+    return max(0.0, _started.get(now) + timeout - now)
+
+
+def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
+    """Make the engine of a SQLite file; every transaction begins with the lock for writing, or fails after `timeout`.
+
+    One connection: only one transaction can write anyway, and waiting for the pool is fair and costs nothing, whereas
+    SQLite waits for its lock by sleeping and trying again. Who only reads uses `Database.reads`.
+    """
+    engine = create_async_engine(
+        URL.create("sqlite+aiosqlite", database=path),
+        connect_args={"timeout": timeout, "isolation_level": None},
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=1,
+        max_overflow=0,
+        pool_timeout=timeout,
+        hide_parameters=True,
+    )
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", partial(_begin_sqlite, timeout))
+    return engine
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(timeout: float, connection: Connection) -> None:
+    # What the pool's queue has taken is not waited for a second time at SQLite's lock.
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(_remaining(timeout) * 1000)}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def postgresql_connect(dsn: str, timeout: float | None, **settings: str) -> Connect:
+    """Give what opens connections to a PostgreSQL server.
+
+    Statements end after `timeout` seconds (None: never) twice over: the server gives up a little earlier and keeps the
+    connection, and the client gives up when the server is past answering. `settings` are run-time parameters.
+    """
+    settings = {"application_name": "gatewright", **settings}
+    if timeout is not None:
+        settings["statement_timeout"] = str(int(timeout * 950))
+
+    async def connect(within: float) -> "asyncpg.Connection[Any]":
+        return await asyncpg.connect(dsn, timeout=within, command_timeout=timeout, server_settings=settings)
+
+    return connect
+
+
+def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEngine:
+    """Make an engine of at most `size` connections; to get one takes at most `timeout` seconds."""
+
+    async def create() -> "asyncpg.Connection[Any]":
+        return await connect(_remaining(timeout))
+
+    engine = create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=create,
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=timeout,
+        pool_use_lifo=True,
+        hide_parameters=True,
+    )
+    event.listen(engine.sync_engine, "checkout", _refuse_closed)
+    event.listen(engine.sync_engine, "handle_error", _drop_unresponsive)
+    return engine
+
+
+def patient_postgresql_engine(dsn: str, within: float) -> AsyncEngine:
+    """Make an engine without pool and statement time-out, for migrations; connecting takes at most `within` seconds."""
+    connect = postgresql_connect(dsn, None)
+    return create_async_engine(
+        "postgresql+asyncpg://", async_creator=partial(connect, within), poolclass=NullPool
+    )
+
+
+def _refuse_closed(adapted: Any, record: object, proxy: object) -> None:
+    # asyncpg knows when the server has closed a connection, so this costs no round trip, and a restart of the server
+    # costs nobody a failed request once it is over.
+    if adapted.driver_connection.is_closed():
+        raise InvalidatePoolError
+
+
+def _drop_unresponsive(context: ExceptionContext) -> None:
+    # A server that let the client's time-out pass would let a rollback or an orderly farewell pass, too.
+    if isinstance(context.original_exception, TimeoutError) and context.connection is not None:
+        proxy = context.connection.connection
+        if proxy.driver_connection is not None:
+            proxy.driver_connection.terminate()
+        context.is_disconnect = True

@@ -1,0 +1,31 @@
+"""Leases: which instance does a background task now (table `lease`, behaviour 9.1)."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col
+
+from models import Lease
+from server.database import Database
+
+
+async def take(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
+    """Whether `holder` may do the task `name` until `now` plus `seconds`.
+
+    It may when nobody else holds the lease or the time has passed; who holds it may prolong it. One statement decides,
+    so of several instances that try at once one succeeds.
+    """
+    insert = postgresql.insert if database.dialect == "postgresql" else sqlite.insert
+    statement = insert(Lease).values(name=name, holder=holder, until=now + timedelta(seconds=seconds))
+    free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)
+    wanted = {"holder": statement.excluded.holder, "until": statement.excluded.until}
+    taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)
+    async with database.transaction() as session:
+        return await session.scalar(taking.returning(col(Lease.name))) is not None
+
+
+async def release(database: Database, name: str, holder: str) -> None:
+    """Give the lease back before its time, if `holder` still has it."""
+    async with database.transaction() as session:
+        await session.execute(delete(Lease).where(col(Lease.name) == name, col(Lease.holder) == holder))

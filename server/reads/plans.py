@@ -1,0 +1,94 @@
+"""A `Query` of models/queries.py, compiled once: the SQL, the arguments it takes, and what turns rows into results."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from sqlalchemy import ARRAY, BindParameter, Select, bindparam, func
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import visitors
+from sqlalchemy.types import TypeEngine
+
+from models.queries import Query
+
+Result = TypeVar("Result")
+Row = Sequence[Any]
+_Select = Select[*tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[Result]):
+    """One query on one database."""
+
+    sql: str
+    arguments: Callable[[object], tuple[object, ...]]
+    """The parameters of the statement for a value."""
+    result: Callable[[Row], Result]
+    """The result in the columns of one row."""
+
+
+def plan(query: Query[Result], dialect: Dialect) -> Plan[Result]:
+    """Compile a query that looks up one value."""
+    return _compile(query.statement, query, dialect)
+
+
+def batch_plan(query: Query[Result], dialect: Dialect) -> Plan[Result]:
+    """Compile a query that looks up many values at once, given as a list; PostgreSQL only.
+
+    Each row begins with the position, from 1, of the value it answers; `result` takes the columns after that.
+    """
+    values = bindparam("value", type_=ARRAY(query.key.type))
+    asked = (
+        func.unnest(values).table_valued("value", with_ordinality="position", name="asked").render_derived()
+    )
+    wanted = asked.c.value
+
+    def replace(element: Any, **_: Any) -> Any:
+        return wanted if isinstance(element, BindParameter) and element.key == "value" else None
+
+    statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, replace))
+    return _compile(
+        statement.with_only_columns(asked.c.position, *statement.selected_columns), query, dialect, skip=1
+    )
+
+
+def is_storable(value: object) -> bool:
+    """Whether a row can hold the value: no text with a NUL or a lone surrogate is stored anywhere.
+
+    To ask for one would be an error on one database and nothing on the other; the answer is: no rows.
+    """
+    if not isinstance(value, str):
+        return True
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _compile(statement: _Select, query: Query[Result], dialect: Dialect, skip: int = 0) -> Plan[Result]:
+    compiled = statement.compile(dialect=dialect)
+    types = [column.type for column in statement.selected_columns][skip:]
+    return Plan(str(compiled), _arguments(compiled), _result(types, query.make, dialect))
+
+
+def _arguments(compiled: Any) -> Callable[[object], tuple[object, ...]]:
+    """Give what puts the value among the constants that SQLAlchemy has taken out of the statement."""
+    names, constants = tuple(compiled.positiontup), compiled.params
+    return lambda value: tuple(value if name == "value" else constants[name] for name in names)
+
+
+def _result(
+    types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
+) -> Callable[[Row], Result]:
+    """Give what decodes the columns as their types want it and makes the result of them."""
+    processors = [kind.dialect_impl(dialect).result_processor(dialect, None) for kind in types]
+    steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
+
+    def decode(row: Row) -> Result:
+        columns = list(row)
+        for index, process in steps:
+            if columns[index] is not None:
+                columns[index] = process(columns[index])
+        return make(columns)
+
+    return decode if steps else make

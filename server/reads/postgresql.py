@@ -1,0 +1,156 @@
+"""Reads on PostgreSQL: look-ups by a unique key are answered together, the rest one by one on fixed connections.
+
+Natural batching: while one statement is under way further look-ups gather, and the next statement answers all of
+them. It adds no delay and keeps nothing: what a caller gets was read after the call.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sqlalchemy import Dialect
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+
+from domain.errors import Unavailable
+from models.queries import Query
+from server.database_faults import is_unavailable
+from server.engines import Connect
+from server.reads.lanes import Lane, Lanes
+from server.reads.plans import Plan, batch_plan, is_storable, plan
+
+Result = TypeVar("Result")
+
+_LARGEST = 500
+"""Look-ups that one statement answers; more wait for the next."""
+
+_FAREWELL = 2.0
+"""Seconds given to the server to close a connection in order."""
+
+
+class PostgresqlReads:
+    """The `Reads` of a PostgreSQL database: two or more connections, and at most `timeout` seconds for an answer."""
+
+    def __init__(self, connect: Connect, connections: int, timeout: float) -> None:
+        self._dialect: Dialect = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
+        self._timeout = timeout
+        self._plans: dict[Query[Any], Plan[Any]] = {}
+        self._batches: dict[Query[Any], _Batch[Any]] = {}
+        self._batch_lane = Lane(connect)
+        self._lanes = Lanes(connect, connections - 1)
+
+    async def one(self, query: Query[Result], value: object) -> Result | None:
+        """Give the first row for `value`, or None. Raises Unavailable."""
+        if query.key is None:
+            found = await self.all(query, value)
+            return found[0] if found else None
+        batch = self._batches.get(query)
+        if batch is None:
+            batch = self._batches[query] = _Batch(
+                batch_plan(query, self._dialect), self._batch_lane, self._timeout
+            )
+        return await batch.ask(value) if is_storable(value) else None
+
+    async def all(self, query: Query[Result], value: object) -> list[Result]:
+        """Give every row for `value`. Raises Unavailable."""
+        prepared = self._plans.get(query)
+        if prepared is None:
+            prepared = self._plans[query] = plan(query, self._dialect)
+        if not is_storable(value):
+            return []
+        deadline = time.monotonic() + self._timeout
+        try:
+            async with self._lanes.take(deadline) as lane:
+                rows = await lane.fetch(prepared.sql, prepared.arguments(value), deadline)
+        except Exception as error:
+            raise _fault(error) from error
+        return [prepared.result(row) for row in rows]
+
+    async def close(self) -> None:
+        """Close the connections; whoever still waits gets Unavailable."""
+        for batch in self._batches.values():
+            await batch.close()
+        await asyncio.gather(self._batch_lane.close(_FAREWELL), self._lanes.close(_FAREWELL))
+
+
+class _Lookup(NamedTuple):
+    """Somebody who waits."""
+
+    value: object
+    answer: asyncio.Future[Any]
+    since: float
+
+
+class _Batch(Generic[Result]):
+    """The look-ups of one query, and the task that answers them as long as there are any."""
+
+    def __init__(self, prepared: Plan[Result], lane: Lane, timeout: float) -> None:
+        self._plan = prepared
+        self._lane = lane
+        self._timeout = timeout
+        self._waiting: list[_Lookup] = []
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def ask(self, value: object) -> "asyncio.Future[Result | None]":
+        """Give the future answer for one value. Raises Unavailable once the batch is closed."""
+        if self._closed:
+            raise Unavailable
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Result | None] = loop.create_future()
+        self._waiting.append(_Lookup(value, answer, time.monotonic()))
+        if self._task is None:
+            self._task = loop.create_task(self._serve())
+        return answer
+
+    async def close(self) -> None:
+        """Stop; who waits gets Unavailable."""
+        self._closed = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        # A task that is cancelled before its first step has told nobody.
+        self._abandon()
+
+    async def _serve(self) -> None:
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
+                await self._answer([lookup for lookup in asked if not lookup.answer.done()])
+        finally:
+            self._task = None
+            self._abandon()
+
+    def _abandon(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        _fail(waiting, Unavailable())
+
+    async def _answer(self, asked: Sequence[_Lookup]) -> None:
+        if not asked:
+            return
+        try:
+            # The first has waited longest; as its limit holds for all, nobody waits longer than allowed.
+            arguments = self._plan.arguments([lookup.value for lookup in asked])
+            rows = await self._lane.fetch(self._plan.sql, arguments, asked[0].since + self._timeout)
+            found = {row[0]: self._plan.result(row[1:]) for row in rows}
+        except BaseException as error:
+            _fail(asked, error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            for position, lookup in enumerate(asked, 1):
+                if not lookup.answer.done():
+                    lookup.answer.set_result(found.get(position))
+
+
+def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:
+    for lookup in asked:
+        if not lookup.answer.done():
+            lookup.answer.set_exception(_fault(error))
+
+
+def _fault(error: BaseException) -> Exception:
+    """Give what the caller is to see; a new one for each, as exceptions remember who raised them."""
+    fault = Unavailable() if is_unavailable(error) or not isinstance(error, Exception) else error
+    fault.__cause__ = error if fault is not error else None
+    return fault

@@ -1,0 +1,122 @@
+"""Every migration goes up, gives the schema of the models, and goes down again, on both databases."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config, main
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect
+
+import models
+from models import metadata
+from models.migrations import versions
+from server.database import Database, open_database
+
+ROOT = Path(models.__file__).parent.parent
+SETTINGS = str(ROOT / "pyproject.toml")
+
+
+@pytest.fixture
+async def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if dialect == "sqlite":
+        url = f"sqlite:///{tmp_path / 'gatewright.db'}"
+    else:
+        url = request.getfixturevalue("cluster").create()
+    database = await open_database(url, pool_size=3, timeout=5)
+    yield database
+    await database.close()
+
+
+def config(connection: Connection) -> Config:
+    made = Config(toml_file=SETTINGS)
+    made.attributes["connection"] = connection
+    return made
+
+
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    command.upgrade(config(connection), revision)
+
+
+def differences(connection: Connection) -> list[Any]:
+    context = MigrationContext.configure(
+        connection, opts={"compare_type": True, "compare_server_default": True}
+    )
+    return list(compare_metadata(context, metadata))
+
+
+def constraints(connection: Connection) -> dict[str, Any]:
+    """What compare_metadata does not look at: the names of keys, and what happens to rows that refer to others."""
+    found = inspect(connection)
+    return {
+        table: (
+            found.get_pk_constraint(table)["name"],
+            sorted((str(key["name"]), str(key["options"])) for key in found.get_foreign_keys(table)),
+        )
+        for table in metadata.tables
+    }
+
+
+class TestMigrations:
+    async def test_give_the_schema_of_the_models(self, database: Database) -> None:
+        async with database.transaction() as session:
+            connection = await session.connection()
+            await connection.run_sync(upgrade)
+
+            assert await connection.run_sync(differences) == []
+
+    async def test_name_and_cascade_as_the_models_do(self, database: Database) -> None:
+        async with database.transaction() as session:
+            connection = await session.connection()
+            await connection.run_sync(upgrade)
+            migrated = await connection.run_sync(constraints)
+            await connection.run_sync(metadata.drop_all)
+            await connection.run_sync(metadata.create_all)
+
+            assert migrated == await connection.run_sync(constraints)
+
+    async def test_go_down_and_up_again_one_by_one(self, database: Database) -> None:
+        def down_and_up(connection: Connection) -> list[str]:
+            for _ in list(Path(str(versions.__file__)).parent.glob("0*.py")):
+                command.downgrade(config(connection), "-1")
+            left = inspect(connection).get_table_names()
+            upgrade(connection)
+            return left
+
+        async with database.transaction() as session:
+            connection = await session.connection()
+            await connection.run_sync(upgrade)
+
+            assert await connection.run_sync(down_and_up) == ["alembic_version"]
+            assert await connection.run_sync(differences) == []
+
+    def test_know_nothing_of_the_models(self) -> None:
+        sources = [path.read_text() for path in Path(str(versions.__file__)).parent.glob("*.py")]
+
+        assert not [source for source in sources if "import models" in source or "from models" in source]
+
+
+class TestCommandLine:
+    def test_migrates_checks_and_takes_back(self, tmp_path: Path) -> None:
+        url = f"url=sqlite:///{tmp_path / 'gatewright.db'}"
+
+        main(["-c", SETTINGS, "-x", url, "upgrade", "head"])
+        main(["-c", SETTINGS, "-x", url, "check"])
+        main(["-c", SETTINGS, "-x", url, "downgrade", "base"])
+
+    def test_works_on_postgresql(self, cluster: Any) -> None:
+        url = f"url={cluster.create()}"
+
+        main(["-c", SETTINGS, "-x", url, "upgrade", "head"])
+        main(["-c", SETTINGS, "-x", url, "check"])
+
+    def test_prints_sql(self, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["-c", SETTINGS, "-x", "url=postgresql://unused", "upgrade", "head", "--sql"])
+
+        assert "expires_at TIMESTAMP WITH TIME ZONE NOT NULL" in capsys.readouterr().out
+
+    def test_asks_for_the_database(self) -> None:
+        with pytest.raises(SystemExit):
+            main(["-c", SETTINGS, "upgrade", "head"])

@@ -1,0 +1,158 @@
+"""A private PostgreSQL for the tests: started from the installed binaries, thrown away afterwards.
+
+With GATEWRIGHT_TEST_POSTGRES set to the address of a server (of a role that may create databases) that server is used.
+"""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+from sqlalchemy import make_url
+
+from server.database import open_database
+from server.migrations import prepare
+
+Result = TypeVar("Result")
+
+TEMPLATE = "template"
+"""The database that is migrated once and copied for each test that asks for a migrated one."""
+
+_OPTIONS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_connections": "200",
+    "listen_addresses": "127.0.0.1",
+}
+
+
+class Cluster:
+    """A PostgreSQL server on the loopback interface, with every user trusted."""
+
+    def __init__(self, given: str | None = os.environ.get("GATEWRIGHT_TEST_POSTGRES")) -> None:
+        self._given = given
+        self._directory: Path | None = None
+        self._port = 0
+        self._names: list[str] = []
+        self._has_template = False
+
+    def start(self) -> None:
+        """Make and start the server, unless one is given."""
+        if self._given:
+            return
+        self._directory = Path(tempfile.mkdtemp(prefix="gatewright-postgres-"))
+        if os.geteuid() == 0:
+            shutil.chown(self._directory, "postgres", "postgres")
+        self._run(
+            "initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"
+        )
+        self._port = _free_port()
+        self.resume()
+
+    def resume(self) -> None:
+        """Start the server again after `halt`, on the same port."""
+        options = {**_OPTIONS, "port": str(self._port), "unix_socket_directories": str(self._directory)}
+        words = " ".join(f"-c {name}={value}" for name, value in options.items())
+        self._run("pg_ctl", "-D", "data", "-l", "log", "-w", "-o", words, "start")
+
+    def halt(self) -> None:
+        """Stop the server at once, as a crash would; what it holds stays."""
+        self._run("pg_ctl", "-D", "data", "-w", "-m", "immediate", "stop")
+
+    def stop(self) -> None:
+        """Stop the server and remove what it held; of a given server, remove the databases that were made."""
+        if self._given:
+            _wait_for(self._drop())
+        elif self._directory is not None:
+            self.halt()
+            shutil.rmtree(self._directory)
+
+    def url(self, name: str = "postgres") -> str:
+        """Give the address of a database."""
+        if self._given:
+            return make_url(self._given).set(database=name).render_as_string(hide_password=False)
+        return f"postgresql://postgres@127.0.0.1:{self._port}/{name}"
+
+    def create(self, *, migrated: bool = False) -> str:
+        """Make a database and give its address: an empty one, or one with the current schema."""
+        return _wait_for(self._create(TEMPLATE if migrated else None))
+
+    async def _create(self, template: str | None) -> str:
+        if template is not None and not self._has_template:
+            await _migrate(await self._copy(None, self._own_name(template)))
+            self._has_template = True
+        source = None if template is None else self._own_name(template)
+        return await self._copy(source, self._own_name(f"test_{len(self._names)}"))
+
+    async def _copy(self, source: str | None, name: str) -> str:
+        self._names.append(name)
+        await self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{source or "template0"}"')
+        return self.url(name)
+
+    async def _drop(self) -> None:
+        for name in self._names:
+            await self._execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    async def _execute(self, sql: str) -> None:
+        connection = await asyncpg.connect(self._given or self.url())
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
+
+    def _own_name(self, name: str) -> str:
+        """Give a name that no other run of the tests uses on a server they share."""
+        return f"gatewright_{os.getpid()}_{name}"
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(_binaries() / program), *arguments]
+        user = "postgres" if os.geteuid() == 0 else None
+        done = subprocess.run(
+            command, cwd=self._directory, user=user, group=user, text=True, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stderr}")
+
+
+async def _migrate(url: str) -> None:
+    database = await open_database(url, pool_size=3, timeout=5)
+    try:
+        await prepare(database, "auto")
+    finally:
+        await database.close()
+
+
+def _wait_for(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end in a thread and loop of its own, as a test's loop may be running in this thread."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def _binaries() -> Path:
+    """Find the directory of PostgreSQL's programs, the newest version first."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).parent
+    installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    for path in sorted(installed, key=lambda path: int(path.parts[-3]), reverse=True):
+        return path.parent
+    raise RuntimeError(
+        "the tests need PostgreSQL 14 or newer (on Debian: apt install postgresql), its programs on PATH,"
+        " or GATEWRIGHT_TEST_POSTGRES=postgresql://…"
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

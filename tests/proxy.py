@@ -1,0 +1,55 @@
+"""A TCP proxy that can fall silent: what a hanging server or a dead network looks like from this side."""
+
+import asyncio
+import contextlib
+
+
+class Proxy:
+    """Passes bytes between whoever connects and a server."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._pumps: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> int:
+        """Listen; give the port."""
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def freeze(self) -> None:
+        """Pass nothing on from now; connections stay open, new ones are taken."""
+        self._flowing.clear()
+
+    def thaw(self) -> None:
+        """Pass everything on again, what was held back first."""
+        self._flowing.set()
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        assert self._server is not None
+        self._server.close()
+        for pump in self._pumps:
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(*self._target)
+        for source, sink in ((reader, back), (there, writer)):
+            pump = asyncio.create_task(self._pump(source, sink))
+            self._pumps.add(pump)
+            pump.add_done_callback(self._pumps.discard)
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            try:
+                while piece := await source.read(65536):
+                    await self._flowing.wait()
+                    sink.write(piece)
+                    await sink.drain()
+            finally:
+                sink.close()
+                await sink.wait_closed()

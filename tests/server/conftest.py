@@ -1,0 +1,41 @@
+"""Databases for the tests of the server's parts: an address of either kind, and what opens it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from server.database import Database, open_database
+from server.migrations import prepare
+
+OpenDatabase = Callable[..., Awaitable[Database]]
+
+
+@pytest.fixture
+def empty_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database without any table."""
+    if dialect == "sqlite":
+        return f"sqlite:///{tmp_path / 'gatewright.db'}"
+    return str(request.getfixturevalue("cluster").create())
+
+
+@pytest.fixture
+async def opening() -> AsyncIterator[OpenDatabase]:
+    """What opens databases, and closes them after the test."""
+    opened: list[Database] = []
+
+    async def open_(url: str, *, pool_size: int = 5, timeout: float = 5) -> Database:  # noqa: ASYNC109
+        opened.append(await open_database(url, pool_size=pool_size, timeout=timeout, patience=0))
+        return opened[-1]
+
+    yield open_
+    for database in opened:
+        await database.close()
+
+
+@pytest.fixture
+async def migrated(empty_url: str, opening: OpenDatabase) -> Database:
+    """An open database with the current schema."""
+    database = await opening(empty_url)
+    await prepare(database, "auto")
+    return database

@@ -1,0 +1,107 @@
+"""Clean-up removes what is over, all of it, and nothing else."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlmodel import col
+
+from domain import secrets
+from models import Grant, MailState, Outbox, Purpose, Session
+from server import cleanup, leases
+from server.database import Database
+from tests.rows import NOW, session, user
+
+MOMENT = timedelta(milliseconds=1)
+DAY = timedelta(days=1)
+
+
+async def add(database: Database, *rows: Any) -> None:
+    async with database.transaction() as db:
+        db.add_all(rows)
+
+
+async def left(database: Database, column: Any) -> set[Any]:
+    async with database.transaction() as db:
+        return set((await db.scalars(select(col(column)))).all())
+
+
+def grant(name: str, purpose: Purpose, expires_at: datetime) -> Grant:
+    return Grant(digest=name.encode(), purpose=purpose, expires_at=expires_at, created_at=NOW, updated_at=NOW)
+
+
+def mail(name: str, state: MailState, since: datetime) -> Outbox:
+    return Outbox(
+        id=name, state=state, template="t", sender="s", next_attempt=NOW, expires_at=NOW - 99 * DAY,
+        created_at=NOW - 99 * DAY, updated_at=since,
+    )  # fmt: skip
+
+
+class TestSweep:
+    async def test_removes_expired_sessions_at_once(self, migrated: Database) -> None:
+        ada = user("ada")
+        await add(migrated, ada)
+        await add(
+            migrated,
+            session(ada, "1", id="over", expires_at=NOW),
+            session(ada, "2", id="alive", expires_at=NOW + MOMENT),
+        )
+
+        assert await cleanup.sweep(migrated, NOW) == {"session": 1, "grant": 0, "outbox": 0}
+        assert await left(migrated, Session.id) == {"alive"}
+
+    @pytest.mark.parametrize("purpose", [Purpose.RESET, Purpose.DELETE])
+    async def test_removes_expired_grants_at_once(self, migrated: Database, purpose: Purpose) -> None:
+        await add(migrated, grant("over", purpose, NOW), grant("alive", purpose, NOW + MOMENT))
+
+        assert (await cleanup.sweep(migrated, NOW))["grant"] == 1
+        assert await left(migrated, Grant.digest) == {b"alive"}
+
+    @pytest.mark.parametrize("purpose", [Purpose.VERIFY, Purpose.CHANGE_EMAIL])
+    async def test_keeps_some_grants_to_tell_that_they_expired(
+        self, migrated: Database, purpose: Purpose
+    ) -> None:
+        week_ago = NOW - 7 * DAY
+        await add(migrated, grant("over", purpose, week_ago), grant("told", purpose, week_ago + MOMENT))
+
+        assert (await cleanup.sweep(migrated, NOW))["grant"] == 1
+        assert await left(migrated, Grant.digest) == {b"told"}
+
+    async def test_keeps_mail_for_a_while(self, migrated: Database) -> None:
+        week, month = NOW - 7 * DAY, NOW - 30 * DAY
+        await add(
+            migrated,
+            mail("sent-over", MailState.SENT, week),
+            mail("sent", MailState.SENT, week + MOMENT),
+            mail("failed-over", MailState.FAILED, month),
+            mail("failed", MailState.FAILED, month + MOMENT),
+            mail("queued", MailState.QUEUED, month),
+            mail("unresolved", MailState.UNRESOLVED, month),
+        )
+
+        assert (await cleanup.sweep(migrated, NOW))["outbox"] == 2
+        assert await left(migrated, Outbox.id) == {"sent", "failed", "queued", "unresolved"}
+
+    async def test_goes_on_until_nothing_is_left(self, migrated: Database) -> None:
+        await add(migrated, *(grant(str(number), Purpose.RESET, NOW) for number in range(1100)))
+
+        assert (await cleanup.sweep(migrated, NOW))["grant"] == 1100
+        assert await left(migrated, Grant.digest) == set()
+
+
+class TestTurn:
+    async def test_sweeps_for_who_gets_the_lease(self, migrated: Database) -> None:
+        await add(migrated, grant("over", Purpose.RESET, NOW))
+
+        await cleanup.turn(migrated, lambda: NOW, secrets.token())
+
+        assert await left(migrated, Grant.digest) == set()
+
+    async def test_leaves_it_to_who_holds_the_lease(self, migrated: Database) -> None:
+        await leases.take(migrated, "cleanup", secrets.token(), now=NOW, seconds=300)
+        await add(migrated, grant("over", Purpose.RESET, NOW))
+
+        await cleanup.turn(migrated, lambda: NOW, secrets.token())
+
+        assert await left(migrated, Grant.digest) == {b"over"}

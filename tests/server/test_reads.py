@@ -1,0 +1,279 @@
+"""Reads on both databases: the right row for everybody, as it is at the time of asking, or an error in time."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, text, update
+from sqlmodel import col
+
+from domain import secrets
+from domain.errors import Unavailable
+from models import Account, Session, User
+from models.queries import (
+    PASSWORD_BY_EMAIL,
+    PASSWORD_BY_USER,
+    PASSWORD_BY_USERNAME,
+    SESSION_BY_DIGEST,
+    SESSIONS_OF_USER,
+    Query,
+    SessionRow,
+    UserRow,
+)
+from server.database import Database
+from server.reads import SqliteReads
+from tests.postgres import Cluster
+from tests.rows import NOW, WEEK, session, user
+from tests.server.conftest import OpenDatabase
+
+
+async def add(database: Database, *rows: Any) -> None:
+    async with database.transaction() as db:
+        for row in rows:
+            db.add(row)
+            await db.flush()
+
+
+async def find(database: Database, token: str) -> tuple[SessionRow, UserRow] | None:
+    return await database.reads.one(SESSION_BY_DIGEST, secrets.digest(token))
+
+
+@pytest.fixture
+def ada() -> User:
+    return user(
+        "ada", email_verified=True, image="x", username="ada", display_username="Ada", two_factor_enabled=True,
+        role="admin", banned=True, ban_reason="rude", ban_expires=NOW + WEEK,
+    )  # fmt: skip
+
+
+class TestOne:
+    async def test_gives_every_column_as_the_models_do(self, migrated: Database, ada: User) -> None:
+        stored = session(
+            ada,
+            "t",
+            token_copy=b"\0\xff",
+            remembered=False,
+            ip_address="::1",
+            user_agent="ü",
+            impersonated_by="i",
+        )
+        await add(migrated, ada, stored)
+
+        found = await find(migrated, "t")
+
+        assert found is not None
+        pairs: list[tuple[Any, Any]] = [(found[0], stored), (found[1], ada)]
+        for row, model in pairs:
+            assert row._asdict() == {name: getattr(model, name) for name in row._fields}
+            assert [type(value) for value in row] == [type(getattr(model, name)) for name in row._fields]
+
+    async def test_gives_none_for_what_is_not_there(self, migrated: Database) -> None:
+        assert await find(migrated, "t") is None
+        assert await migrated.reads.one(PASSWORD_BY_EMAIL, "ada@example.com") is None
+
+    @pytest.mark.parametrize("text", ["\0", "ada\0@example.com", "\ud800", "ada@\udfffexample.com"])
+    async def test_gives_none_for_text_that_cannot_be_stored(self, migrated: Database, text: str) -> None:
+        assert await migrated.reads.one(PASSWORD_BY_EMAIL, text) is None
+        assert await migrated.reads.all(SESSIONS_OF_USER, text) == []
+
+    async def test_finds_passwords_by_address_name_and_user(self, migrated: Database, ada: User) -> None:
+        stamps: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
+        account = Account(
+            id="a", user_id=ada.id, provider_id="credential", account_id=ada.id, password="$h", **stamps
+        )
+        await add(migrated, ada, user("ben"), account)
+
+        for query, value in (
+            (PASSWORD_BY_EMAIL, ada.email),
+            (PASSWORD_BY_USERNAME, "ada"),
+            (PASSWORD_BY_USER, ada.id),
+        ):
+            assert await migrated.reads.one(query, value) == (ada.id, "$h")
+        found = await migrated.reads.one(PASSWORD_BY_EMAIL, "ben@example.com")
+        assert found is not None
+        assert found.hash is None
+
+
+class TestAll:
+    async def test_gives_the_rows_in_order(self, migrated: Database, ada: User) -> None:
+        later = NOW + WEEK
+        rows = [session(ada, "1"), session(ada, "2", created_at=later), session(ada, "3")]
+        await add(migrated, ada, user("ben"), *rows)
+
+        found = await migrated.reads.all(SESSIONS_OF_USER, ada.id)
+
+        rows.sort(key=lambda row: (row.created_at, row.id), reverse=True)
+        assert [row.id for row in found] == [row.id for row in rows]
+
+    async def test_gives_long_lists(self, migrated: Database, ada: User) -> None:
+        await add(migrated, ada)
+        async with migrated.transaction() as db:
+            db.add_all([session(ada, str(number)) for number in range(250)])
+
+        lists = await asyncio.gather(*(migrated.reads.all(SESSIONS_OF_USER, ada.id) for _ in range(5)))
+
+        assert [len({row.id for row in found}) for found in lists] == [250] * 5
+
+    async def test_gives_nothing_for_what_is_not_there(self, migrated: Database) -> None:
+        assert await migrated.reads.all(SESSIONS_OF_USER, "nobody") == []
+
+
+class TestManyAtOnce:
+    async def test_everybody_gets_their_own(self, migrated: Database) -> None:
+        users = [user(f"u{number}") for number in range(600)]
+        async with migrated.transaction() as db:
+            db.add_all(users)
+            await db.flush()
+            db.add_all([session(owner, owner.name) for owner in users])
+
+        asked = [f"u{number % 700}" for number in range(2000)]
+        found = await asyncio.gather(*(find(migrated, token) for token in asked))
+
+        names = [row and row[1].name for row in found]
+        assert names == [token if int(token[1:]) < 600 else None for token in asked]
+
+    async def test_who_leaves_disturbs_nobody(self, migrated: Database, ada: User) -> None:
+        await add(migrated, ada, session(ada, "t"))
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(find(migrated, "t")) for _ in range(50)]
+        tasks += [asyncio.create_task(self.sessions(migrated, ada)) for _ in range(50)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert all(outcomes[1::2])
+        assert not [outcome for outcome in outcomes[1::2] if isinstance(outcome, BaseException)]
+
+    async def sessions(self, database: Database, owner: User) -> list[SessionRow]:
+        return await database.reads.all(SESSIONS_OF_USER, owner.id)
+
+    async def test_nobody_sees_what_was_before_they_asked(self, migrated: Database, ada: User) -> None:
+        await add(migrated, ada, session(ada, "t"))
+        crowd = asyncio.create_task(self.ask_without_end(migrated))
+        try:
+            for number in range(50):
+                async with migrated.transaction() as db:
+                    await db.execute(update(User).values({col(User.name): str(number)}))
+
+                found = await asyncio.gather(*(find(migrated, "t") for _ in range(3)))
+
+                assert [row and row[1].name for row in found] == [str(number)] * 3
+            async with migrated.transaction() as db:
+                await db.execute(delete(Session))
+            assert await find(migrated, "t") is None
+        finally:
+            crowd.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await crowd
+
+    async def ask_without_end(self, database: Database) -> None:
+        while True:
+            await asyncio.gather(*(find(database, "t") for _ in range(10)))
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def rollback_file(tmp_path: Path) -> AsyncIterator[tuple[SqliteReads, sqlite3.Connection]]:
+    """Reads of a file that is not in WAL mode, so that a writer shuts readers out, and the writer."""
+    path = str(tmp_path / "rollback.db")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("CREATE TABLE session (user_id, name)")
+    reads = SqliteReads(path, 0.3)
+    yield reads, writer
+    await reads.close()
+    writer.close()
+
+
+NAMES: Query[Any] = Query(
+    select(text("name")).select_from(text("session")).where(text("user_id = :value")), lambda row: row[0]
+)
+
+
+class TestSqlite:
+    async def test_waits_for_the_lock_elsewhere(
+        self, rollback_file: tuple[SqliteReads, sqlite3.Connection]
+    ) -> None:
+        reads, writer = rollback_file
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("INSERT INTO session VALUES ('u', 'n')")
+        waiting = asyncio.create_task(reads.all(NAMES, "u"))
+        await asyncio.sleep(0)
+        writer.execute("COMMIT")
+
+        assert await waiting == ["n"]
+
+    async def test_gives_up_waiting(self, rollback_file: tuple[SqliteReads, sqlite3.Connection]) -> None:
+        reads, writer = rollback_file
+        writer.execute("BEGIN EXCLUSIVE")
+
+        outcomes = await asyncio.gather(*(reads.one(NAMES, "u") for _ in range(5)), return_exceptions=True)
+
+        assert [type(outcome) for outcome in outcomes] == [Unavailable] * 5
+        writer.execute("ROLLBACK")
+        assert await reads.one(NAMES, "u") is None
+
+    async def test_recovers_when_the_file_is_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "late.db"
+        reads = SqliteReads(str(path), 0.3)
+        with pytest.raises(Unavailable):
+            await reads.one(NAMES, "u")
+        with contextlib.closing(sqlite3.connect(path)) as made:
+            made.execute("CREATE TABLE session (user_id, name)")
+
+        assert await reads.one(NAMES, "u") is None
+        await reads.close()
+
+
+class TestPostgresql:
+    async def test_all_connections_together_stay_within_the_pool(
+        self, cluster: Cluster, opening: OpenDatabase
+    ) -> None:
+        server = await opening(cluster.create(migrated=True), pool_size=4)
+
+        async def write() -> None:
+            async with server.transaction() as db:
+                await db.execute(text("SELECT pg_sleep(0.01)"))
+
+        async def count() -> int:
+            async with server.transaction() as db:
+                sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                return int(await db.scalar(text(sql)) or 0)
+
+        work: list[Any] = [write() for _ in range(20)] + [find(server, str(n)) for n in range(20)]
+        work += [server.reads.all(SESSIONS_OF_USER, str(n)) for n in range(20)] + [count()]
+        assert (await asyncio.gather(*work))[-1] == 4
+
+    async def test_who_waits_at_the_end_is_told(self, cluster: Cluster, opening: OpenDatabase) -> None:
+        server = await opening(cluster.create(migrated=True))
+        await server.ping(1)
+        asked = [asyncio.create_task(find(server, str(number))) for number in range(5)]
+        await asyncio.sleep(0)
+        await server.close()
+
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+
+        assert {type(outcome) for outcome in outcomes} <= {Unavailable, type(None)}
+
+    async def test_reads_by_index_also_what_was_empty_at_first(
+        self, cluster: Cluster, opening: OpenDatabase
+    ) -> None:
+        server = await opening(cluster.create(migrated=True))
+        owner = user("ada")
+        assert await find(server, "none") is None
+        async with server.transaction() as db:
+            db.add(owner)
+            await db.flush()
+            db.add_all([session(owner, str(number)) for number in range(2000)])
+
+        found = await asyncio.gather(*(find(server, str(number)) for number in range(100)))
+        async with server.transaction() as db:
+            await db.execute(text("SELECT pg_stat_clear_snapshot()"))
+            scans = "SELECT pg_stat_get_numscans('session'::regclass)"
+
+            assert all(found)
+            assert await db.scalar(text(scans)) == 0
