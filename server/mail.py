@@ -1,0 +1,213 @@
+"""The senders of mail: SMTP, console and file (behaviour 8.2). Each delivers a mail or says why not."""
+
+import asyncio
+import contextlib
+import os
+import re
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.message import EmailMessage
+from email.policy import SMTP as SMTP_POLICY
+from email.utils import format_datetime, parseaddr
+from pathlib import Path
+from typing import Literal, Protocol
+
+import aiosmtplib
+import orjson
+from rich.console import Console
+
+from handlers import wire
+
+_ENHANCED_STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
+_ONE_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
+"""What may be a recipient. Here it only has to be one, without anything that could make it two."""
+_FAREWELL = 2.0
+"""Seconds a server has to answer QUIT; the mail is its own by then, whatever it says."""
+
+
+class DeliveryError(Exception):
+    """A mail that was not delivered. The reason holds no secret, no address and no words of the server."""
+
+
+class TemporaryError(DeliveryError):
+    """Another attempt may succeed: the connection failed, nobody answered in time, or the answer was 4xx."""
+
+
+class FinalError(DeliveryError):
+    """The server will not have this mail: 5xx."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail as it goes out: one recipient, a text and an HTML part. `id` is that of its outbox row."""
+
+    id: str
+    template: str
+    to: str
+    sender: str
+    subject: str
+    text: str = field(repr=False)
+    html: str = field(repr=False)
+    link: str | None = field(repr=False)
+    code: str | None = field(repr=False)
+    created_at: datetime
+
+
+class Sender(Protocol):
+    """A way out for mails."""
+
+    async def send(self, mail: Mail) -> None:
+        """Deliver the mail. Raises TemporaryError or FinalError."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpOptions:
+    """The settings `mail.smtp.*` and `mail.timeout` (in seconds, for each step of the conversation)."""
+
+    host: str
+    port: int = 587
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: Literal["starttls", "tls", "none"] = "starttls"
+    timeout: float = 10.0
+    tls_context: ssl.SSLContext | None = None
+    """None: the certificate is checked against the authorities of the system."""
+
+
+class SmtpSender:
+    """Delivers to the configured server, each mail over a connection of its own."""
+
+    def __init__(self, options: SmtpOptions) -> None:
+        self._options = options
+
+    async def send(self, mail: Mail) -> None:
+        """Deliver by SMTP. The envelope names exactly one recipient, whatever the headers hold."""
+        with _classified():
+            message = compose(mail)
+            client = self._client(_domain(mail.sender))
+            try:
+                await client.connect()
+                await client.send_message(message, sender=parseaddr(mail.sender)[1], recipients=[mail.to])
+                with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                    await client.quit(timeout=_FAREWELL)
+            finally:
+                client.close()
+
+    def _client(self, local_hostname: str) -> aiosmtplib.SMTP:
+        """Make a client that insists on the configured encryption: it never falls back to plain text."""
+        options = self._options
+        return aiosmtplib.SMTP(
+            hostname=options.host,
+            port=options.port,
+            username=options.username,
+            password=options.password,
+            use_tls=options.tls == "tls",
+            start_tls=options.tls == "starttls",
+            tls_context=options.tls_context if options.tls != "none" else None,
+            timeout=options.timeout,
+            local_hostname=local_hostname,
+        )
+
+
+class ConsoleSender:
+    """Prints what one needs while developing: to whom, what, and the link or the code."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console()
+
+    async def send(self, mail: Mail) -> None:
+        """Print recipient, subject, and link or code, each on a line that is never wrapped."""
+        self._console.rule(f"[bold]mail: {mail.template}", align="left")
+        for label, value in (
+            ("to", mail.to),
+            ("subject", mail.subject),
+            ("link", mail.link),
+            ("code", mail.code),
+        ):
+            if value is not None:
+                self._console.print(f"{label:8} {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+class FileSender:
+    """Appends mails to a file, one JSON object per line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def send(self, mail: Mail) -> None:
+        """Append one line by one write; only the owner of a new file can read it, for it holds live links."""
+        try:
+            await asyncio.to_thread(self._append, json_line(mail))
+        except OSError as error:
+            raise TemporaryError(f"file: {type(error).__name__}") from error
+
+    def _append(self, line: bytes) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if os.write(descriptor, line) < len(line):
+                raise OSError("the line was written in part")
+        finally:
+            os.close(descriptor)
+
+
+def json_line(mail: Mail) -> bytes:
+    """Give the line of the file sender; link and code are null where there is none."""
+    keys = {
+        "id": mail.id,
+        "template": mail.template,
+        "to": mail.to,
+        "from": mail.sender,
+        "subject": mail.subject,
+        "text": mail.text,
+        "html": mail.html,
+        "link": mail.link,
+        "code": mail.code,
+        "createdAt": wire.instant(mail.created_at),
+    }
+    return orjson.dumps(keys, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def compose(mail: Mail) -> EmailMessage:
+    """Give the message with its headers; a repeat of the same outbox row carries the same Message-ID.
+
+    Raises FinalError when the recipient is not one plain address, or a header would have a line break in it.
+    """
+    message = EmailMessage(policy=SMTP_POLICY)
+    if not _ONE_ADDRESS.fullmatch(mail.to):
+        raise FinalError("malformed recipient")
+    try:
+        message["From"], message["To"], message["Subject"] = mail.sender, mail.to, mail.subject
+    except ValueError as error:
+        raise FinalError("malformed header") from error
+    message["Date"] = format_datetime(mail.created_at)
+    message["Message-ID"] = f"<{mail.id}@{_domain(mail.sender)}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.text, cte="quoted-printable")
+    message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
+    return message
+
+
+def _domain(address: str) -> str:
+    return parseaddr(address)[1].rpartition("@")[2]
+
+
+@contextlib.contextmanager
+def _classified() -> Iterator[None]:
+    """Turn a conversation's faults into the two kinds; a reply counts by its code, all else is temporary."""
+    try:
+        yield
+    except aiosmtplib.SMTPRecipientsRefused as error:
+        raise _by_code(error.recipients[0]) from error
+    except aiosmtplib.SMTPResponseException as error:
+        raise _by_code(error) from error
+    except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+        raise TemporaryError(f"smtp: {type(error).__name__}") from error
+
+
+def _by_code(error: aiosmtplib.SMTPResponseException) -> DeliveryError:
+    """Keep the status codes only: servers like to quote addresses and links in their texts."""
+    status = _ENHANCED_STATUS.match(error.message)
+    reason = f"smtp: {error.code} {status[0]}" if status else f"smtp: {error.code}"
+    return FinalError(reason) if 500 <= error.code <= 599 else TemporaryError(reason)

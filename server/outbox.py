@@ -1,0 +1,260 @@
+"""The outbox worker: delivers filed mail in the background, woken when some is filed (behaviour 8.1)."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+import structlog
+
+from domain import outbox
+from domain.context import Context
+from domain.errors import Unavailable
+from domain.outbox import Claim, Kind
+from server.clock import Clock
+from server.mail import FinalError, Sender, TemporaryError
+from server.rendering import Renderer
+
+Result = TypeVar("Result")
+Resolver = Callable[[Context, str, str | None], Awaitable[None]]
+"""Looks for the user behind an address and files the mail; the last argument is the redirect target."""
+
+AT_A_TIME = 4
+LONGEST_WAIT = 60.0
+"""Seconds that rows may wait which nobody wakes this instance for: those that another one filed and left."""
+SHORT_WAIT = 0.1
+"""Seconds to the next look when another instance was faster."""
+DELIVERY_LIMIT = 50.0
+"""Seconds for one whole delivery; the rest of the lease is for noting it."""
+LONGEST_PAUSE = 30.0
+"""Seconds between two looks while the database is away; the first are one second apart."""
+NOTE_PAUSES = (0.5, 1.0, 2.0, 4.0)
+"""Seconds to wait after each failed try to note an outcome."""
+TRIM_INTERVAL = timedelta(seconds=1)
+
+log = structlog.get_logger(__name__)
+
+
+class Run(Protocol):
+    """Runs a job in one Context and one transaction: `server.requests.Requests.run`."""
+
+    async def __call__(self, job: Callable[[Context], Awaitable[Result]], /) -> Result:
+        """Give the job's result, after the commit."""
+
+
+class Lane:
+    """One kind of rows with its own four places, so that a hanging server holds up no other kind."""
+
+    def __init__(self, kind: Kind, work: Callable[[Claim], Coroutine[Any, Any, None]]) -> None:
+        self.kind = kind
+        self.work = work
+        self.woken = asyncio.Event()
+        self.running: set[asyncio.Task[None]] = set()
+
+    def begin(self, row: Claim) -> None:
+        """Work on a row beside the others; when it is done the lane looks for the next."""
+        task = asyncio.create_task(self.work(row))
+        self.running.add(task)
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self.running.discard(task)
+        self.woken.set()
+
+
+class OutboxWorker:
+    """Takes due rows, resolves or delivers them, notes the outcome; no transaction is open during delivery.
+
+    `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        clock: Clock,
+        renderer: Renderer,
+        senders: Mapping[str, Sender],
+        resolvers: Mapping[str, Resolver],
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._run = run
+        self._clock = clock
+        self._renderer = renderer
+        self._senders = senders
+        self._resolvers = resolvers
+        self._pause = pause
+        self._stopping = False
+        self._trimmed: datetime | None = None
+        self._unresolved = Lane(outbox.unresolved(), self._resolve)
+        self._strays = Lane(outbox.strays(tuple(senders)), self._deliver)
+        self._mails = [Lane(outbox.mails_for(kind), self._deliver) for kind in senders]
+        self._lanes = [self._unresolved, *self._mails, self._strays]
+        self._loops: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to deliver; what was left by an earlier run goes out first."""
+        self._stopping = False
+        self._loops = [asyncio.create_task(self._serve(lane)) for lane in self._lanes]
+
+    def wake(self) -> None:
+        """Say that mail was filed and committed. Mails nobody here can send are looked at by time only."""
+        for lane in (self._unresolved, *self._mails):
+            lane.woken.set()
+
+    async def stop(self, grace: float = 5.0) -> None:
+        """Take no more rows. Deliveries under way get `grace` seconds; what is cut off is repeated later."""
+        self._stopping = True
+        for lane in self._lanes:
+            lane.woken.set()
+        await _end(self._loops, grace)
+        await _end([task for lane in self._lanes for task in lane.running], grace)
+        self._loops = []
+
+    async def drain(self) -> None:
+        """Work on everything that is due now, and on what comes of it; for a worker that is not started."""
+        while any(await asyncio.gather(*(self._empty(lane) for lane in self._lanes))):
+            pass
+
+    async def _empty(self, lane: Lane) -> bool:
+        worked = False
+        while await self._fill(lane):
+            worked = True
+            await asyncio.gather(*lane.running)
+        return worked
+
+    async def _serve(self, lane: Lane) -> None:
+        faults = 0
+        while not self._stopping:
+            lane.woken.clear()
+            try:
+                seconds = await self._look(lane)
+                faults = 0
+            except Exception as fault:
+                seconds = min(2.0**faults, LONGEST_PAUSE)
+                faults = min(faults + 1, 10)
+                _report(fault, seconds=seconds)
+            await _wait(lane.woken, seconds)
+
+    async def _look(self, lane: Lane) -> float:
+        """Begin with what is due; give in how many seconds to look again if nothing wakes the lane before."""
+        if len(lane.running) == AT_A_TIME:
+            return LONGEST_WAIT
+        due = await self._run(lambda ctx: outbox.next_due(ctx, lane.kind))
+        seconds = LONGEST_WAIT if due is None else (due - self._clock()).total_seconds()
+        if seconds > 0:
+            return min(seconds, LONGEST_WAIT)
+        return 0.0 if await self._fill(lane) else SHORT_WAIT
+
+    async def _fill(self, lane: Lane) -> int:
+        """Claim due rows for the free places and begin with them; give how many there were."""
+        free = AT_A_TIME - len(lane.running)
+        rows = await self._run(lambda ctx: outbox.claim(ctx, lane.kind, free))
+        for row in rows:
+            lane.begin(row)
+        if lane is self._unresolved and len(rows) == free:
+            await self._trim()
+        return len(rows)
+
+    async def _trim(self) -> None:
+        """Drop the requests beyond the limit, but look for them once a second at most: it means counting."""
+        now = self._clock()
+        if self._trimmed is not None and now - self._trimmed < TRIM_INTERVAL:
+            return
+        self._trimmed = now
+        dropped = await self._run(outbox.drop_excess)
+        if dropped:
+            log.warning("mail.requests_dropped", count=dropped, limit=outbox.UNRESOLVED_LIMIT)
+
+    async def _deliver(self, row: Claim) -> None:
+        if await self._attempt(row, self._send):
+            await self._note(lambda ctx: outbox.note_sent(ctx, row))
+            log.info("mail.sent", id=row.id, template=row.template)
+
+    async def _resolve(self, row: Claim) -> None:
+        await self._attempt(row, self._find_user)
+
+    async def _attempt(self, row: Claim, act: Callable[[Claim], Awaitable[None]]) -> bool:
+        """Whether it worked; if not, the row is postponed or given up."""
+        try:
+            if row.expires_at <= self._clock():
+                raise FinalError("expired")
+            await act(row)
+        except FinalError as failure:
+            await self._give_up(row, str(failure))
+        except TemporaryError as failure:
+            await self._postpone(row, str(failure))
+        except Exception as fault:
+            _report(fault, id=row.id, template=row.template)
+            await self._postpone(row, type(fault).__name__)
+        else:
+            return True
+        return False
+
+    async def _send(self, row: Claim) -> None:
+        if row.payload is None:
+            raise TemporaryError("no key fits the payload")
+        sender = self._senders.get(row.sender)
+        if sender is None:
+            raise TemporaryError("the sender is not configured")
+        try:
+            async with asyncio.timeout(DELIVERY_LIMIT):
+                await sender.send(self._renderer.render(row, self._clock()))
+        except TimeoutError as error:
+            raise TemporaryError("time-out") from error
+
+    async def _find_user(self, row: Claim) -> None:
+        """Put a mail in the place of the request, or nothing if there is nobody, in one transaction."""
+        if row.payload is None:
+            raise TemporaryError("no key fits the payload")
+        email, target = str(row.payload["email"]), row.payload["target"]
+
+        async def job(ctx: Context) -> None:
+            if await outbox.take(ctx, row):
+                await self._resolvers[row.template](ctx, email, target)
+
+        await self._run(job)
+
+    async def _give_up(self, row: Claim, reason: str) -> None:
+        await self._note(lambda ctx: outbox.note_failed(ctx, row, reason))
+        log.warning("mail.failed", id=row.id, template=row.template, reason=reason)
+
+    async def _postpone(self, row: Claim, reason: str) -> None:
+        again = await self._note(lambda ctx: outbox.note_postponed(ctx, row, reason))
+        event = "mail.failed" if again is False else "mail.postponed"
+        log.warning(event, id=row.id, template=row.template, reason=reason, attempts=row.attempts)
+
+    async def _note(self, job: Callable[[Context], Awaitable[Result]]) -> Result | None:
+        """Note an outcome, patiently: a row without a note is repeated when its lease has run out."""
+        for seconds in NOTE_PAUSES:
+            try:
+                return await self._run(job)
+            except Exception as fault:
+                _report(fault, seconds=seconds)
+                await self._pause(seconds)
+        return None
+
+
+async def _end(tasks: list[asyncio.Task[None]], grace: float) -> None:
+    """Wait until the tasks have ended, and cancel those that take longer than `grace` seconds."""
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=grace)
+    for task in late:
+        task.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+
+
+def _report(fault: Exception, **facts: str | float) -> None:
+    """Log what kept the worker from its work; only a defect is worth a traceback."""
+    log.warning(
+        "outbox.fault", error=type(fault).__name__, exc_info=not isinstance(fault, Unavailable), **facts
+    )
+
+
+async def _wait(woken: asyncio.Event, seconds: float) -> None:
+    """Wait until the event is set, or for so many seconds."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await woken.wait()

@@ -1,0 +1,176 @@
+"""Every message: to whom, by which sender, with which link, until when."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from domain import mails, outbox
+from domain.context import Client, Context
+from models import MailState, Outbox, User
+from server.cipher import Keyring
+from tests.policies import policy
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+CIPHER = Keyring(["k" * 32])
+ADA = User(id="a" * 32, name="Ada", email="ada@example.com", created_at=NOW, updated_at=NOW)
+BASE = "https://auth.example.com"
+
+
+def context(**changes: Any) -> Context:
+    """A context without a database: filing mail needs none."""
+    none = cast(Any, None)
+    return Context(
+        now=NOW, policy=policy(**changes), client=Client(), caller=None, reads=none, hasher=none,
+        cipher=CIPHER, begin=none, ready=none,
+    )  # fmt: skip
+
+
+def payload(row: Outbox) -> dict[str, str | None]:
+    opened = CIPHER.decrypt("outbox.payload", row.payload or b"")
+    assert opened is not None
+    return cast(dict[str, str | None], json.loads(opened))
+
+
+class TestResetPassword:
+    def test_carries_the_link_to_the_stored_address(self) -> None:
+        ctx = context()
+
+        mails.reset_password(ctx, ADA, "t" * 32, "/new password")
+
+        [row] = ctx.outbox
+        assert (row.template, row.state, row.user_id) == ("reset-password", MailState.QUEUED, ADA.id)
+        assert payload(row) == {
+            "to": "ada@example.com",
+            "name": "Ada",
+            "link": f"{BASE}/reset-password/{'t' * 32}?callbackURL=%2Fnew%20password",
+            "code": None,
+            "expires": (NOW + timedelta(hours=24)).isoformat(),
+        }
+
+    def test_goes_through_the_sender_of_resets(self) -> None:
+        ctx = context(reset_sender="file", mail_sender="smtp")
+
+        mails.reset_password(ctx, ADA, "t" * 32, None)
+        mails.verify_email(ctx, ADA, "t" * 32, None)
+
+        assert [row.sender for row in ctx.outbox] == ["file", "smtp"]
+
+    def test_sealed_payload_shows_neither_address_nor_token(self) -> None:
+        ctx = context()
+
+        mails.reset_password(ctx, ADA, "t" * 32, None)
+
+        sealed = ctx.outbox[0].payload or b""
+        assert b"ada" not in sealed
+        assert b"tttt" not in sealed
+
+
+@pytest.mark.parametrize(
+    ("callback_url", "query"),
+    [(None, ""), ("https://app.test/x?y=1", "&callbackURL=https%3A%2F%2Fapp.test%2Fx%3Fy%3D1")],
+)
+class TestLinks:
+    def test_verify_email(self, callback_url: str | None, query: str) -> None:
+        ctx = context()
+
+        mails.verify_email(ctx, ADA, "tok", callback_url)
+
+        assert payload(ctx.outbox[0])["link"] == f"{BASE}/verify-email?token=tok{query}"
+
+    def test_change_email_goes_to_the_new_address(self, callback_url: str | None, query: str) -> None:
+        ctx = context()
+
+        mails.change_email(ctx, ADA, "new@example.com", "tok", callback_url)
+
+        letter = payload(ctx.outbox[0])
+        assert letter["to"] == "new@example.com"
+        assert letter["link"] == f"{BASE}/verify-email?token=tok{query}"
+
+    def test_delete_account(self, callback_url: str | None, query: str) -> None:
+        ctx = context(base_path="/api/auth")
+
+        mails.delete_account(ctx, ADA, "tok", callback_url)
+
+        assert payload(ctx.outbox[0])["link"] == f"{BASE}/api/auth/delete-user/callback?token=tok{query}"
+
+
+class TestNotices:
+    def test_go_to_whom_they_concern_and_hold_no_link(self) -> None:
+        ctx = context()
+
+        mails.password_changed(ctx, ADA)
+        mails.email_changed(ctx, ADA, "old@example.com")
+        mails.existing_account(ctx, ADA)
+
+        letters = [payload(row) for row in ctx.outbox]
+        assert [letter["to"] for letter in letters] == [
+            "ada@example.com",
+            "old@example.com",
+            "ada@example.com",
+        ]
+        assert [letter["link"] for letter in letters] == [None, None, None]
+
+    def test_can_be_switched_off_and_existing_account_is_no_notice(self) -> None:
+        ctx = context(send_email_notifications=False)
+
+        mails.password_changed(ctx, ADA)
+        mails.email_changed(ctx, ADA, "old@example.com")
+        mails.existing_account(ctx, ADA)
+
+        assert [row.template for row in ctx.outbox] == ["existing-account"]
+
+
+class TestSenderNone:
+    def test_files_nothing(self) -> None:
+        ctx = context(mail_sender="none", reset_sender="none")
+
+        mails.reset_password(ctx, ADA, "t", None)
+        mails.verify_email(ctx, ADA, "t", None)
+        mails.password_changed(ctx, ADA)
+        mails.file_reset_request(ctx, "ada@example.com", None)
+        mails.file_verification_request(ctx, "ada@example.com", None)
+
+        assert ctx.outbox == []
+
+
+class TestRequests:
+    def test_hold_address_and_target_only(self) -> None:
+        ctx = context(reset_sender="file")
+
+        mails.file_reset_request(ctx, "ada@example.com", "/new")
+        mails.file_verification_request(ctx, "bob@example.com", None)
+
+        assert [(row.template, row.sender, row.state, row.user_id) for row in ctx.outbox] == [
+            ("reset-password", "file", MailState.UNRESOLVED, None),
+            ("verify-email", "smtp", MailState.UNRESOLVED, None),
+        ]
+        assert [payload(row) for row in ctx.outbox] == [
+            {"email": "ada@example.com", "target": "/new"},
+            {"email": "bob@example.com", "target": None},
+        ]
+
+
+class TestExpiry:
+    def test_is_that_of_the_link_or_of_patience_whichever_is_first(self) -> None:
+        ctx = context(
+            verification_token_expires_in=timedelta(hours=1), reset_token_expires_in=timedelta(days=7)
+        )
+
+        mails.verify_email(ctx, ADA, "t", None)
+        mails.reset_password(ctx, ADA, "t", None)
+        mails.password_changed(ctx, ADA)
+
+        assert [row.expires_at - NOW for row in ctx.outbox] == [
+            timedelta(hours=1),
+            timedelta(hours=24),
+            timedelta(hours=24),
+        ]
+        assert {row.next_attempt for row in ctx.outbox} == {NOW}
+
+
+def test_retries_double_from_half_a_minute_to_an_hour() -> None:
+    delays = [outbox.retry_delay(attempts).total_seconds() for attempts in (1, 2, 3, 4, 7, 8, 9, 100)]
+
+    assert delays == [30, 60, 120, 240, 1920, 3600, 3600, 3600]

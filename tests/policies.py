@@ -1,0 +1,52 @@
+"""A policy made of the default settings, for tests that need no assembled service."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from domain.origins import TrustedOrigins
+from domain.policy import Cookies, PasswordRules, Policy, SessionRules
+
+_DEFAULT = Policy(
+    app_name="Gatewright",
+    base_url="https://auth.example.com",
+    base_path="",
+    origins=TrustedOrigins.parse("https://auth.example.com", [], loopback=False),
+    cookies=Cookies("service.session-token", "service.", True, True, "Lax", None),
+    session=SessionRules(
+        expires_in=timedelta(days=7),
+        update_age=timedelta(days=1),
+        absolute_lifetime=timedelta(days=90),
+        not_remembered_expires_in=timedelta(days=1),
+        fresh_age=timedelta(days=1),
+        list_tokens=True,
+    ),
+    password=PasswordRules(8, 128, frozenset()),
+    require_authentication=True,
+    require_current_password=True,
+    send_email_notifications=True,
+    email_password_enabled=True,
+    sign_up_enabled=True,
+    sign_up_auto_sign_in=True,
+    sign_up_notify_existing=True,
+    username_enabled=True,
+    mail_sender="smtp",
+    mail_retry_for=timedelta(hours=24),
+    reset_sender="smtp",
+    reset_token_expires_in=timedelta(hours=24),
+    reset_revokes_sessions=True,
+    verification_enabled=True,
+    verification_required=False,
+    verification_on_sign_up=True,
+    verification_on_sign_in=False,
+    verification_token_expires_in=timedelta(hours=1),
+    change_email_enabled=True,
+    change_email_immediate_if_unverified=True,
+    delete_user_confirm_by_mail=False,
+    delete_user_token_expires_in=timedelta(hours=24),
+)
+
+
+def policy(**changes: Any) -> Policy:
+    """Give the default policy, with mail by SMTP, changed as told."""
+    return replace(_DEFAULT, **changes)
