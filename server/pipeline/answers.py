@@ -1,0 +1,62 @@
+"""What goes back: status, headers and body of what a handler returned, and the two messages that carry
+them."""
+
+from typing import Any
+
+import orjson
+from starlette.types import Send
+
+from handlers.reply import Header, Page, Redirect, Reply
+from server.errors import CONTENT_TYPE, Rendered
+from server.pipeline.origins import PREFLIGHT
+
+ALWAYS: tuple[Header, ...] = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"vary", b"Origin"),
+)
+"""On every answer, errors included (behaviour 1.7); the request id joins them."""
+
+_JSON = (CONTENT_TYPE,)
+_HTML: Header = (b"content-type", b"text/html; charset=utf-8")
+
+
+def answer(result: Any, method: str) -> Rendered:
+    """Give status, headers and body for what a handler returned."""
+    if isinstance(result, Reply):
+        return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
+    if isinstance(result, Redirect):
+        # After a POST the browser must come back with a GET, and never post the credentials again (RFC 9110,
+        # 15.4.4).
+        status = 303 if method == "POST" else result.status
+        return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
+    if isinstance(result, Page):
+        return 200, (_HTML, *result.headers), result.html.encode()
+    return 200, _JSON, orjson.dumps(result)
+
+
+def options(allow: str, *, is_preflight: bool) -> Rendered:
+    """Answer what is allowed at a path, and a trusted page what it may do there (behaviour 1.2, 3.4)."""
+    return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
+
+
+def with_stale(rendered: Rendered, stale: tuple[Header, ...]) -> Rendered:
+    """Add the headers that clear worthless cookies, but never a second Set-Cookie for one name (behaviour
+    3.3)."""
+    status, headers, body = rendered
+    taken = {value.partition(b"=")[0] for name, value in headers if name == b"set-cookie"}
+    added = tuple(header for header in stale if header[1].partition(b"=")[0] not in taken)
+    return status, (*headers, *added), body
+
+
+async def send_answer(
+    send: Send, rendered: Rendered, request_id: str, cors: tuple[Header, ...], *, bodiless: bool
+) -> None:
+    """Send an answer with the headers every answer has; `bodiless` for HEAD, whose length is still told."""
+    status, headers, body = rendered
+    own: list[Header] = [(b"x-request-id", request_id.encode()), *headers, *cors]
+    if status != 204:
+        own.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": [*ALWAYS, *own]})
+    await send({"type": "http.response.body", "body": b"" if bodiless else body})

@@ -1,0 +1,58 @@
+"""Putting the pipeline together: Connexion around it, the contract into it, everything compiled before the
+first request."""
+
+from functools import partial
+from typing import Any
+
+from connexion import ConnexionMiddleware
+from connexion.middleware.lifespan import Lifespan, LifespanMiddleware
+from connexion.resolver import RelativeResolver
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from domain.policy import Policy
+from server.addresses import Addresses
+from server.pipeline.pipeline import Pipeline
+from server.pipeline.ports import Challenges, Endpoint, NoChallenges, Ports, Sessions
+from server.pipeline.security import security_map
+
+
+def build(  # noqa: PLR0913
+    document: dict[str, Any],
+    *,
+    policy: Policy,
+    sessions: Sessions,
+    endpoint: Endpoint,
+    addresses: Addresses,
+    disabled: frozenset[str] = frozenset(),
+    lifespan: Lifespan | None = None,
+    max_body: int = 65536,
+    challenges: Challenges | None = None,
+    handlers: str = "handlers",
+) -> ASGIApp:
+    """Give the ASGI application that serves a contract (OpenAPI 3.0, bundled, as a dictionary).
+
+    `sessions` finds who calls, `endpoint` runs the handlers of the package `handlers`, `addresses` resolves
+    the client's address. `disabled` names operationIds that are switched off as a whole: their paths do not
+    exist. `max_body` is in bytes. Raises Connexion's InvalidSpecification and ResolverError, ValueError and
+    TypeError when the contract cannot be served as it is written.
+    """
+    ports = Ports(sessions, challenges or NoChallenges(), endpoint, addresses)
+    pipeline = partial(Pipeline, policy=policy, ports=ports, disabled=disabled, max_body=max_body)
+    connexion = ConnexionMiddleware(
+        _nowhere,
+        middlewares=[pipeline, LifespanMiddleware],
+        lifespan=lifespan,
+        resolver=RelativeResolver(handlers),
+        security_map=security_map(policy.cookies),
+    )
+    connexion.add_api(document, base_path=policy.base_path)
+    # Connexion would build its stack at the first request; a contract that does not fit must stop the start
+    # instead.
+    application, _ = connexion._build_middleware_stack()
+    return application  # type: ignore[no-any-return]
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    """Stand behind the pipeline, where only a WebSocket can arrive: this service has none."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1000})

@@ -1,0 +1,79 @@
+"""The headers of one request, and the few readings of them that the stages share."""
+
+import re
+from collections.abc import Iterable
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_BEARER = re.compile(rb"bearer +([A-Za-z0-9_]+)", re.IGNORECASE)
+_SCHEME = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: .*)?", re.DOTALL)
+
+MALFORMED = ""
+"""Stands for a credential that is there and cannot be one."""
+
+
+class Head:
+    """The headers of a request by name, lower case as ASGI gives them; `repeated` when a name occurs
+    twice."""
+
+    __slots__ = ("fields", "headers", "repeated")
+
+    def __init__(self, headers: Headers) -> None:
+        self.headers = headers if isinstance(headers, list) else list(headers)
+        self.fields = dict(self.headers)
+        self.repeated = len(self.fields) != len(self.headers)
+
+    def every(self, name: bytes) -> list[bytes]:
+        """Give every value sent under a name."""
+        if self.repeated:
+            return [value for field, value in self.headers if field == name]
+        value = self.fields.get(name)
+        return [] if value is None else [value]
+
+    def size(self) -> int:
+        """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's
+        end."""
+        return sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def cookie(self, name: bytes) -> str | None:
+        """Give the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
+
+        Only the cookie asked for is read, so that no other one, however broken, can hide it.
+        """
+        sent = self.fields.get(b"cookie")
+        if sent is None:
+            return None
+        if self.repeated:
+            sent = b";".join(self.every(b"cookie"))
+        if name not in sent:
+            return None
+        pairs = (pair.partition(b"=") for pair in sent.split(b";"))
+        values = {value.strip(b" \t") for key, _, value in pairs if key.strip(b" \t") == name}
+        if not values:
+            return None
+        return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
+
+    def bearer(self) -> str | None:
+        """Give the token of the Authorization header (behaviour 3.2, rule 1).
+
+        None without such a header or with another scheme, which a proxy may use for itself. MALFORMED for
+        several headers, for a value that is no credential, and for a bearer token of impossible characters.
+        """
+        value = self.fields.get(b"authorization")
+        if value is None:
+            return None
+        if self.repeated and len(self.every(b"authorization")) > 1:
+            return MALFORMED
+        found = _BEARER.fullmatch(value)
+        if found is not None:
+            return found[1].decode("ascii")
+        scheme = _SCHEME.fullmatch(value)
+        return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None
+
+    def has_bearer(self) -> bool:
+        """Whether an Authorization header names the scheme Bearer; no page of another origin can send one
+        unasked."""
+        if b"authorization" not in self.fields:
+            return False
+        values = (value.partition(b" ")[0].lower() for value in self.every(b"authorization"))
+        return b"bearer" in values

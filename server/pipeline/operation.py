@@ -1,0 +1,58 @@
+"""One operation of the contract, compiled: everything a request to it needs, decided at start."""
+
+from dataclasses import dataclass
+
+from connexion.operations import AbstractOperation
+
+from domain.policy import Policy
+from server.pipeline import body
+from server.pipeline.calling import Inputs, check_signature, compile_inputs
+from server.pipeline.ports import Handler
+from server.pipeline.security import Security, SecurityCompiler
+
+_HARMLESS_TAG = "service"
+"""Health, readiness and the error page: the only GET operations no token can be used up by (behaviour
+1.2)."""
+
+_LENIENT_TAG = "sessions"
+"""Session management, which `require_authentication = false` opens to everybody (interface 5.6)."""
+
+_SIGNING_IN = ("/sign-in/", "/sign-up/")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, ready to be asked."""
+
+    operation_id: str
+    handler: Handler
+    method: str
+    security: Security
+    inputs: Inputs
+    checks_origin: bool
+    signs_in: bool
+    answers_head: bool
+
+
+def compile_operation(
+    operation: AbstractOperation, operation_id: str, policy: Policy, security: SecurityCompiler
+) -> Operation:
+    """Compile what Connexion made of the contract's operation. Raises ValueError or TypeError when it cannot
+    be served."""
+    tag = operation_id.partition(".")[0]
+    inputs = compile_inputs(operation, policy.origins)
+    check_signature(operation.function, inputs)
+    return Operation(
+        operation_id=operation_id,
+        handler=operation.function,
+        method=operation.method.upper(),
+        security=security.compile(
+            operation, without_session=tag == _LENIENT_TAG and not policy.require_authentication
+        ),
+        inputs=inputs,
+        # A provider posts its form from its own origin; that operation has the state cookie instead
+        # (behaviour 3.4).
+        checks_origin=operation.method == "post" and inputs.media_type != body.FORM,
+        signs_in=operation.path.startswith(_SIGNING_IN),
+        answers_head=operation.method == "get" and tag == _HARMLESS_TAG,
+    )

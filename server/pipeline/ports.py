@@ -1,0 +1,75 @@
+"""What the pipeline is given by the rest of the server, and what it hands on: one `Call` per admitted
+request."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from domain.context import Caller, Client
+from server.addresses import Addresses
+from server.pipeline.head import Head
+
+Handler = Callable[..., Awaitable[Any]]
+
+
+class Call(NamedTuple):
+    """An admitted request: who asks, for which operation, with which checked arguments."""
+
+    operation_id: str
+    """As in the contract: `sessions.revoke_others`."""
+    handler: Handler
+    arguments: dict[str, Any]
+    """What the handler is called with beside `ctx`: `body`, and the parameters by their pythonic names."""
+    method: str
+    client: Client
+    caller: Caller | None
+    challenge: Any
+    """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is
+    none."""
+    head: Head
+    """The headers; `head.cookie(name)` gives the raw value of any cookie that was sent along."""
+
+    @property
+    def disable_refresh(self) -> bool:
+        """Whether the caller asked not to extend the session: `?disableRefresh=true` (behaviour 3.5)."""
+        asked = self.arguments.get("disable_refresh")
+        return asked is True or (isinstance(asked, str) and asked.lower() == "true")
+
+
+class Sessions(Protocol):
+    """Where sessions are found."""
+
+    async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
+        """Give the caller behind a token of 32 characters, None when no live session has it. Raises
+        Unavailable."""
+
+
+class Challenges(Protocol):
+    """Where pending two-factor sign-ins are found."""
+
+    async def find(self, token: str, *, by_cookie: bool) -> Any | None:
+        """Give the challenge behind a token `2fa_…`, None when no live one has it. Raises Unavailable."""
+
+
+class Endpoint(Protocol):
+    """What runs a handler in a Context and commits."""
+
+    async def __call__(self, call: Call) -> Any:
+        """Give what the handler returned, after the commit. Raises refusals."""
+
+
+class NoChallenges:
+    """For a service without two-factor sign-in: no pending token is live."""
+
+    async def find(self, token: str, *, by_cookie: bool) -> None:
+        """Find nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything outside the pipeline that it asks during a request."""
+
+    sessions: Sessions
+    challenges: Challenges
+    endpoint: Endpoint
+    addresses: Addresses

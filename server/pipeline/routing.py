@@ -1,0 +1,81 @@
+"""From path and method to the operation: one look-up for fixed paths, patterns for templated ones only
+(behaviour 1.1)."""
+
+import re
+from dataclasses import dataclass, field
+
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from domain import errors
+from server.pipeline.operation import Operation
+
+_TEMPLATE = re.compile(r"\{([^{}]+)\}")
+_ENCODED_SEPARATOR = re.compile(rb"%2f|%5c", re.IGNORECASE)
+_DOT_SEGMENTS = frozenset({".", ".."})
+
+
+@dataclass(slots=True)
+class Place:
+    """One path of the contract: its operations by method, and the value of its Allow header."""
+
+    operations: dict[str, Operation] = field(default_factory=dict)
+    allow: str = "OPTIONS"
+
+    def add(self, method: str, operation: Operation) -> None:
+        """Take an operation in; a GET that a HEAD cannot harm answers HEAD too."""
+        self.operations[method] = operation
+        if method == "GET" and operation.answers_head:
+            self.operations["HEAD"] = operation
+        self.allow = ", ".join([*sorted(self.operations), "OPTIONS"])
+
+    def operation(self, method: str) -> Operation:
+        """Give the operation of a method. Raises HTTPException 405 with Allow."""
+        operation = self.operations.get(method)
+        if operation is None:
+            raise HTTPException(405, headers={"Allow": self.allow})
+        return operation
+
+
+class Routes:
+    """Every path that is switched on. Paths match exactly and case-sensitively after percent-decoding."""
+
+    def __init__(self) -> None:
+        self._fixed: dict[str, Place] = {}
+        self._templated: dict[str, tuple[re.Pattern[str], Place]] = {}
+
+    def add(self, path: str, method: str, operation: Operation) -> None:
+        """Take in the operation of a path of the contract, base path included."""
+        if _TEMPLATE.search(path) is None:
+            place = self._fixed.setdefault(path, Place())
+        else:
+            _, place = self._templated.setdefault(path, (_pattern(path), Place()))
+        place.add(method, operation)
+
+    def find(self, scope: Scope) -> tuple[Place, dict[str, str]]:
+        """Give the place of a request's path and the values in its template. Raises NotFound."""
+        place = self._fixed.get(scope["path"])
+        captured: dict[str, str] = {}
+        if place is None:
+            place, captured = self._match(scope["path"])
+        raw_path = scope.get("raw_path") or b""
+        if b"%" in raw_path and _ENCODED_SEPARATOR.search(raw_path):
+            raise errors.NotFound
+        return place, captured
+
+    def _match(self, path: str) -> tuple[Place, dict[str, str]]:
+        for pattern, place in self._templated.values():
+            found = pattern.fullmatch(path)
+            if found is not None and _DOT_SEGMENTS.isdisjoint(found.groups()):
+                return place, found.groupdict()
+        raise errors.NotFound
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """Turn `/reset-password/{token}` into a pattern; a value is one segment, never empty, without a
+    backslash."""
+    pieces = _TEMPLATE.split(path)
+    literal = [
+        re.escape(piece) if index % 2 == 0 else rf"(?P<{piece}>[^/\\]+)" for index, piece in enumerate(pieces)
+    ]
+    return re.compile("".join(literal), re.DOTALL)

@@ -1,0 +1,205 @@
+"""Who is calling: the contract's security of an operation, compiled once into its class (behaviour 3.1,
+3.2)."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler, SecurityHandlerFactory
+
+from domain import errors, secrets
+from domain.context import Caller
+from domain.policy import Cookies
+from handlers import cookies
+from handlers.reply import Header
+from server.pipeline.head import MALFORMED, Head
+from server.pipeline.ports import Challenges, Sessions
+
+PENDING_PREFIX = "2fa_"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Where a security scheme of the contract has its token: a Bearer header, or a cookie by its configured
+    name."""
+
+    cookie: bytes | None = None
+    pending: bool = False
+
+
+class Identity(NamedTuple):
+    """What became of a request's credentials."""
+
+    caller: Caller | None = None
+    challenge: Any = None
+    by_cookie: bool = False
+    refusal: type[errors.Refusal] | None = None
+    stale: tuple[Header, ...] = ()
+    """Set-Cookie headers that clear the cookies found worthless."""
+
+
+NOBODY = Identity()
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """Session credentials that are sent along are ignored."""
+
+    async def identify(self, head: Head) -> Identity:
+        """Find nobody, whatever was sent."""
+        return NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class ForSessions:
+    """A session is required, or used when there is one (`optional`)."""
+
+    sessions: Sessions
+    cookie: bytes
+    forget: tuple[Header, ...]
+    optional: bool
+
+    async def identify(self, head: Head) -> Identity:
+        """Find the session: a Bearer header decides alone, else the cookie. Raises Unavailable."""
+        token = head.bearer()
+        by_cookie = token is None
+        if token is None:
+            token = head.cookie(self.cookie)
+        if token and secrets.is_token(token):
+            caller = await self.sessions.find(token, by_cookie=by_cookie)
+            if caller is not None:
+                return Identity(caller, None, by_cookie)
+        stale = self.forget if by_cookie and token is not None else ()
+        return Identity(
+            refusal=None if self.optional else errors.Unauthenticated, stale=stale, by_cookie=by_cookie
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ForChallenges:
+    """A pending two-factor token or a session is required; an invalid credential counts as absent."""
+
+    sessions: Sessions
+    challenges: Challenges
+    session_cookie: bytes
+    pending_cookie: bytes
+    forget_session: tuple[Header, ...]
+    forget_pending: tuple[Header, ...]
+
+    async def identify(self, head: Head) -> Identity:
+        """Find the challenge or session in the order of behaviour 3.2. Raises Unavailable."""
+        bearer, pending, session = (
+            head.bearer(),
+            head.cookie(self.pending_cookie),
+            head.cookie(self.session_cookie),
+        )
+        challenge = await self._challenge(bearer, by_cookie=False)
+        if challenge is not None:
+            return Identity(challenge=challenge)
+        challenge = await self._challenge(pending, by_cookie=True)
+        if challenge is not None:
+            return Identity(challenge=challenge, by_cookie=True)
+        stale = self.forget_pending if pending is not None else ()
+        for token, by_cookie in ((bearer, False), (session, True)):
+            caller = await self._caller(token, by_cookie=by_cookie)
+            if caller is not None:
+                return Identity(caller, by_cookie=by_cookie, stale=stale)
+        if session is not None:
+            stale = (*stale, *self.forget_session)
+        return Identity(refusal=errors.InvalidTwoFactorCookie, stale=stale, by_cookie=True)
+
+    async def _challenge(self, token: str | None, *, by_cookie: bool) -> Any:
+        if token is None or not token.startswith(PENDING_PREFIX):
+            return None
+        if not secrets.is_token(token.removeprefix(PENDING_PREFIX)):
+            return None
+        return await self.challenges.find(token, by_cookie=by_cookie)
+
+    async def _caller(self, token: str | None, *, by_cookie: bool) -> Caller | None:
+        if token is None or token == MALFORMED or not secrets.is_token(token):
+            return None
+        return await self.sessions.find(token, by_cookie=by_cookie)
+
+
+Security = Public | ForSessions | ForChallenges
+
+
+def security_map(policy: Cookies) -> dict[str, type]:
+    """Give Connexion's map from scheme type to handler; ours read the token themselves, the way behaviour 3.2
+    wants it.
+
+    The contract names the cookies by their defaults; the operator may have renamed them.
+    """
+
+    class Bearer(BearerSecurityHandler):  # type: ignore[misc]
+        def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
+            return Credential()
+
+    class Cookie(ApiKeySecurityHandler):  # type: ignore[misc]
+        def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential | None:
+            if security_scheme["in"] != "cookie":
+                return None
+            name = security_scheme["name"]
+            if name != policy.session_name and name.endswith(cookies.PENDING):
+                return Credential(cookies.pending_name(policy).encode(), pending=True)
+            return Credential(policy.session_name.encode())
+
+    return {"bearer": Bearer, "apiKey": Cookie}
+
+
+class SecurityCompiler:
+    """Turns the security requirements of an operation into its class, through Connexion's factory of
+    handlers."""
+
+    def __init__(
+        self, factory: SecurityHandlerFactory, policy: Cookies, sessions: Sessions, challenges: Challenges
+    ):
+        self._factory = factory
+        self._policy = policy
+        self._sessions = sessions
+        self._challenges = challenges
+
+    def compile(self, operation: Any, *, without_session: bool) -> Security:
+        """Give the class of an operation; `without_session` makes a required session optional.
+
+        Raises ValueError when the contract asks for something that cannot be checked: better no start than an
+        open door.
+        """
+        if operation.security is None:
+            raise ValueError(f"{operation.operation_id}: the contract states no security")
+        if not operation.security:
+            return Public()
+        credentials = [
+            self._credential(operation, requirement) for requirement in operation.security if requirement
+        ]
+        if any(credential.pending for credential in credentials):
+            return self._for_challenges()
+        if not {None, self._policy.session_name.encode()} <= {
+            credential.cookie for credential in credentials
+        }:
+            raise ValueError(
+                f"{operation.operation_id}: the contract must accept both Bearer header and cookie"
+            )
+        optional = without_session or any(not requirement for requirement in operation.security)
+        forget = (cookies.clear_session(self._policy),)
+        return ForSessions(self._sessions, self._policy.session_name.encode(), forget, optional)
+
+    def _credential(self, operation: Any, requirement: dict[str, list[str]]) -> Credential:
+        found = [
+            self._factory.parse_security_scheme(operation.security_schemes[name], scopes)
+            for name, scopes in requirement.items()
+        ]
+        if len(found) != 1 or not isinstance(found[0], Credential):
+            raise ValueError(
+                f"{operation.operation_id}: no check exists for the security {sorted(requirement)}"
+            )
+        return found[0]
+
+    def _for_challenges(self) -> ForChallenges:
+        return ForChallenges(
+            sessions=self._sessions,
+            challenges=self._challenges,
+            session_cookie=self._policy.session_name.encode(),
+            pending_cookie=cookies.pending_name(self._policy).encode(),
+            forget_session=(cookies.clear_session(self._policy),),
+            forget_pending=(cookies.clear_pending(self._policy),),
+        )

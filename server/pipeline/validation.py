@@ -1,0 +1,145 @@
+"""Schemas of the contract, compiled at start, and what they say of a value (behaviour 1.2, 1.4)."""
+
+from typing import Any
+
+from jsonschema_rs import Draft4Validator, RegexOptions, ValidationError
+
+from domain import errors
+from server.pipeline import messages
+from server.pipeline.body import contains_nul, depth, is_longer
+
+Failures = dict[str, str]
+"""What is wrong, by field: `body.email` → `is required`. Each field once."""
+
+_DEEP = 100
+"""Levels in a field beyond which its complaint is its depth; the validator itself stops at some 250."""
+
+_MANY = 100
+"""Members of a field beyond which it gets one complaint: to find every wrong one of 30 000 would hold up
+everybody."""
+
+
+def refuse(failures: Failures) -> None:
+    """Raise one ValidationError that names every field that failed, if any did."""
+    if failures:
+        sentences = (f"[{field}] {text}" for field, text in failures.items())
+        raise errors.ValidationError("; ".join(sentences))
+
+
+class Schema:
+    """The compiled schema of an object: the body, or all query or path parameters of an operation
+    together."""
+
+    __slots__ = ("_fields", "_names", "_place", "_required", "_validator", "properties")
+
+    def __init__(self, place: str, schema: dict[str, Any]) -> None:
+        """Compile the schema of what stands in `place` (`body`, `query`, `path`), in OpenAPI 3.0's
+        dialect."""
+        plain = to_json_schema(schema)
+        self.properties: dict[str, Any] = plain.get("properties", {})
+        self._place = place
+        self._required: list[str] = plain.get("required", [])
+        self._validator = _compile(plain)
+        self._fields = {name: _compile(field) for name, field in self.properties.items()}
+        self._names = _names_in(plain)
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether the value fits; the quick question for the many that do."""
+        return _fits(self._validator, value)
+
+    def failures(self, value: Any) -> Failures:
+        """Give what is wrong with a value that does not fit, in the contract's order of fields."""
+        if not isinstance(value, dict):
+            return {self._place: messages.NO_OBJECT}
+        found: Failures = {}
+        for name in self.properties:
+            if name in value:
+                found.update(self._field_failures(name, value[name]))
+            elif name in self._required:
+                found[self.name(name)] = messages.REQUIRED
+        return found or {self._place: messages.WRONG_FORM}
+
+    def nul_failures(self, value: dict[str, Any]) -> Failures:
+        """Give the fields in which U+0000 stands; members the contract does not name count as the whole's."""
+        names = [name for name, item in value.items() if contains_nul([name, item])]
+        return {self.name(name if name in self.properties else ""): messages.NUL for name in names}
+
+    def name(self, field: str) -> str:
+        """Give a field's name for messages: `body.email`, or `body` for the whole."""
+        return f"{self._place}.{field}" if field else self._place
+
+    def _field_failures(self, name: str, value: Any) -> Failures:
+        schema, validator = self.properties[name], self._fields[name]
+        if depth(value) > _DEEP:
+            return {} if _fits(validator, value) else {self.name(name): messages.TOO_DEEP}
+        if validator.is_valid(value):
+            return {}
+        if is_longer(value, _MANY):
+            return {self.name(name): messages.outline(schema, value)}
+        found: Failures = {}
+        met: set[str] = set()
+        for error in validator.iter_errors(value):
+            field, shown = self._path(name, error)
+            if field not in met:
+                met.add(field)
+                found[self.name(shown)] = messages.describe(error, schema)
+        return found
+
+    def _path(self, name: str, error: ValidationError) -> tuple[str, str]:
+        """Give the path to what an error is about, without and with positions in lists: a list is one field.
+
+        Only names of the contract and positions may appear in it: any other name was sent by the client.
+        """
+        path = [name, *error.instance_path]
+        if error.kind.name == "required":
+            path.append(error.kind.as_dict()["property"])
+        names = [step for step in path if step in self._names]
+        shown = [step for step in path if isinstance(step, int) or step in self._names]
+        return ".".join(map(str, names)), ".".join(map(str, shown))
+
+
+def _compile(schema: dict[str, Any]) -> Draft4Validator:
+    # These regular expressions take linear time: nothing that is sent can make them backtrack.
+    return Draft4Validator(schema, pattern_options=RegexOptions(), validate_formats=True)
+
+
+def _fits(validator: Draft4Validator, value: Any) -> bool:
+    """Whether a value is valid; one that is deeper than the validator goes is not."""
+    try:
+        return validator.is_valid(value)
+    except ValueError:
+        return False
+
+
+def _names_in(schema: Any) -> frozenset[str]:
+    """Give every name of a member that stands anywhere in a schema."""
+    names: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            names.update(item.get("properties", ()))
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return frozenset(names)
+
+
+def to_json_schema(schema: Any) -> Any:
+    """Turn OpenAPI 3.0's dialect into JSON Schema draft 4: `nullable` becomes one more type or value."""
+    if isinstance(schema, list):
+        return [to_json_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {
+        key: to_json_schema(item)
+        for key, item in schema.items()
+        if key not in ("nullable", "example", "examples")
+    }
+    if schema.get("nullable") is not True:
+        return plain
+    if "enum" in plain:
+        plain["enum"] = [*plain["enum"], None]
+    if "type" in plain:
+        return {**plain, "type": [plain["type"], "null"]}
+    return {"anyOf": [{"type": "null"}, plain]}

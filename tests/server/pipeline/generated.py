@@ -1,0 +1,107 @@
+"""Requests made up from the contract's schemas: some that fit, some with a field missing or of another
+kind."""
+
+import string
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+FORM = "application/x-www-form-urlencoded"
+ODD: list[Any] = [None, 1, 1.5, True, [], {}, "", [1], {"a": "b"}, "x" * 70000]
+"""Values that are wrong nearly everywhere."""
+
+LETTERS = string.ascii_letters + string.digits + " äß漢😀-_.@"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request to one operation, without its credentials."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    body: Any
+    form: bool
+
+    @property
+    def label(self) -> str:
+        """Give method and path, for messages."""
+        return f"{self.method} {self.path}"
+
+
+def fitting(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Give values that fit a schema of the kinds the contract uses."""
+    if schema.get("nullable"):
+        return st.one_of(st.none(), fitting({key: part for key, part in schema.items() if key != "nullable"}))
+    for key in ("allOf", "anyOf", "oneOf"):
+        if key in schema and "format" not in schema:
+            return st.one_of([fitting(part) for part in schema[key]])
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    return _of_type(schema)
+
+
+def _of_type(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    kind = schema.get("type")
+    if kind == "boolean":
+        return st.booleans()
+    if kind == "integer":
+        return st.integers(schema.get("minimum", 0), schema.get("maximum", 1000))
+    if kind == "array":
+        return st.lists(fitting(schema.get("items", {"type": "string"})), max_size=3)
+    if kind == "object":
+        return _object(schema)
+    return _text(schema)
+
+
+def _text(schema: dict[str, Any]) -> st.SearchStrategy[str]:
+    if schema.get("format") == "email":
+        return st.sampled_from(["ada@example.com", "A.B+c@x-y.test", "o@a.b.co"])
+    if schema.get("format") == "redirect-target":
+        return st.sampled_from(["/welcome?x=1", "https://app.test/in", ""])
+    if schema.get("format") == "uri" or "[Pp]" in schema.get("pattern", ""):
+        return st.sampled_from(["https://example.com/a.png", "http://example.com/"])
+    if "[Tt]" in schema.get("pattern", ""):
+        return st.sampled_from(["true", "FALSE", "tRue"])
+    shortest, longest = schema.get("minLength", 0), min(schema.get("maxLength", 40), 40)
+    return st.text(LETTERS, min_size=shortest, max_size=longest)
+
+
+def _object(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    fields = {name: fitting(field) for name, field in schema.get("properties", {}).items()}
+    required = schema.get("required", [])
+    return st.fixed_dictionaries(
+        {name: fields[name] for name in required},
+        optional={name: field for name, field in fields.items() if name not in required}
+        | {"unknown": st.just(1)},
+    )
+
+
+@st.composite
+def requests(draw: st.DrawFn, method: str, path: str, operation: dict[str, Any], *, wrong: bool) -> Sent:
+    """Give requests to an operation whose references are resolved; `wrong` spoils one field of most of
+    them."""
+    parameters = operation.get("parameters", [])
+    for parameter in parameters:
+        if parameter["in"] == "path":
+            path = path.replace(
+                f"{{{parameter['name']}}}", draw(st.text(string.ascii_letters, min_size=1, max_size=9))
+            )
+    in_query = {p["name"]: p for p in parameters if p["in"] == "query"}
+    query = {
+        name: draw(fitting(parameter["schema"]))
+        for name, parameter in in_query.items()
+        if draw(st.booleans()) or (parameter.get("required") and not wrong)
+    }
+    content = operation.get("requestBody", {}).get("content", {})
+    body = draw(_object(next(iter(content.values()))["schema"])) if content else {}
+    if wrong and body:
+        name = draw(st.sampled_from(sorted(body)))
+        body = {key: item for key, item in body.items() if key != name}
+        if draw(st.booleans()):
+            body[name] = draw(st.sampled_from(ODD))
+    texts = {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.items()
+    }
+    return Sent(method.upper(), path, texts, body, FORM in content)

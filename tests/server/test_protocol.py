@@ -1,0 +1,357 @@
+"""The HTTP protocol over real sockets: one write per response, time limits, bounded heads (behaviour 1.3)."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pytest
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from server.protocol import MAX_HEAD, gathering
+
+PATIENCE = 10.0
+"""Seconds after which a test gives up on the server."""
+
+SHORT = 0.2
+"""A time limit for requests that a test can wait for."""
+
+
+@dataclass
+class Wire:
+    """One client connection, every byte as the test says."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def send(self, raw: bytes) -> None:
+        self.writer.write(raw)
+        await self.writer.drain()
+
+    async def answer(self, *, has_body: bool = True) -> tuple[int, dict[str, str], bytes]:
+        """Read one response of known length."""
+        async with asyncio.timeout(PATIENCE):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+            status, *lines = head.strip().split("\r\n")
+            headers = dict(line.lower().split(": ", 1) for line in lines)
+            length = int(headers.get("content-length", 0)) if has_body else 0
+            return int(status.split()[1]), headers, await self.reader.readexactly(length)
+
+    async def rest(self) -> bytes:
+        """Read to the end of the connection."""
+        async with asyncio.timeout(PATIENCE):
+            return await self.reader.read()
+
+    async def refusal(self) -> tuple[int, str]:
+        """Read a refusal and the end of the connection after it; give status and code."""
+        status, headers, body = await self.answer()
+        assert (headers["connection"], headers["cache-control"]) == ("close", "no-store")
+        assert len(headers["x-request-id"]) == 32
+        assert await self.rest() == b""
+        return status, orjson.loads(body)["code"]
+
+
+@dataclass
+class App:
+    """Answers with what it was asked; what it saw can be looked at."""
+
+    seen: list[dict[str, Any]] = field(default_factory=list)
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = scope["path"]
+        self.seen.append(scope)
+        if path == "/refuse":
+            await self.reply(send, 413, b"no", close=True)
+            return
+        if path == "/wait":
+            await self.release.wait()
+        if path == "/begin":
+            await send(start(200, [(b"content-length", b"100")]))
+        if path == "/stream":
+            await self.stream(send)
+            return
+        body = await read(receive)
+        if body is not None:
+            await self.reply(send, 200, path.encode() + b" " + body)
+
+    async def reply(self, send: Any, status: int, body: bytes, *, close: bool = False) -> None:
+        headers = [(b"content-length", b"%d" % len(body)), *([(b"connection", b"close")] if close else [])]
+        await send(start(status, headers))
+        await send({"type": "http.response.body", "body": body})
+
+    async def stream(self, send: Any) -> None:
+        await send(start(200, []))
+        for piece in (b"one", b"two"):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await asyncio.get_running_loop().run_in_executor(None, bool)
+        await send({"type": "http.response.body", "body": b""})
+
+
+def start(status: int, headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+
+async def read(receive: Any) -> bytes | None:
+    body: bytes = b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message["body"]
+        if not message["more_body"]:
+            return body
+
+
+Connect = Callable[..., Any]
+
+
+@pytest.fixture
+async def app() -> App:
+    return App()
+
+
+@pytest.fixture
+async def connect(app: App) -> AsyncIterator[Connect]:
+    """Give connections to a server of this test: `await connect(request_timeout=…)`."""
+    loop = asyncio.get_running_loop()
+    stack = contextlib.AsyncExitStack()
+
+    async def make(*, request_timeout: float = PATIENCE) -> Wire:
+        config = Config(
+            app,
+            http=gathering(request_timeout=request_timeout),
+            lifespan="off",
+            ws="none",
+            log_level="critical",
+        )
+        config.load()
+        state = ServerState()
+        protocol: Any = config.http_protocol_class
+        server = await loop.create_server(
+            lambda: protocol(config=config, server_state=state, app_state={}, _loop=loop), "127.0.0.1", 0
+        )
+        stack.callback(server.close)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
+        stack.callback(writer.close)
+        return Wire(reader, writer)
+
+    yield make
+    await stack.aclose()
+
+
+def get(path: str, *headers: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: a", *headers, "", ""]).encode()
+
+
+def post(path: str, *headers: str) -> bytes:
+    return get(path, *headers).replace(b"GET", b"POST", 1)
+
+
+class TestAnswers:
+    async def test_a_connection_is_kept(self, connect: Connect) -> None:
+        wire = await connect()
+
+        for path in ("/a", "/b"):
+            await wire.send(get(path))
+            assert (await wire.answer())[2] == f"{path} ".encode()
+
+    async def test_head_has_no_body(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(get("/a").replace(b"GET", b"HEAD") + get("/b"))
+
+        status, headers, _ = await wire.answer(has_body=False)
+        assert (status, headers["content-length"]) == (200, "3")
+        assert (await wire.answer())[2] == b"/b "
+
+    async def test_a_stream_arrives_in_chunks(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(get("/stream", "Connection: close"))
+
+        assert (await wire.rest()).endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+
+    async def test_pipelined_requests_are_answered_in_order(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(get("/a") + post("/b", "Content-Length: 2") + b"xy" + get("/c"))
+
+        assert [(await wire.answer())[2] for _ in range(3)] == [b"/a ", b"/b xy", b"/c "]
+
+    async def test_http_1_0_closes(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(b"GET /a HTTP/1.0\r\n\r\n")
+
+        assert (await wire.rest()).endswith(b"connection: close\r\n\r\n/a ")
+
+    async def test_a_chunked_body_is_read(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(post("/a", "Transfer-Encoding: chunked") + b"2\r\nxy\r\n")
+        await wire.send(b"1\r\nz\r\n0\r\n\r\n")
+
+        assert (await wire.answer())[2] == b"/a xyz"
+
+    async def test_continue_is_said_before_the_body_is_read(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(post("/a", "Content-Length: 2", "Expect: 100-continue"))
+        assert (await wire.answer())[0] == 100
+        await wire.send(b"xy")
+
+        assert (await wire.answer())[2] == b"/a xy"
+
+    async def test_continue_is_not_said_when_the_answer_is_no(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(post("/refuse", "Content-Length: 999999", "Expect: 100-continue"))
+
+        assert (await wire.answer())[0] == 413
+
+    async def test_a_refusal_arrives_while_the_body_is_still_being_sent(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(post("/refuse", "Content-Length: 8000000") + b"x" * 4_000_000)
+
+        assert (await wire.answer())[0] == 413
+        assert await wire.rest() == b""
+
+    async def test_trailers_never_pass_for_headers(self, connect: Connect, app: App) -> None:
+        wire = await connect()
+
+        await wire.send(post("/a", "Transfer-Encoding: chunked") + b"0\r\nAuthorization: Bearer x\r\n\r\n")
+
+        assert (await wire.answer())[0] == 200
+        assert [name for name, _ in app.seen[0]["headers"]] == [b"host", b"transfer-encoding"]
+
+
+class TestWhatIsNoHttp:
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            b"BREW /a HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /a HTTP/9.9\r\nHost: a\r\n\r\n",
+            b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
+            post("/a", "Content-Length: 2", "Content-Length: 3") + b"xyz",
+            post("/a", "Content-Length: 2", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
+            post("/a", "Content-Length: -1"),
+            post("/a", "Transfer-Encoding: chunked") + b"zz\r\n",
+            get("/a", "Na me: x"),
+            get("/a", "Name: a\0b"),
+        ],
+    )
+    async def test_is_refused_in_the_form_of_every_error(self, connect: Connect, raw: bytes) -> None:
+        wire = await connect()
+
+        await wire.send(raw)
+
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+
+    async def test_never_gets_between_an_earlier_request_and_its_answer(
+        self, connect: Connect, app: App
+    ) -> None:
+        wire = await connect()
+
+        await wire.send(get("/wait") + b"garbage\r\n\r\n")
+
+        assert await wire.rest() == b""
+        app.release.set()
+
+
+class TestLimits:
+    async def test_an_endless_head_is_cut_off(self, connect: Connect, app: App) -> None:
+        wire = await connect()
+
+        await wire.send(get("/a")[:-2])
+        with contextlib.suppress(ConnectionError):
+            for _ in range(MAX_HEAD // 1000 + 300):
+                await wire.send(b"x: " + b"y" * 995 + b"\r\n")
+
+        assert (await wire.refusal(), app.seen) == ((431, "HEADERS_TOO_LARGE"), [])
+
+    async def test_an_endless_target_is_cut_off(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(b"GET /")
+        with contextlib.suppress(ConnectionError):
+            for _ in range(MAX_HEAD // 1000 + 300):
+                await wire.send(b"x" * 1000)
+
+        assert await wire.refusal() == (414, "URI_TOO_LONG")
+
+    @pytest.mark.parametrize(
+        "raw", [b"G", get("/a")[:-2], post("/a", "Content-Length: 5") + b"x", b"\r\n" + get("/a")[:20]]
+    )
+    async def test_a_slow_request_is_refused(self, connect: Connect, raw: bytes) -> None:
+        wire = await connect(request_timeout=SHORT)
+
+        await wire.send(raw)
+
+        assert await wire.refusal() == (408, "REQUEST_TIMEOUT")
+
+    async def test_single_bytes_gain_no_time(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=SHORT)
+        raw = iter(get("/" + "a" * 10000))
+
+        async def trickle() -> None:
+            for byte in raw:
+                await wire.send(bytes([byte]))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.Event().wait(), SHORT / 10)
+
+        sending = asyncio.create_task(trickle())
+        assert await wire.refusal() == (408, "REQUEST_TIMEOUT")
+        sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+            await sending
+
+    @pytest.mark.parametrize("raw", [b"", b"\r\n"])
+    async def test_a_silent_connection_is_closed_without_a_word(self, connect: Connect, raw: bytes) -> None:
+        wire = await connect(request_timeout=SHORT)
+
+        await wire.send(raw)
+
+        assert await wire.rest() == b""
+
+    async def test_line_ends_after_an_answer_do_not_keep_the_connection(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=SHORT)
+        await wire.send(get("/a"))
+        await wire.answer()
+
+        await wire.send(b"\r\n")
+
+        assert await wire.rest() == b""
+
+    async def test_an_answer_under_way_is_not_followed_by_a_refusal(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=SHORT)
+
+        await wire.send(post("/begin", "Content-Length: 5"))
+
+        assert b"408" not in await wire.rest()
+
+    async def test_the_time_a_handler_takes_is_its_own(self, connect: Connect, app: App) -> None:
+        wire = await connect(request_timeout=SHORT)
+        await wire.send(get("/wait"))
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wire.reader.read(1), SHORT * 2)
+        app.release.set()
+
+        assert (await wire.answer())[2] == b"/wait "
+
+    async def test_a_request_behind_another_waits_for_it(self, connect: Connect, app: App) -> None:
+        wire = await connect(request_timeout=SHORT)
+        await wire.send(get("/wait") + b"GET /b")
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wire.reader.read(1), SHORT * 2)
+        app.release.set()
+
+        assert (await wire.answer())[2] == b"/wait "
+        assert await wire.refusal() == (408, "REQUEST_TIMEOUT")
