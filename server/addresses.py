@@ -1,0 +1,75 @@
+"""Who a request comes from, as the network tells it: address and User-Agent (behaviour 3.5, 3.6)."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+LONGEST_USER_AGENT = 512
+"""Characters that are kept of a User-Agent."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_HOP = re.compile(
+    rb"([0-9.]{7,15})(?::[0-9]{1,5})?"  # IPv4, with or without a port
+    rb"|\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?"  # IPv6 in brackets, with or without a port
+    rb"|([0-9A-Fa-f:.]{2,45})"  # bare IPv6
+)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Address | None:
+    """Read an address; one that is IPv4 in IPv6's clothes becomes IPv4."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
+
+
+def _parse_hop(value: bytes) -> Address | None:
+    match = _HOP.fullmatch(value.strip(b" \t"))
+    return _parse(match[match.lastindex or 0].decode("ascii")) if match is not None else None
+
+
+def clean_user_agent(raw: bytes | None) -> str | None:
+    """Give a User-Agent header without control characters, cut at 512 characters; None if there is none."""
+    if raw is None:
+        return None
+    return _CONTROL.sub("", raw.decode("utf-8", "replace"))[:LONGEST_USER_AGENT] or None
+
+
+class Addresses:
+    """Finds the client's address, believing X-Forwarded-For only where trusted proxies wrote it."""
+
+    def __init__(self, trusted_proxies: Sequence[Network]) -> None:
+        """Take the networks of the operator's own proxies."""
+        self._trusted = tuple(trusted_proxies)
+
+    def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:
+        """Give the client's address in its one spelling, or None when there is none (a Unix socket).
+
+        `peer` is the socket's other end, `forwarded_for` the values of X-Forwarded-For in their order,
+        walked from the right past trusted hops to the first other address. What is no address ends the walk.
+        """
+        address = _parse(peer.partition("%")[0]) if peer is not None else None
+        if address is None:
+            return None
+        if self._trusted and forwarded_for and self._trusts(address):
+            address = self._walk(address, forwarded_for)
+        return str(address)
+
+    def _walk(self, address: Address, forwarded_for: Sequence[bytes]) -> Address:
+        for value in reversed(b",".join(forwarded_for).split(b",")):
+            hop = _parse_hop(value)
+            if hop is None:
+                break
+            address = hop
+            if not self._trusts(address):
+                break
+        return address
+
+    def _trusts(self, address: Address) -> bool:
+        return any(address in network for network in self._trusted)

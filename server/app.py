@@ -1,0 +1,90 @@
+"""The application: the list of what is switched on."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from codegen.bundle import bundle
+from codegen.flat_ids import flat_ids
+from server import pipeline
+from server.addresses import Addresses
+from server.clock import Clock, system_clock
+from server.documents import Documents
+from server.services import Services
+from server.settings import Settings
+
+LISTING = frozenset({"sessions.list_active"})
+REVOCATION = frozenset({"sessions.revoke", "sessions.revoke_all", "sessions.revoke_others"})
+USERNAMES = frozenset({"authentication.sign_in_username", "users.check_username"})
+DELETION = frozenset({"users.delete", "users.confirm_deletion"})
+
+
+def create_app(settings: Settings, *, clock: Clock = system_clock) -> ASGIApp:
+    """Give the application; its services open and close with it."""
+    return assemble(Services(settings, clock=clock))
+
+
+def assemble(services: Services) -> ASGIApp:
+    """Give the application around services that are opened when it starts, or by whoever drives it without a server."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: ASGIApp) -> AsyncIterator[None]:
+        await services.open()
+        services.start()
+        try:
+            yield
+        finally:
+            await services.close()
+
+    settings, policy = services.settings, services.policy
+    document = contract(settings)
+    api = pipeline.build(
+        document,
+        policy=policy,
+        sessions=services.requests,
+        endpoint=services.requests,
+        addresses=Addresses(settings.trusted_proxies),
+        disabled=switched_off(settings),
+        lifespan=lifespan,
+        max_body=settings.server.max_body,
+    )
+    return _with_documents(api, Documents(flat_ids(document), policy.base_path))
+
+
+def contract(settings: Settings) -> dict[str, Any]:
+    """Give the contract as this service keeps it: its cookie names, its base path, what it does not insist on."""
+    session = settings.session
+    document = bundle(
+        cookie_name=session.cookie_name,
+        pending_cookie=session.cookie_prefix + "two-factor",
+        base_path=settings.base_path,
+    )
+    if not settings.require_current_password:
+        document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
+    return document
+
+
+def switched_off(settings: Settings) -> frozenset[str]:
+    """Give the operationIds that answer 404 by these settings."""
+    off: frozenset[str] = frozenset()
+    for is_on, operations in (
+        (settings.enable_session_listing, LISTING),
+        (settings.enable_session_revocation, REVOCATION),
+        (settings.username.enabled, USERNAMES),
+        (settings.delete_user.enabled, DELETION),
+    ):
+        if not is_on:
+            off |= operations
+    return off
+
+
+def _with_documents(api: ASGIApp, documents: Documents) -> ASGIApp:
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and documents.matches(scope["path"]):
+            await documents(scope, receive, send)
+        else:
+            await api(scope, receive, send)
+
+    return application

@@ -1,0 +1,26 @@
+"""The passwords nobody may choose: the built-in list, and the operator's own (behaviour 4.1)."""
+
+from pathlib import Path
+
+from domain.new_password import canonical
+
+COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
+"""Most common first, one per line, after a line that says where they come from."""
+
+
+def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
+    """Give the case-folded NFKC forms of all that is refused; none when the list is switched off.
+
+    `extra_file` is UTF-8, one password per line. Raises OSError or UnicodeDecodeError if it is unreadable.
+    """
+    if not enabled:
+        return frozenset()
+    listed = _lines(COMMON_PASSWORDS)[1:]
+    if extra_file is not None:
+        listed += _lines(extra_file)
+    return frozenset(canonical(line) for line in listed if line)
+
+
+def _lines(file: Path) -> list[str]:
+    """Split at line ends only: any other separator may be part of a password."""
+    return [line.removesuffix("\r") for line in file.read_text(encoding="utf-8-sig").split("\n")]

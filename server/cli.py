@@ -1,0 +1,46 @@
+"""The command `gatewright`."""
+
+from typing import Any
+
+import typer
+from jinja2 import TemplateError
+from typer.core import TyperGroup
+
+from domain.errors import Refusal
+from server.commands import configuration, contract, database, mail, serving, users
+from server.database import DatabaseAbsent
+from server.mail import DeliveryError
+from server.migrations import SchemaRefused
+from server.sources import ConfigurationError
+
+EXPECTED = (ConfigurationError, DatabaseAbsent, SchemaRefused, DeliveryError, TemplateError, Refusal)
+"""What an operator can mend: told in plain lines, without a trace."""
+
+
+class Commands(TyperGroup):
+    """The commands, with one way to report what went wrong."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; an expected fault becomes lines on standard error and the exit status 1."""
+        try:
+            return super().invoke(ctx)
+        except EXPECTED as fault:
+            for line in (str(fault) or type(fault).__name__).splitlines():
+                typer.echo(f"gatewright: {line}", err=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    name="gatewright",
+    cls=Commands,
+    help="An authentication server.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(serving.serve)
+app.command()(database.migrate)
+app.command()(contract.openapi)
+app.command("check-config")(configuration.check_config)
+app.add_typer(mail.app, name="mail")
+app.add_typer(users.app, name="users")

@@ -1,0 +1,38 @@
+"""`gatewright migrate`: the schema of the database."""
+
+import asyncio
+from typing import Annotated, Literal
+
+import typer
+
+from server import migrations
+from server.commands import configuration
+from server.database import open_database
+from server.settings import Settings
+
+
+def migrate(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if the schema is not current.")
+    ] = False,
+) -> None:
+    """Bring the database schema up to date."""
+    settings = configuration.read()
+    asyncio.run(prepare(settings, "check" if check else "auto"))
+    typer.echo("The database schema is up to date.")
+
+
+async def prepare(settings: Settings, mode: Literal["auto", "check"]) -> None:
+    """Wait for the database and see to its schema.
+
+    Raises DatabaseAbsent, SchemaRefused, and ValueError for a database address that cannot be used.
+    """
+    database = await open_database(
+        settings.database_url.get_secret_value(),
+        pool_size=settings.database.pool_size,
+        timeout=settings.database.timeout.total_seconds(),
+    )
+    try:
+        await migrations.prepare(database, mode)
+    finally:
+        await database.close()

@@ -1,0 +1,43 @@
+"""`gatewright mail`: try the mail settings."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from domain import identifiers, secrets
+from domain.outbox import Claim
+from server.clock import system_clock
+from server.commands import configuration
+from server.policy import policy_of
+from server.services import renderer, senders
+from server.sources import ConfigurationError
+
+app = typer.Typer(help="Try the mail settings.", no_args_is_help=True)
+
+
+@app.callback()
+def mail() -> None:
+    """Try the mail settings."""
+
+
+@app.command()
+def test(address: Annotated[str, typer.Argument(help="Whom to send a test mail to.")]) -> None:
+    """Send a test mail the way mail.sender says, and wait for the outcome."""
+    settings = configuration.read()
+    kind = settings.mail.sender
+    if kind == "none":
+        raise ConfigurationError("mail.sender: is none, so no mail is sent")
+    now = system_clock()
+    row = Claim(
+        id=secrets.token(),
+        template="test",
+        sender=kind,
+        attempts=0,
+        created_at=now,
+        expires_at=now,
+        payload={"to": identifiers.email(address)},
+    )
+    message = renderer(settings, policy_of(settings, frozenset())).render(row, now)
+    asyncio.run(senders(settings)[kind].send(message))
+    typer.echo(f"The mail {configuration.mail_route(settings)}.")

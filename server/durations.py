@@ -1,0 +1,42 @@
+"""Spans of time and sizes as people write them: `90s`, `24h`, `7d`; `64KiB`, `1MiB` (behaviour chapter 2)."""
+
+import re
+from datetime import timedelta
+
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)", re.ASCII)
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SIZE = re.compile(r"([0-9]{1,12}) ?(|KiB|MiB|GiB)", re.ASCII)
+_BYTES = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def parse(written: object) -> timedelta:
+    """Give the span for `90s`, `15m`, `24h`, `7d` or a number of seconds; raises ValueError for all else."""
+    if isinstance(written, timedelta):
+        return written
+    text = str(written) if isinstance(written, int | float) and not isinstance(written, bool) else written
+    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError("should be a duration such as 90s, 15m, 24h or 7d, or a number of seconds")
+    try:
+        return timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
+    except OverflowError:
+        raise ValueError("is longer than any duration may be") from None
+
+
+def parse_size(written: object) -> object:
+    """Give the bytes for `64KiB`, `1MiB` or plain digits; what is no text is given back as it came."""
+    if not isinstance(written, str):
+        return written
+    match = _SIZE.fullmatch(written)
+    if match is None:
+        raise ValueError("should be a number of bytes, or a size such as 64KiB or 1MiB")
+    return int(match[1]) * _BYTES[match[2]]
+
+
+def spell(span: timedelta) -> str:
+    """Write a span in its largest whole unit: `7d`, `90s`; what is no whole number of seconds as `0.25s`."""
+    seconds = span.total_seconds()
+    for unit in "dhm":
+        if seconds and seconds % _SECONDS[unit] == 0:
+            return f"{seconds // _SECONDS[unit]:.0f}{unit}"
+    return f"{seconds:g}s"

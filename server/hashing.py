@@ -1,0 +1,138 @@
+"""Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
+
+import asyncio
+import unicodedata
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ParamSpec, TypeVar
+
+import structlog
+from passlib.context import CryptContext
+
+from domain.errors import Overloaded
+from domain.new_password import LONGEST_PASSWORD
+from server import foreign_hashes
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_log = structlog.get_logger(__name__)
+
+_SALT_BYTES = 16
+_TAG_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class HashingRules:
+    """What one argon2id hash costs, and how much hashing is done and waits at a time."""
+
+    memory_kib: int = 19456
+    time: int = 2
+    """Passes over the memory."""
+    parallelism: int = 1
+    workers: int = 1
+    """Threads."""
+    queue: int = 64
+    """Jobs that may wait for a thread."""
+    wait: timedelta = timedelta(seconds=5)
+    """How long each of them may wait."""
+
+
+def _normal(password: str) -> str:
+    return unicodedata.normalize("NFKC", password)
+
+
+def _shape(hashed: str) -> tuple[str, list[int]]:
+    """Give the algorithm with its parameters, and the lengths of salt and tag."""
+    parameters, *values = hashed.rsplit("$", 2)
+    return parameters, [len(value) for value in values]
+
+
+class PasswordPool:
+    """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
+
+    def __init__(self, rules: HashingRules) -> None:
+        """Start no thread yet, but make the dummy hash, which takes the time of one hash."""
+        self._argon2 = CryptContext(
+            schemes=["argon2"],
+            argon2__type="ID",
+            argon2__memory_cost=rules.memory_kib,
+            argon2__time_cost=rules.time,
+            argon2__parallelism=rules.parallelism,
+            argon2__salt_size=_SALT_BYTES,
+            argon2__digest_size=_TAG_BYTES,
+        )
+        self._dummy: str = self._argon2.hash("The password of nobody.")
+        self._current = _shape(self._dummy)
+        self._queue = rules.queue
+        self._wait = rules.wait.total_seconds()
+        self._waiting = 0
+        self._seats = asyncio.Semaphore(rules.workers)
+        self._threads = ThreadPoolExecutor(rules.workers, thread_name_prefix="hashing")
+
+    async def hash(self, password: str) -> str:
+        """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
+        return await self._run(self._hash, password)
+
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        """Whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
+
+        Over 1 024 code points the answer is no, without any work.
+        """
+        if len(password) > LONGEST_PASSWORD:
+            return False
+        return await self._run(self._verify, password, hashed)
+
+    def needs_rehash(self, hashed: str) -> bool:
+        """Whether the hash is anything but argon2id with the parameters and lengths of today."""
+        return _shape(hashed) != self._current
+
+    def close(self) -> None:
+        """Finish what is being hashed and stop the threads; jobs that still wait are dropped."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _hash(self, password: str) -> str:
+        hashed: str = self._argon2.hash(_normal(password))
+        return hashed
+
+    def _verify(self, password: str, hashed: str | None) -> bool:
+        if hashed is not None:
+            try:
+                return self._matches(password, hashed)
+            except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+                # Passlib's own errors are among these. The hash itself stays out of the log.
+                _log.warning("password_hash.unreadable", reason=type(error).__name__)
+        self._argon2.verify(_normal(password), self._dummy)
+        return False
+
+    def _matches(self, password: str, hashed: str) -> bool:
+        normal = _normal(password)
+        if hashed.startswith("$argon2"):
+            return bool(self._argon2.verify(normal, hashed))
+        if foreign_hashes.matches(normal, hashed):
+            return True
+        return password != normal and foreign_hashes.matches(password, hashed)
+
+    async def _run(
+        self, job: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
+    ) -> Result:
+        """Run a job in a thread as soon as one is free; a caller who leaves earlier takes the job along."""
+        await self._take_seat()
+        running = asyncio.get_running_loop().run_in_executor(self._threads, job, *arguments)
+        # A seat is free when its thread is, not when the caller has left: no queue forms in the executor.
+        running.add_done_callback(lambda _: self._seats.release())
+        return await asyncio.shield(running)
+
+    async def _take_seat(self) -> None:
+        if self._seats.locked() and self._waiting >= self._queue:
+            raise Overloaded
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._wait):
+                await self._seats.acquire()
+        except TimeoutError:
+            raise Overloaded from None
+        finally:
+            self._waiting -= 1

@@ -1,0 +1,201 @@
+"""The log: one line per event on standard error, in JSON or for people.
+
+No text from outside can begin a new line. Texts of exceptions are never written, for they may hold passwords,
+tokens or SQL: only types and places are.
+"""
+
+import json
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, BinaryIO, Literal
+
+import orjson
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+Format = Literal["json", "console"]
+
+_FOREIGN_LINE = 500
+"""Characters of a library's message that are kept, of its first line only."""
+_QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
+"""Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
+
+_SECRET_KEYS = frozenset({"password", "token", "secret", "authorization", "cookie", "link"})
+_MASK = "***"
+_LONG_RUN = re.compile(r"[A-Za-z0-9_=-]{24,}", re.ASCII)
+_AFTER_RESET = re.compile(r"(/reset-password/).+", re.ASCII)
+_SHOWN_QUERY = frozenset({"disableRefresh", "error"})
+_PLAIN_NAME = re.compile(r"[A-Za-z_]{1,31}", re.ASCII)
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]{1,31}", re.ASCII)
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where lines go and what they look like. Faults of the stream are swallowed: no request may fail of them."""
+
+    stream: BinaryIO
+    render: Callable[[Mapping[str, Any]], bytes]
+    level: int
+
+    def __call__(self, *_: Any) -> "Output":
+        """Serve as structlog's logger factory: all loggers write here."""
+        return self
+
+    def write(self, line: bytes) -> None:
+        """Write one line."""
+        try:
+            self.stream.write(line)
+            self.stream.flush()
+        except (OSError, ValueError):
+            return
+
+    debug = info = warning = error = critical = write
+
+
+class _Forward(logging.Handler):
+    """Hands what libraries log over to structlog."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the first line of the message: the further ones are traces or quote values."""
+        first = record.getMessage().partition("\n")[0][:_FOREIGN_LINE]
+        structlog.get_logger().log(record.levelno, first, logger=record.name, exc_info=record.exc_info)
+
+
+def configure(level: str, form: Format, stream: BinaryIO | None = None) -> None:
+    """Set up all logging of the process; `level` and `form` are the settings `log.level` and `log.format`."""
+    least = logging.getLevelNamesMapping()[level.upper()]
+    output = Output(stream or sys.stderr.buffer, _json_line if form == "json" else _console_line, least)
+    structlog.configure(
+        processors=[_add_header, _describe_exception, _hide_secrets, _renderer(output)],
+        wrapper_class=structlog.make_filtering_bound_logger(least),
+        logger_factory=output,
+        cache_logger_on_first_use=False,
+    )
+    logging.basicConfig(handlers=[_Forward()], level=max(least, logging.WARNING), force=True)
+    for name in _QUIET:
+        library = logging.getLogger(name)
+        library.setLevel(max(least, logging.WARNING))
+        library.handlers.clear()
+        library.propagate = True
+
+
+def access(
+    *,
+    method: str,
+    path: str,
+    template: str | None,
+    query: str,
+    status: int,
+    seconds: float,
+    address: str | None,
+    request_id: str,
+) -> None:
+    """Log one request; `template` is the path as the contract writes it, None where no operation was found."""
+    output = structlog.get_config()["logger_factory"]
+    if not isinstance(output, Output) or output.level > logging.INFO:
+        return
+    event: dict[str, Any] = {
+        "timestamp": _timestamp(),
+        "level": "info",
+        "event": "request",
+        "method": method[:16],
+    }
+    event["path"] = mask_path(path) if template is None else template
+    if query:
+        event["query"] = mask_query(query)
+    event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
+    output.write(output.render(event))
+
+
+def mask_path(path: str) -> str:
+    """Give a path that nobody expected without what may be a token in it."""
+    return _LONG_RUN.sub(_MASK, _AFTER_RESET.sub(rf"\1{_MASK}", path))[:256]
+
+
+def mask_query(query: str) -> str:
+    """Give the names of a query; values only of the few parameters that never hold anything secret."""
+    return "&".join(_mask_parameter(parameter) for parameter in query[:2048].split("&")[:16])
+
+
+def _mask_parameter(parameter: str) -> str:
+    name, equals, value = parameter.partition("=")
+    if not _PLAIN_NAME.fullmatch(name):
+        return _MASK
+    shown = name in _SHOWN_QUERY and _PLAIN_VALUE.fullmatch(value)
+    return f"{name}={value if shown else _MASK}" if equals else name
+
+
+def names(error: BaseException) -> list[str]:
+    """Give the types of an error and of its causes, the outermost first."""
+    return [f"{type(step).__module__}.{type(step).__qualname__}" for step in _chain(error)]
+
+
+def frames(error: BaseException) -> list[str]:
+    """Give where each of the errors was raised, outermost call first: file, line and function, no values."""
+    found = [frame for step in _chain(error) for frame in traceback.extract_tb(step.__traceback__)]
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    step: BaseException | None = error
+    while step is not None and step not in chain:
+        chain.append(step)
+        step = step.__cause__ or step.__context__
+    return chain
+
+
+def _timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _add_header(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    return {"timestamp": _timestamp(), "level": method, "event": event.pop("event", ""), **event}
+
+
+def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    found = event.pop("exc_info", None)
+    if found is True:
+        found = sys.exc_info()
+    error = found[1] if isinstance(found, tuple) else found
+    if isinstance(error, BaseException):
+        event = {**event, "error": names(error), "trace": frames(error)}
+    return event
+
+
+def _hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {key: _MASK if key.lower() in _SECRET_KEYS else value for key, value in event.items()}
+
+
+def _renderer(output: Output) -> Callable[[WrappedLogger, str, EventDict], bytes]:
+    return lambda _, __, event: output.render(event)
+
+
+def _json_line(event: Mapping[str, Any]) -> bytes:
+    """Give one JSON object, in ASCII: some readers take U+2028 and its like for the end of a line."""
+    try:
+        line = orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        line = b"\xff"  # A lone surrogate, which only the slower encoder can write.
+    if not line.isascii() or b"\x7f" in line:
+        line = json.dumps(event, default=str).replace("\x7f", "\\u007f").encode() + b"\n"
+    return line
+
+
+def _console_line(event: Mapping[str, Any]) -> bytes:
+    head = f"{event['timestamp']} {event['level']:<8} {_word(event['event'])}"
+    rest = (
+        f"{key}={_word(value)}" for key, value in event.items() if key not in ("timestamp", "level", "event")
+    )
+    return " ".join((head, *rest)).encode("ascii", "backslashreplace") + b"\n"
+
+
+def _word(value: Any) -> str:
+    text = value if isinstance(value, str) else ""
+    return text if _PLAIN_WORD.fullmatch(text) else _json_line(value)[:-1].decode()

@@ -1,0 +1,89 @@
+"""From the settings to what rules and handlers read."""
+
+from datetime import timedelta
+
+from domain.origins import TrustedOrigins
+from domain.policy import Cookies, PasswordRules, Policy, SessionRules
+from server.settings import Settings
+
+
+def trusted_origins(settings: Settings) -> TrustedOrigins:
+    """Give the trusted origins; in development with none set also the loopback ones (behaviour 1.6).
+
+    Raises ValueError naming the entry that is none.
+    """
+    loopback = settings.profile == "development" and "trusted_origins" not in settings.model_fields_set
+    return TrustedOrigins.parse(settings.base_url, settings.trusted_origins, loopback=loopback)
+
+
+def policy_of(settings: Settings, blocklist: frozenset[str]) -> Policy:
+    """Give the policy of complete settings; switches that need mail count only when there is a sender.
+
+    `blocklist` holds case-folded NFKC forms; it is dropped when the setting is off.
+    """
+    mails = settings.mail.sender != "none"
+    return Policy(
+        app_name=settings.app_name,
+        base_url=settings.base_url,
+        base_path=settings.base_path,
+        origins=trusted_origins(settings),
+        cookies=_cookies(settings),
+        session=_session_rules(settings),
+        password=_password_rules(settings, blocklist),
+        require_authentication=settings.require_authentication,
+        require_current_password=settings.require_current_password,
+        send_email_notifications=settings.send_email_notifications,
+        email_password_enabled=settings.email_password.enabled,
+        sign_up_enabled=settings.sign_up.enabled,
+        sign_up_auto_sign_in=settings.sign_up.auto_sign_in,
+        sign_up_notify_existing=settings.sign_up.notify_existing,
+        username_enabled=settings.username.enabled,
+        mail_sender=settings.mail.sender,
+        mail_retry_for=settings.mail.retry_for,
+        reset_sender=settings.password_reset.sender,
+        reset_token_expires_in=timedelta(hours=settings.reset_token_expiry_hours),
+        reset_revokes_sessions=settings.password_reset.revoke_sessions,
+        verification_enabled=settings.email_verification.enabled and mails,
+        verification_required=settings.email_verification.required and mails,
+        verification_on_sign_up=settings.email_verification.send_on_sign_up,
+        verification_on_sign_in=settings.email_verification.send_on_sign_in,
+        verification_token_expires_in=settings.email_verification.token_expires_in,
+        change_email_enabled=settings.change_email.enabled,
+        change_email_immediate_if_unverified=settings.change_email.immediate_if_unverified,
+        delete_user_confirm_by_mail=settings.delete_user.confirm_by_mail,
+        delete_user_token_expires_in=settings.delete_user.token_expires_in,
+    )
+
+
+def _cookies(settings: Settings) -> Cookies:
+    session = settings.session
+    return Cookies(
+        session_name=session.cookie_name,
+        prefix=session.cookie_prefix,
+        secure=session.cookie_secure,
+        http_only=session.cookie_http_only,
+        same_site=session.cookie_same_site,
+        domain=session.cookie_domain,
+    )
+
+
+def _session_rules(settings: Settings) -> SessionRules:
+    session = settings.session
+    return SessionRules(
+        expires_in=session.expires_in,
+        update_age=session.update_age,
+        absolute_lifetime=session.absolute_lifetime,
+        not_remembered_expires_in=session.not_remembered_expires_in,
+        fresh_age=session.fresh_age,
+        list_tokens=session.list_tokens,
+    )
+
+
+def _password_rules(settings: Settings, blocklist: frozenset[str]) -> PasswordRules:
+    password = settings.password
+    return PasswordRules(
+        min_length=password.min_length,
+        max_length=password.max_length,
+        blocklist=blocklist if password.blocklist else frozenset(),
+        blocklist_enabled=password.blocklist,
+    )

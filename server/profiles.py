@@ -1,0 +1,231 @@
+"""What a profile supplies and what it refuses (behaviour 2.1)."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from sqlalchemy import URL
+
+from domain import secrets
+from domain.origins import TrustedOrigins
+from server import settings
+from server.database import parse
+from server.setting_groups import Provider
+from server.settings import Settings
+from server.sources import ConfigurationError
+from server.values import is_http
+
+SECRET_FILE = "gatewright.secret"  # noqa: S105 - the name of a file
+DATABASE_FILE = "gatewright.db"
+SAMPLE_SECRET = "replace-this-with-32-or-more-random-bytes"  # noqa: S105 - what a sample configuration shows
+"""Stands in sample configurations, where a reader could leave it."""
+SHORTEST_SECRET = 32
+"""Bytes of the shortest secret that is accepted."""
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_NOT_BUILT = ("two_factor", "account_linking", "oauth", "providers", "limits", "audit")
+
+
+def load(environ: Mapping[str, str], directory: Path) -> Settings:
+    """Give the settings the service starts with: read, completed by the profile, and found safe.
+
+    In development a file with a secret is placed in `directory`. Raises ConfigurationError with one line per
+    problem, each naming the key.
+    """
+    return complete(settings.load(environ, directory), directory)
+
+
+def complete(written: Settings, directory: Path) -> Settings:
+    """Fill in what the profile supplies; raises ConfigurationError listing everything it refuses."""
+    completed = (
+        _with_development_defaults(written, directory) if written.profile == "development" else written
+    )
+    found = list(problems(completed))
+    if found:
+        raise ConfigurationError("\n".join(found))
+    return completed
+
+
+def warnings(chosen: Settings, environ: Mapping[str, str]) -> list[str]:
+    """Give what is odd but no reason not to start: unknown variables, settings of parts not built yet."""
+    unknown = [f"{name}: names no setting" for name in settings.unknown_variables(environ)]
+    idle = [f"{name}: has no effect yet" for name in _NOT_BUILT if name in chosen.model_fields_set]
+    return unknown + idle
+
+
+def _with_development_defaults(written: Settings, directory: Path) -> Settings:
+    supplied: dict[str, Any] = {}
+    if not written.base_url:
+        supplied["base_url"] = f"http://127.0.0.1:{written.server.port}"
+    if not written.database_url.get_secret_value():
+        url = URL.create("sqlite+aiosqlite", database=str(directory.absolute() / DATABASE_FILE))
+        supplied["database_url"] = SecretStr(url.render_as_string(hide_password=False))
+    if not written.secrets:
+        supplied["secrets"] = (SecretStr(_kept_secret(directory / SECRET_FILE)),)
+    for name, group in (("mail", written.mail), ("password_reset", written.password_reset)):
+        if "sender" not in group.model_fields_set:
+            supplied[name] = group.model_copy(update={"sender": "console"})
+    return written.model_copy(update=supplied)
+
+
+def _kept_secret(path: Path) -> str:
+    """Give the secret in the file; make one the first time, readable by its owner alone.
+
+    The file appears complete or not at all, so that two services that start at once read the same secret.
+    """
+    try:
+        if not path.exists():
+            _keep(path, secrets.token(64))
+        return path.read_text("utf-8").strip()
+    except (OSError, ValueError) as fault:
+        raise ConfigurationError(
+            f"secrets: {path} cannot be read or made ({fault.__class__.__name__})"
+        ) from None
+
+
+def _keep(path: Path, secret: str) -> None:
+    draft = path.with_name(f"{path.name}.{secrets.token(8)}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(secret + "\n")
+    with contextlib.suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()
+
+
+def problems(chosen: Settings) -> Iterator[str]:
+    """Give one line per reason not to start, each beginning with the key."""
+    for check in (*_EVERYWHERE, *(_PRODUCTION if chosen.profile == "production" else ())):
+        yield from check(chosen)
+
+
+def _secrets(chosen: Settings) -> Iterator[str]:
+    if not chosen.secrets:
+        yield "secrets: must be given; make one with: openssl rand -base64 48"
+    for number, secret in enumerate(chosen.secrets, 1):
+        if len(secret.get_secret_value().encode("utf-8", "surrogateescape")) < SHORTEST_SECRET:
+            yield f"secrets: entry {number} is shorter than {SHORTEST_SECRET} bytes"
+
+
+def _addresses(chosen: Settings) -> Iterator[str]:
+    if not chosen.base_url:
+        yield "base_url: must be given, the public origin such as https://auth.example.com"
+    for entry in chosen.trusted_origins:
+        try:
+            TrustedOrigins.parse("https://any.example", (entry,))
+        except ValueError as fault:
+            yield f"trusted_origins: {fault}"
+
+
+def _database(chosen: Settings) -> Iterator[str]:
+    url = chosen.database_url.get_secret_value()
+    if not url:
+        yield "database_url: must be given, a PostgreSQL or SQLite address"
+        return
+    try:
+        address = parse(url)
+    except ValueError as fault:
+        yield f"database_url: {fault}"
+    else:
+        if address.dialect == "postgresql" and chosen.database.pool_size < 3:
+            yield "database.pool_size: must be at least 3 with PostgreSQL"
+
+
+def _mail(chosen: Settings) -> Iterator[str]:
+    if "smtp" in (chosen.mail.sender, chosen.password_reset.sender):
+        if chosen.mail.smtp.host is None:
+            yield "mail.smtp.host: must be given when mail is sent by smtp"
+        if chosen.mail.from_address is None:
+            yield "mail.from: must be given when mail is sent by smtp"
+    if chosen.email_verification.required and chosen.mail.sender == "none":
+        yield "email_verification.required: needs a mail.sender, or nobody could sign in"
+
+
+def _cookies(chosen: Settings) -> Iterator[str]:
+    session = chosen.session
+    if session.cookie_same_site == "None" and not session.cookie_secure:
+        yield "session.cookie_same_site: None needs session.cookie_secure, or browsers drop the cookie"
+    for key, name in (("cookie_name", session.cookie_name), ("cookie_prefix", session.cookie_prefix)):
+        bound = name.lower().startswith("__host-")
+        if bound and session.cookie_domain is not None:
+            yield f"session.{key}: a __Host- cookie cannot have a session.cookie_domain"
+        if (bound or name.lower().startswith("__secure-")) and not session.cookie_secure:
+            yield f"session.{key}: a cookie of this name needs session.cookie_secure"
+    if session.cookie_name in {session.cookie_prefix + "two-factor", session.cookie_prefix + "trust-device"}:
+        yield "session.cookie_name: is the name of another cookie of the service"
+
+
+def _passwords(chosen: Settings) -> Iterator[str]:
+    password = chosen.password
+    if password.min_length > password.max_length:
+        yield "password.min_length: is above password.max_length"
+    if password.argon2_memory_kib < 8 * password.argon2_parallelism:
+        yield "password.argon2_memory_kib: must be at least 8 for each of password.argon2_parallelism"
+
+
+def _files(chosen: Settings) -> Iterator[str]:
+    if (listed := chosen.password.blocklist_file) is not None and not listed.is_file():
+        yield f"password.blocklist_file: there is no file {listed}"
+    if (folder := chosen.mail.templates_dir) is not None and not folder.is_dir():
+        yield f"mail.templates_dir: there is no folder {folder}"
+
+
+def _providers(chosen: Settings) -> Iterator[str]:
+    for key, provider in chosen.providers.items():
+        if key == "credential":
+            yield "providers.credential: is the name of the password account"
+        if provider.client_id is None:
+            yield f"providers.{key}.client_id: must be given"
+        for name, url in _endpoints(provider):
+            if is_http(url) and (chosen.profile == "production" or not _is_loopback(url)):
+                yield f"providers.{key}.{name}: must be https"
+
+
+def _endpoints(provider: Provider) -> Iterator[tuple[str, str]]:
+    for name in ("issuer", "discovery_url", "authorization_endpoint", "token_endpoint", "userinfo_endpoint"):
+        if url := getattr(provider, name):
+            yield name, url
+
+
+def _is_loopback(url: str) -> bool:
+    authority = url.lower().removeprefix("http://").partition("/")[0]
+    return authority.startswith("[::1]") or authority.partition(":")[0] in _LOOPBACK
+
+
+def _no_sample(chosen: Settings) -> Iterator[str]:
+    if any(secret.get_secret_value() == SAMPLE_SECRET for secret in chosen.secrets):
+        yield "secrets: is still the sample value; make one with: openssl rand -base64 48"
+
+
+def _no_http(chosen: Settings) -> Iterator[str]:
+    if chosen.allow_http:
+        return
+    if is_http(chosen.base_url):
+        yield "base_url: must be https (or set allow_http)"
+    if not chosen.session.cookie_secure:
+        yield "session.cookie_secure: must be true (or set allow_http)"
+    for entry in chosen.trusted_origins:
+        if is_http(entry):
+            yield f"trusted_origins: {entry!r} must be https (or set allow_http)"
+
+
+def _no_console(chosen: Settings) -> Iterator[str]:
+    for key, sender in (("mail", chosen.mail.sender), ("password_reset", chosen.password_reset.sender)):
+        if sender == "console":
+            yield f"{key}.sender: console would write links to the log; use smtp or file"
+
+
+Check = Callable[[Settings], Iterator[str]]
+_EVERYWHERE: tuple[Check, ...] = (
+    _secrets,
+    _addresses,
+    _database,
+    _mail,
+    _cookies,
+    _passwords,
+    _files,
+    _providers,
+)
+_PRODUCTION: tuple[Check, ...] = (_no_sample, _no_http, _no_console)

@@ -1,0 +1,151 @@
+"""One operation = one Context, one caller, one `now`, at most one transaction; the only place that commits."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from domain import errors, sessions
+from domain.context import Caller, Client, Context, Outdated
+from domain.policy import Policy
+from domain.ports import Cipher, Hasher
+from handlers import cookies
+from handlers.reply import Header, Page, Redirect, Reply
+from server.clock import Clock
+from server.database import Database, is_retryable, is_unavailable
+from server.pipeline.ports import Call
+
+Result = TypeVar("Result")
+Job = Callable[[Context], Awaitable[Result]]
+
+ATTEMPTS = 4
+"""The first try and three more after a serialization fault, a deadlock or an outdated read (behaviour 9.1)."""
+
+NOBODY = Client()
+
+
+@dataclass(slots=True)
+class Requests:
+    """Runs handlers and background jobs. `database` is set when it has been opened."""
+
+    policy: Policy
+    hasher: Hasher
+    cipher: Cipher
+    clock: Clock
+    ready: Callable[[], Awaitable[bool]]
+    mailed: Callable[[], None]
+    """Called after a commit that filed mail."""
+    database: Database = field(init=False)
+
+    async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
+        """Give the live session behind a token, or None; a dead one that is presented is deleted (behaviour 3.2)."""
+        found = await sessions.find(self.database.reads, token)
+        if found is None:
+            return None
+        session, user = found
+        now = self.clock()
+        if session.is_active(now) and not user.is_banned(now):
+            return Caller(token, session, user, by_cookie)
+        await self._try(partial(sessions.discard, session_id=session.id))
+        return None
+
+    async def __call__(self, call: Call) -> Any:
+        """Run an operation's handler; give what it returned, after the commit."""
+        caller, cookie = call.caller, None
+        if caller is not None and not call.disable_refresh:
+            caller, cookie = await self._extend(caller)
+        answer = await self.run(partial(call.handler, **call.arguments), client=call.client, caller=caller)
+        return answer if cookie is None else _with_cookie(answer, cookie)
+
+    async def run(self, job: Job[Result], *, client: Client = NOBODY, caller: Caller | None = None) -> Result:
+        """Run a job in a transaction of its own, again when the database asks for it.
+
+        Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
+        """
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._attempt(job, client, caller)
+            except errors.Refusal:
+                raise
+            except Exception as fault:
+                if isinstance(fault, Outdated) or is_retryable(fault):
+                    continue
+                if is_unavailable(fault):
+                    raise errors.Unavailable from fault
+                raise
+        raise errors.Unavailable
+
+    async def _attempt(self, job: Job[Result], client: Client, caller: Caller | None) -> Result:
+        ctx = Context(
+            now=self.clock(),
+            policy=self.policy,
+            client=client,
+            caller=caller,
+            reads=self.database.reads,
+            hasher=self.hasher,
+            cipher=self.cipher,
+            begin=self.database.begin,
+            ready=self.ready,
+        )
+        try:
+            result = await job(ctx)
+        except errors.Refusal as refusal:
+            await (self._commit(ctx) if refusal.keeps_writes else _roll_back(ctx))
+            raise
+        except BaseException:
+            await _roll_back(ctx)
+            raise
+        await (_roll_back(ctx) if isinstance(result, Redirect) and result.refused else self._commit(ctx))
+        return result
+
+    async def _commit(self, ctx: Context) -> None:
+        if ctx.outbox:
+            ctx.db.add_all(ctx.outbox)
+        if ctx.opened is None:
+            return
+        try:
+            await ctx.opened.commit()
+        finally:
+            await ctx.opened.close()
+        if ctx.outbox:
+            self.mailed()
+
+    async def _extend(self, caller: Caller) -> tuple[Caller, Header | None]:
+        """Move the end of a session that is due; when the database cannot write, the session lives on as it was."""
+        now = self.clock()
+        expires_at = sessions.extended(self.policy.session, caller.session, now)
+        if expires_at is None:
+            return caller, None
+        if not await self._try(partial(sessions.extend, session=caller.session, expires_at=expires_at)):
+            return caller, None
+        session = caller.session._replace(expires_at=expires_at, updated_at=now)
+        return caller._replace(session=session), self._cookie(caller, expires_at, now)
+
+    def _cookie(self, caller: Caller, expires_at: datetime, now: datetime) -> Header | None:
+        if not caller.by_cookie:
+            return None
+        max_age = int((expires_at - now).total_seconds())
+        return cookies.set_session(self.policy.cookies, caller.token, max_age=max_age)
+
+    async def _try(self, job: Job[None]) -> bool:
+        try:
+            await self.run(job)
+        except errors.Unavailable:
+            return False
+        return True
+
+
+async def _roll_back(ctx: Context) -> None:
+    if ctx.opened is not None:
+        await ctx.opened.close()
+
+
+def _with_cookie(answer: Any, cookie: Header) -> Any:
+    """Add the session cookie, unless the handler set or cleared it itself."""
+    if not isinstance(answer, Reply | Redirect | Page):
+        return Reply(answer, (cookie,))
+    name = cookie[1].partition(b"=")[0]
+    if any(header[1].partition(b"=")[0] == name for header in answer.headers):
+        return answer
+    return replace(answer, headers=(*answer.headers, cookie))

@@ -1,0 +1,82 @@
+"""Rewriting what is encrypted under older secrets, so that these can be removed (behaviour 9.2)."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import structlog
+from sqlalchemy import Column, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from models import metadata
+from server.cipher import Keyring
+
+Begin = Callable[[], AsyncSession]
+Sealed = tuple[str, bytes]
+"""A row's id and its encrypted value."""
+
+_log = structlog.get_logger(__name__)
+
+EVERY = 3600.0
+"""Seconds from one pass to the next."""
+
+COLUMNS = ("session.token_copy", "outbox.payload")
+"""The encrypted columns as `table.column`, which is also their purpose; the key of each table is `id`."""
+
+
+async def rewrite(begin: Begin, keyring: Keyring, batch: int = 200) -> dict[str, int]:
+    """Encrypt under the newest secret what an older one encrypted, reading `batch` rows at a time.
+
+    Gives for each column how many values may remain under an older secret, and logs it. At 0 for all columns,
+    once no instance writes with an older secret, these can be removed. Empty when there is only one secret.
+    """
+    if not keyring.rotating:
+        return {}
+    return {column: await _rewrite_column(begin, keyring, column, batch) for column in COLUMNS}
+
+
+async def _rewrite_column(begin: Begin, keyring: Keyring, purpose: str, batch: int) -> int:
+    table, _, name = purpose.partition(".")
+    column = metadata.tables[table].c[name]
+    rewritten = remaining = unreadable = 0
+    async for key, sealed in _all(begin, column, batch):
+        if keyring.is_current(purpose, sealed):
+            continue
+        text = keyring.decrypt(purpose, sealed)
+        if text is None:
+            unreadable += 1
+        elif await _replace(begin, column, key, sealed, keyring.encrypt(purpose, text)):
+            rewritten += 1
+        else:
+            remaining += 1
+    _log.info(
+        "secrets.rewritten", column=purpose, rewritten=rewritten, remaining=remaining, unreadable=unreadable
+    )
+    return remaining
+
+
+async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator[Sealed]:
+    """Give every value in the order of the ids; each batch is read in a transaction of its own."""
+    last = ""
+    while rows := await _read(begin, column, last, batch):
+        for key, sealed in rows:
+            yield key, sealed
+            last = key
+
+
+async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> Sequence[Sealed]:
+    key = column.table.c["id"]
+    wanted = select(key, column).where(column.is_not(None), key > after).order_by(key).limit(batch)
+    async with begin() as session, session.begin():
+        return [(row[0], row[1]) for row in await session.execute(wanted)]
+
+
+async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, new: bytes) -> bool:
+    """Replace a value if it is still the old one. One row to a transaction: it never waits holding a lock."""
+    table = metadata.tables[column.table.name]
+    change = (
+        update(table)
+        .where(table.c["id"] == key, column == old)
+        .values({column: new})
+        .returning(table.c["id"])
+    )
+    async with begin() as session, session.begin():
+        return (await session.execute(change)).first() is not None

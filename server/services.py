@@ -1,0 +1,172 @@
+"""Everything that outlives a request: made from the settings, opened when the service starts, closed when it stops."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from email.utils import formataddr
+from functools import partial
+
+from domain import emails, passwords, secrets
+from domain.errors import Unavailable
+from domain.policy import Policy
+from server import cleanup, migrations, rewriting
+from server.background import repeat
+from server.blocklist import blocklist
+from server.cipher import Keyring
+from server.clock import Clock, system_clock
+from server.database import Database, open_database
+from server.hashing import HashingRules, PasswordPool
+from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
+from server.outbox import OutboxWorker
+from server.policy import policy_of
+from server.rendering import Renderer
+from server.requests import Requests
+from server.settings import Settings
+
+READY_WITHIN = 1.0
+"""Seconds the database has to answer /ready (behaviour 5.8)."""
+
+
+class Services:
+    """The parts of one running service, wired together. `policy` and `requests` exist at once, the rest when open."""
+
+    database: Database
+
+    def __init__(self, settings: Settings, *, clock: Clock = system_clock) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.policy = policy_of(
+            settings, blocklist(settings.password.blocklist, settings.password.blocklist_file)
+        )
+        self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
+        self.hasher = PasswordPool(_hashing_rules(settings))
+        self.requests = Requests(
+            policy=self.policy,
+            hasher=self.hasher,
+            cipher=self.cipher,
+            clock=clock,
+            ready=self.is_ready,
+            mailed=self._wake_worker,
+        )
+        self.worker = OutboxWorker(
+            run=self.requests.run,
+            clock=clock,
+            renderer=renderer(settings, self.policy),
+            senders=senders(settings),
+            resolvers={
+                "reset-password": passwords.resolve_reset,
+                "verify-email": emails.resolve_verification,
+            },
+        )
+        self._stopping = asyncio.Event()
+        self._tasks: list[asyncio.Task[object]] = []
+
+    async def open(self) -> None:
+        """Open the database and bring its schema up to date.
+
+        Raises DatabaseAbsent, SchemaRefused, and ValueError for a database address that cannot be used.
+        """
+        settings = self.settings
+        self.database = await open_database(
+            settings.database_url.get_secret_value(),
+            pool_size=settings.database.pool_size,
+            timeout=settings.database.timeout.total_seconds(),
+        )
+        self.requests.database = self.database
+        await migrations.prepare(self.database, settings.database.migrate)
+
+    def start(self) -> None:
+        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret."""
+        self.worker.start()
+        self._tasks = [
+            asyncio.create_task(repeat(name, job, every=every, stop=self._stopping))
+            for name, job, every in (
+                ("cleanup", partial(cleanup.turn, self.database, self.clock, secrets.token()), cleanup.EVERY),
+                ("rewriting", partial(rewriting.rewrite, self.database.begin, self.cipher), rewriting.EVERY),
+            )
+        ]
+
+    def refuse_new_work(self) -> None:
+        """Turn /ready to 503: the service is shutting down."""
+        self._stopping.set()
+
+    async def close(self) -> None:
+        """Stop the background tasks and close every connection; queued mail stays filed."""
+        self.refuse_new_work()
+        await self.worker.stop()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.hasher.close()
+        await self.database.close()
+
+    async def is_ready(self) -> bool:
+        """Whether requests can be served: the database answers in time, its schema is current, no stop is under way."""
+        if self._stopping.is_set():
+            return False
+        try:
+            async with asyncio.timeout(READY_WITHIN):
+                return await migrations.current_is_head(self.database)
+        except (Unavailable, TimeoutError):
+            return False
+
+    def _wake_worker(self) -> None:
+        self.worker.wake()
+
+
+@contextlib.asynccontextmanager
+async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterator[Services]:
+    """Give open services without their background tasks, for a command."""
+    services = Services(settings, clock=clock)
+    await services.open()
+    try:
+        yield services
+    finally:
+        await services.close()
+
+
+def _hashing_rules(settings: Settings) -> HashingRules:
+    password = settings.password
+    return HashingRules(
+        memory_kib=password.argon2_memory_kib,
+        time=password.argon2_time,
+        parallelism=password.argon2_parallelism,
+        workers=password.hash_workers,
+        queue=password.hash_queue,
+        wait=password.hash_wait,
+    )
+
+
+def renderer(settings: Settings, policy: Policy) -> Renderer:
+    """Give what makes mails of outbox rows."""
+    sender = settings.mail.from_address or formataddr((policy.app_name, "no-reply@localhost.localdomain"))
+    return Renderer(policy.app_name, policy.base_url, sender, settings.mail.templates_dir)
+
+
+def senders(settings: Settings) -> dict[str, Sender]:
+    """Give the ways out for mails that are in use, by kind."""
+    make: dict[str, Callable[[], Sender]] = {
+        "smtp": partial(_smtp, settings),
+        "console": ConsoleSender,
+        "file": partial(_file, settings),
+    }
+    wanted = {settings.mail.sender, settings.password_reset.sender} - {"none"}
+    return {kind: make[kind]() for kind in sorted(wanted)}
+
+
+def _smtp(settings: Settings) -> Sender:
+    smtp = settings.mail.smtp
+    return SmtpSender(
+        SmtpOptions(
+            host=smtp.host or "",
+            port=smtp.port,
+            username=smtp.username,
+            password=smtp.password.get_secret_value() if smtp.password is not None else None,
+            tls=smtp.tls,
+            timeout=settings.mail.timeout.total_seconds(),
+        )
+    )
+
+
+def _file(settings: Settings) -> Sender:
+    return FileSender(settings.mail.file_path)

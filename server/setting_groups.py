@@ -1,0 +1,270 @@
+"""The settings of users and how they sign in, one class per prefix (behaviour chapter 2)."""
+
+import os
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+
+from domain.policy import Sender
+from server.values import (
+    CookieName,
+    CookiePrefix,
+    Duration,
+    Group,
+    Items,
+    OptionalDomain,
+    OptionalPath,
+    OptionalText,
+    OptionalUrl,
+    Size,
+    lasting,
+)
+
+_SWITCH = "Whether the operations of this group exist."
+
+
+class SessionSettings(Group):
+    """`session.*`: how long sessions live, and how their cookies are set."""
+
+    expires_in: Duration = lasting("7d", "Life of a session; each extension begins it anew.")
+    update_age: Duration = lasting(
+        "1d", "Age at which a session in use is extended; 0 at every use.", at_least="0s"
+    )
+    absolute_lifetime: Duration = lasting(
+        "90d", "No session outlives this, however much used; 0 = no limit.", at_least="0s"
+    )
+    not_remembered_expires_in: Duration = lasting("1d", "Life of a session opened with rememberMe false.")
+    fresh_age: Duration = lasting(
+        "1d",
+        "Age up to which a session may delete the account without the password; 0 = any age.",
+        at_least="0s",
+    )
+    list_tokens: bool = Field(
+        default=True,
+        description="Whether /list-sessions shows tokens; false shows handles that can only revoke.",
+    )
+    cookie_name: CookieName = Field(
+        default="service.session-token", description="Name of the session cookie."
+    )
+    cookie_secure: bool = Field(
+        default=True, description="Whether browsers send the cookies over https only."
+    )
+    cookie_http_only: bool = Field(
+        default=True, description="Whether scripts are kept from reading the cookies."
+    )
+    cookie_same_site: Literal["Lax", "Strict", "None"] = Field(
+        default="Lax", description="When browsers send the cookies with requests from other sites."
+    )
+    cookie_domain: OptionalDomain = Field(
+        default=None, description="Domain whose hosts all receive the cookies; empty: this host alone."
+    )
+    cookie_prefix: CookiePrefix = Field(
+        default="service.", description="Beginning of the other cookies' names."
+    )
+
+
+class EmailPassword(Group):
+    """`email_password.*`: the password as a way to sign in."""
+
+    enabled: bool = Field(
+        default=True, description="Whether one can sign up and in with address and password."
+    )
+
+
+class SignUp(Group):
+    """`sign_up.*`: new users."""
+
+    enabled: bool = Field(default=True, description="Whether strangers may sign up.")
+    auto_sign_in: bool = Field(default=True, description="Whether sign-up opens a session.")
+    notify_existing: bool = Field(
+        default=True,
+        description="Whether the owner of a taken address gets a mail when the caller is told nothing.",
+    )
+
+
+class Username(Group):
+    """`username.*`: names to sign in with."""
+
+    enabled: bool = Field(default=True, description=f"{_SWITCH} False: username fields are ignored.")
+
+
+class Password(Group):
+    """`password.*`: what a new password must satisfy, and what hashing one costs."""
+
+    min_length: int = Field(default=8, ge=1, le=1024, description="Shortest password, in code points.")
+    max_length: int = Field(default=128, ge=1, le=1024, description="Longest password, in code points.")
+    blocklist: bool = Field(default=True, description="Whether common and guessable passwords are refused.")
+    blocklist_file: OptionalPath = Field(
+        default=None, description="File of further refused passwords, one per line."
+    )
+    argon2_memory_kib: int = Field(default=19456, ge=8, le=2**22, description="Memory of one hash, in KiB.")
+    argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over that memory.")
+    argon2_parallelism: int = Field(default=1, ge=1, le=64, description="Lanes of one hash.")
+    hash_workers: int = Field(
+        default_factory=lambda: min(os.cpu_count() or 1, 4),
+        ge=1,
+        le=256,
+        description="Threads that hash; by default one per CPU core, but at most 4.",
+    )
+    hash_queue: int = Field(default=64, ge=0, le=100_000, description="Hashes that may wait for a thread.")
+    hash_wait: Duration = lasting(
+        "5s", "Longest wait for a thread; after it the answer is 503.", at_least="0.05s"
+    )
+
+
+class PasswordReset(Group):
+    """`password_reset.*`: resetting a forgotten password by mail."""
+
+    sender: Sender = Field(
+        default="none", description="How reset mails are sent; `mail.sender` alone does not enable resets."
+    )
+    revoke_sessions: bool = Field(default=True, description="Whether a reset ends every session of the user.")
+
+
+class EmailVerification(Group):
+    """`email_verification.*`: proof that an address is the user's; no effect when `mail.sender` is none."""
+
+    enabled: bool = Field(default=True, description="Whether addresses can be verified by mail.")
+    required: bool = Field(
+        default=False, description="Whether only users with a verified address may sign in."
+    )
+    send_on_sign_up: bool = Field(default=True, description="Whether sign-up sends the verification mail.")
+    send_on_sign_in: bool = Field(
+        default=False, description="Whether a sign-in refused as unverified sends it again."
+    )
+    token_expires_in: Duration = lasting("1h", "Life of verification and email-change links.")
+
+
+class ChangeEmail(Group):
+    """`change_email.*`: a new address for an existing user."""
+
+    enabled: bool = Field(default=True, description="Whether users may change their address.")
+    immediate_if_unverified: bool = Field(
+        default=True, description="Whether an address that was never verified is replaced without a link."
+    )
+
+
+class DeleteUser(Group):
+    """`delete_user.*`: users who delete themselves."""
+
+    enabled: bool = Field(default=True, description=_SWITCH)
+    confirm_by_mail: bool = Field(
+        default=False, description="Whether deletion takes effect through a mailed link."
+    )
+    token_expires_in: Duration = lasting("24h", "Life of the deletion link.")
+
+
+class TwoFactor(Group):
+    """`two_factor.*`: the second factor."""
+
+    issuer: OptionalText = Field(
+        default=None, description="Name authenticator apps show; by default `app_name`."
+    )
+    otp_enabled: bool = Field(
+        default=True, description="Whether codes may come by mail (needs `mail.sender`)."
+    )
+    enforce_for_social: bool = Field(
+        default=True, description="Whether sign-in by a provider asks for it too."
+    )
+    page: OptionalUrl = Field(
+        default=None, description="Page a provider sign-in leads to when a code is due."
+    )
+    totp_window: int = Field(
+        default=1, ge=0, le=10, description="Steps of 30 s accepted before and after the present."
+    )
+    otp_expires_in: Duration = lasting("3m", "Life of a mailed code.")
+    otp_attempts: int = Field(default=5, ge=1, le=100, description="Tries a mailed code allows.")
+    backup_code_count: int = Field(default=10, ge=1, le=100, description="Backup codes in one set.")
+    challenge_expires_in: Duration = lasting("10m", "Time to enter the code after the password.")
+    challenge_attempts: int = Field(
+        default=5, ge=1, le=100, description="Tries one sign-in allows over all methods."
+    )
+    lock_after: int = Field(
+        default=10, ge=1, le=10_000, description="Wrong codes in a row that lock the factor."
+    )
+    lock_for: Duration = lasting("15m", "How long it stays locked.")
+    trust_expires_in: Duration = lasting("30d", "How long a trusted device is not asked again.")
+
+
+class AccountLinking(Group):
+    """`account_linking.*`: one user, several ways to sign in."""
+
+    enabled: bool = Field(default=True, description="Whether provider accounts can be linked to users.")
+    implicit: bool = Field(
+        default=True, description="Whether sign-in links an account with the same address."
+    )
+    require_local_verified: bool = Field(
+        default=True, description="Whether implicit linking needs the user's own address verified."
+    )
+    trusted_providers: Annotated[tuple[str, ...], Items] = Field(
+        default=(), description="Providers whose word counts for an address they do not mark as verified."
+    )
+    allow_different_emails: bool = Field(
+        default=False, description="Whether linked accounts may differ in address."
+    )
+    allow_unlinking_all: bool = Field(default=False, description="Whether the last account may be unlinked.")
+
+
+class OAuth(Group):
+    """`oauth.*`: what concerns every provider."""
+
+    state_expires_in: Duration = lasting("10m", "Time for the way to the provider and back.")
+    http_timeout: Duration = lasting("10s", "Longest wait for a provider.", at_least="0.05s")
+    max_response: Size = Field(
+        default=2**20, ge=1024, le=2**28, description="Largest answer of a provider in bytes."
+    )
+    refresh_skew: Duration = lasting(
+        "5s", "How long before its end an access token is renewed.", at_least="0s"
+    )
+    expose_refresh_token: bool = Field(default=True, description="Whether answers show refresh tokens.")
+    error_url: OptionalUrl = Field(
+        default=None, description="Page a failed sign-in leads to; by default /error."
+    )
+
+
+class Provider(Group):
+    """`providers.<id>.*`: one identity provider (behaviour 7.1)."""
+
+    preset: OptionalText = Field(default=None, description="Known provider whose endpoints and habits apply.")
+    client_id: OptionalText = Field(
+        default=None, description="Name of this service at the provider; required."
+    )
+    client_secret: SecretStr | None = Field(
+        default=None, description="Password of this service at the provider."
+    )
+    scopes: Annotated[tuple[str, ...] | None, Items] = Field(
+        default=None, description="Replaces the default scopes."
+    )
+    issuer: OptionalUrl = Field(default=None, description="Issuer of an own server (gitlab).")
+    tenant: OptionalText = Field(default=None, description="Tenant (microsoft).")
+    team_id: OptionalText = Field(default=None, description="Team the client secret is made from (apple).")
+    key_id: OptionalText = Field(default=None, description="Key the client secret is made from (apple).")
+    private_key: SecretStr | None = Field(
+        default=None, description="PEM the client secret is made from (apple)."
+    )
+    discovery_url: OptionalUrl = Field(default=None, description="OpenID Connect discovery document.")
+    authorization_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 authorization endpoint.")
+    token_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 token endpoint.")
+    userinfo_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 profile endpoint.")
+    token_auth: Literal["post", "basic"] = Field(default="post", description="How the client secret is sent.")
+    pkce: bool | None = Field(
+        default=None, description="Whether the exchange is bound by PKCE; by default it is."
+    )
+    id_token_sign_in: bool | None = Field(
+        default=None, description="Whether ID tokens are taken directly; by default with OpenID Connect."
+    )
+    allowed_algorithms: Annotated[tuple[str, ...] | None, Items] = Field(
+        default=None, description="Signature algorithms accepted in ID tokens."
+    )
+    claims: dict[str, str] = Field(
+        default={}, description="Names of id, email, email_verified, name and image."
+    )
+    extra_params: dict[str, str] = Field(
+        default={}, description="Further parameters of the authorization URL."
+    )
+    disable_sign_up: bool = Field(default=False, description="Whether strangers are refused.")
+    disable_implicit_sign_up: bool = Field(
+        default=False, description="Whether strangers must ask with requestSignUp."
+    )
+    require_verified_email: bool = Field(default=False, description="Whether the address must be verified.")
+    sync_profile: bool = Field(default=False, description="Whether name and image follow the provider.")

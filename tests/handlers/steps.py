@@ -1,0 +1,148 @@
+"""Steps that many tests of operations take: join, look around, read a mail, change a row behind the service's back."""
+
+from typing import Any
+
+import httpx
+from sqlalchemy import delete, update
+from sqlmodel import SQLModel, col
+
+from models import CREDENTIAL, Account, User
+from tests.conftest import Headers
+from tests.service import BASE_URL, PASSWORD, Service
+
+ADA = "ada@example.com"
+EVE = "eve@example.com"
+NEW_PASSWORD = "four more words than before"
+UNKNOWN = "x" * 32
+"""Of the form of a token, and none."""
+AT = "2026-01-01T12:00:00.000Z"
+"""The moment at which every test begins, as answers write it."""
+CLEARED = "service.session-token=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Secure"
+
+
+def bearer(token: str) -> Headers:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def token_of(headers: Headers) -> str:
+    """Give the token that a caller's headers carry."""
+    value = headers.get("Authorization") or headers["Cookie"]
+    return value.replace("Bearer ", "").replace("service.session-token=", "")
+
+
+def refusal(answer: httpx.Response) -> tuple[int, str, str]:
+    """Give status, code and message of an error, which has no further keys."""
+    body = answer.json()
+    assert list(body) == ["message", "code"], body
+    return answer.status_code, body["code"], body["message"]
+
+
+def code(answer: httpx.Response) -> str:
+    """Give status and code of an error, as in `400 INVALID_TOKEN`; of a success only the status."""
+    return (
+        f"{answer.status_code} {refusal(answer)[1]}" if answer.status_code >= 400 else str(answer.status_code)
+    )
+
+
+def looks(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
+    """Give all that tells one answer from another, but for what is random in every answer."""
+    headers = [(name, value) for name, value in answer.headers.multi_items() if name != "x-request-id"]
+    return answer.status_code, answer.text, headers
+
+
+async def join(service: Service, email: str = ADA, password: str = PASSWORD, **more: Any) -> Headers:
+    """Make a user; give the headers of their session, by bearer."""
+    body = {"name": email.partition("@")[0].title(), "email": email, "password": password, **more}
+    answer = await service.post("/sign-up/email", body)
+    assert answer.status_code == 200, answer.text
+    return bearer(answer.json()["token"])
+
+
+async def sign_in(
+    service: Service, email: str = ADA, password: str = PASSWORD, **more: Any
+) -> httpx.Response:
+    return await service.post("/sign-in/email", {"email": email, "password": password, **more})
+
+
+async def opens(service: Service, password: str, email: str = ADA) -> bool:
+    """Whether a password signs in."""
+    return (await sign_in(service, email, password)).status_code == 200
+
+
+async def works(service: Service, headers: Headers) -> bool:
+    """Whether a session is alive."""
+    return (await service.get("/get-session", headers=headers)).status_code == 200
+
+
+async def user_of(service: Service, headers: Headers) -> dict[str, Any]:
+    """Give the user behind a session."""
+    answer = await service.get("/get-session", headers=headers)
+    assert answer.status_code == 200, answer.text
+    user: dict[str, Any] = answer.json()["user"]
+    return user
+
+
+def reduced(user: dict[str, Any]) -> dict[str, Any]:
+    """Give the seven keys of a user that answers of authentication carry."""
+    keys = ("id", "email", "name", "image", "emailVerified", "createdAt", "updatedAt")
+    return {key: user[key] for key in keys}
+
+
+def token_in(link: str) -> str:
+    """Give the token in a mailed link."""
+    url = httpx.URL(link)
+    return url.params["token"] if "token" in url.params else url.path.rpartition("/")[2]
+
+
+def local(link: str) -> str:
+    """Give a mailed link without the origin, for a GET."""
+    assert link.startswith(f"{BASE_URL}/"), link
+    return link.removeprefix(BASE_URL)
+
+
+async def last_link(service: Service, template: str, to: str | None = None) -> str:
+    """Deliver what is due, and give the link in the newest mail of a kind."""
+    link: str = (await service.inbox(to, template))[-1]["link"]
+    return link
+
+
+async def reset_token(service: Service, email: str = ADA) -> str:
+    """Ask for a password reset, and give the mailed token."""
+    answer = await service.post("/request-password-reset", {"email": email})
+    assert answer.status_code == 200, answer.text
+    return token_in(await last_link(service, "reset-password", email))
+
+
+async def verify(service: Service, email: str = ADA) -> None:
+    """Follow the link of the newest verification mail."""
+    answer = await service.get(local(await last_link(service, "verify-email", email)))
+    assert answer.status_code == 200, answer.text
+
+
+async def set_user(service: Service, email: str = ADA, **values: Any) -> None:
+    """Change a user's row as an operator does."""
+    await _execute(service, update(User).where(col(User.email) == email).values(**values))
+
+
+async def set_hash(service: Service, hashed: str | None) -> None:
+    """Put a password hash, as an import does, into every credential account."""
+    await _execute(
+        service, update(Account).where(col(Account.provider_id) == CREDENTIAL).values(password=hashed)
+    )
+
+
+async def remove_passwords(service: Service) -> None:
+    """Leave every user without a credential account, as those are who came through a provider."""
+    await _execute(service, delete(Account))
+
+
+async def count(service: Service, model: type[SQLModel]) -> int:
+    """Give the number of rows in a table."""
+    [row] = await service.rows(f'SELECT count(*) AS n FROM "{model.__tablename__}"')
+    number: int = row.n
+    return number
+
+
+async def _execute(service: Service, statement: Any) -> None:
+    async with service.services.database.transaction() as session:
+        await session.execute(statement)

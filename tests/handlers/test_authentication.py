@@ -1,0 +1,970 @@
+"""The operations of openapi/paths/authentication.yaml, through the public door."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models import Account, Grant, Session, User
+from tests.conftest import Headers, MakeService
+from tests.handlers.steps import (
+    ADA,
+    AT,
+    CLEARED,
+    EVE,
+    UNKNOWN,
+    bearer,
+    code,
+    count,
+    join,
+    local,
+    looks,
+    opens,
+    refusal,
+    remove_passwords,
+    set_hash,
+    set_user,
+    sign_in,
+    user_of,
+    verify,
+    works,
+)
+from tests.service import BASE_URL, PASSWORD, START, Service
+
+NEWCOMER: dict[str, Any] = {"name": "Ada", "email": ADA, "password": PASSWORD}
+COOKIE = "service.session-token={}; Path=/; SameSite=Lax; Max-Age=604800; HttpOnly; Secure"
+BRIEF_COOKIE = "service.session-token={}; Path=/; SameSite=Lax; HttpOnly; Secure"
+
+VECTORS = json.loads((Path(__file__).parents[1] / "server" / "foreign_hashes.json").read_text())
+IMPORTED = [
+    pytest.param(hashed, id=f"{name} {form}")
+    for form in ("of_password_as_sent", "of_its_nfkc_form")
+    for name, hashed in VECTORS[form].items()
+]
+
+NO_ADDRESSES = [
+    "", "ada", "ada@", "@example.com", "ada@localhost", "a b@example.com", " ada@example.com", "ada@example.com ",
+    "ada@example.com,eve@example.com", "ada@example.com;eve@example.com", "Ada <ada@example.com>", "<ada@example.com>",
+    '"ada"@example.com', "ada(comment)@example.com", "ada@[127.0.0.1]", "ada@127.0.0.1", "ada@@example.com",
+    "a@evil.test,v@example.com", '"e@evil.test"@example.com', ".ada@example.com", "ada.@example.com",
+    "a..b@example.com", "ada@-example.com", "ada@example-.com", "ada@exa_mple.com", "ada@example..com",
+    "ada\r\nBcc: e@evil.test", "a\u200bb@example.com", "\u202eada@example.com", "a\ufeff@example.com",
+    "a\u00add@example.com", "a\u00a0@example.com", "a\uff20example.com", "m\u0131ke@example.com",
+    "\ufb01@example.com", "\u212a@example.com", "ada@ex\u00e4mple.com", "x" * 65 + "@example.com",
+    "ada@" + "x" * 64 + ".com", "ada@" + "x." * 124 + "com",
+]  # fmt: skip
+"""V75, V76, V78: what is no address, or looks like somebody else's."""
+
+WRONG_USERNAMES = [
+    ("", "USERNAME_TOO_SHORT", "Username is too short"),
+    ("ab", "USERNAME_TOO_SHORT", "Username is too short"),
+    ("a" * 31, "USERNAME_TOO_LONG", "Username is too long"),
+    ("\U0001f600" * 31, "USERNAME_TOO_LONG", "Username is too long"),
+    ("ada lovelace", "INVALID_USERNAME", "Username is invalid"),
+    ("ada-l", "INVALID_USERNAME", "Username is invalid"),
+    ("ad\u00e4", "INVALID_USERNAME", "Username is invalid"),
+    ("ada\u0661", "INVALID_USERNAME", "Username is invalid"),
+    ("ada\n", "INVALID_USERNAME", "Username is invalid"),
+    ("\u212aelvin", "INVALID_USERNAME", "Username is invalid"),
+]
+
+
+def cookies_of(answer: Any) -> list[str]:
+    """Give every Set-Cookie header of an answer."""
+    return list(answer.headers.get_list("set-cookie"))
+
+
+class TestSignUpEmail:
+    async def test_gives_token_and_user(self, service: Service) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "email": "Ada@Example.COM"})
+
+        body = answer.json()
+        assert answer.status_code == 200
+        assert list(body) == ["token", "user"]
+        assert body["user"] == {
+            "id": body["user"]["id"],
+            "email": "ada@example.com",
+            "name": "Ada",
+            "image": None,
+            "emailVerified": False,
+            "createdAt": AT,
+            "updatedAt": AT,
+        }
+        assert await user_of(service, bearer(body["token"])) == {
+            **body["user"],
+            "username": None,
+            "displayUsername": None,
+            "twoFactorEnabled": False,
+            "role": "user",
+            "banned": False,
+            "banReason": None,
+            "banExpires": None,
+        }
+
+    async def test_hands_the_session_over_by_cookie_and_header_too(self, service: Service) -> None:
+        answer = await service.post("/sign-up/email", NEWCOMER)
+
+        token = answer.json()["token"]
+        assert cookies_of(answer) == [COOKIE.format(token)]
+        assert answer.headers["set-auth-token"] == token
+
+    @pytest.mark.parametrize("forget", [False, "false", "FALSE", "fAlSe"])
+    async def test_a_session_that_is_not_remembered_ends_with_the_browser(
+        self, service: Service, forget: bool | str
+    ) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "rememberMe": forget})
+
+        token = answer.json()["token"]
+        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
+        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
+        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
+
+    @pytest.mark.parametrize("remember", [True, "true", "TRUE"])
+    async def test_remembers_when_told_to(self, service: Service, remember: bool | str) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "rememberMe": remember})
+
+        assert cookies_of(answer) == [COOKIE.format(answer.json()["token"])]
+
+    async def test_the_cookie_has_the_attributes_of_the_settings(self, make_service: MakeService) -> None:
+        service = await make_service(
+            {
+                "session.cookie_name": "sid",
+                "session.cookie_secure": "false",
+                "session.cookie_http_only": "false",
+                "session.cookie_same_site": "Strict",
+                "session.cookie_domain": "example.com",
+                "session.expires_in": "1h",
+                "session.update_age": "1h",
+            }
+        )
+
+        answer = await service.post("/sign-up/email", NEWCOMER)
+
+        service.client.cookies.clear()
+        token = answer.json()["token"]
+        assert cookies_of(answer) == [
+            f"sid={token}; Path=/; SameSite=Strict; Domain=example.com; Max-Age=3600"
+        ]
+        assert await works(service, {"Cookie": f"sid={token}"})
+        assert not await works(service, {"Cookie": f"service.session-token={token}"})
+
+    @pytest.mark.parametrize(
+        ("image", "stored"),
+        [("https://images.example.com/a.png", "https://images.example.com/a.png"), ("", None)],
+    )
+    async def test_stores_the_image(self, service: Service, image: str, stored: str | None) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "image": image})
+
+        assert answer.json()["user"]["image"] == stored
+
+    @pytest.mark.parametrize(
+        "image", ["javascript:alert(1)", "data:image/png;base64,AA", "//images.example.com/a.png", "a.png", "https://",
+                  "ftp://example.com/a.png", "https://example.com/" + "a" * 2048, "https://example.com/\r\na", " "]
+    )  # fmt: skip
+    async def test_refuses_an_image_that_is_no_web_address(self, service: Service, image: str) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "image": image})
+
+        assert code(answer) == "400 VALIDATION_ERROR"
+        assert answer.json()["message"].startswith("[body.image] ")
+
+    @pytest.mark.parametrize(
+        "name", ["", "a" * 256, "\U0001f600" * 256, "<a href=https://evil.test>x</a>", "{{7*7}}"]
+    )
+    async def test_takes_any_name_that_does_not_steer_the_display(self, service: Service, name: str) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "name": name})
+
+        assert answer.json()["user"]["name"] == name
+
+    @pytest.mark.parametrize("name", ["a" * 257, "a\r\nBcc: e@evil.test", "a\tb", "\u2028", "\u2029", "\u202e",
+                                      "\u2066", "\u2069", "\x7f", "\x85", "\x00"])  # fmt: skip
+    async def test_v79_refuses_other_names(self, service: Service, name: str) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "name": name})
+
+        assert code(answer) == "400 VALIDATION_ERROR"
+        assert answer.json()["message"].startswith("[body.name] ")
+
+    async def test_v75_v76_v78_refuses_what_is_no_address(self, service: Service) -> None:
+        for email in NO_ADDRESSES:
+            answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
+            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), email
+            assert "[body.email] " in answer.json()["message"]
+        assert await count(service, User) == 0
+
+    @pytest.mark.parametrize("email", ["a@b.c", "o'hara+tag@sub.example.test", "x" * 64 + "@example.com", "1@2.x3",
+                                       "ada@xn--exmple-cua.com", "a!#$%&'*+/=?^_`{|}~-z@example.com"])  # fmt: skip
+    async def test_takes_unusual_addresses(self, service: Service, email: str) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
+
+        assert answer.json()["user"]["email"] == email
+
+    async def test_v30_ignores_what_only_the_service_sets(self, service: Service) -> None:
+        plain = await user_of(service, await join(service))
+        owned = {
+            "id": "i" * 32, "emailVerified": True, "role": "admin", "banned": True, "banReason": "x",
+            "banExpires": AT, "twoFactorEnabled": True, "createdAt": "2000-01-01T00:00:00.000Z", "updatedAt": AT,
+            "__proto__": {"role": "admin"}, "constructor": {}, "user_id": "u" * 32, "email_verified": True,
+            "remembered": True,
+        }  # fmt: skip
+
+        other = await user_of(service, await join(service, EVE, name="Ada", **owned))
+
+        assert other == {**plain, "id": other["id"], "email": EVE}
+        assert other["id"] != owned["id"]
+
+    async def test_v34_never_adopts_a_token_and_leaves_the_old_session_alone(
+        self, service: Service, carry: Callable[[str], Headers]
+    ) -> None:
+        eve = await join(service, EVE)
+        planted = carry(UNKNOWN)
+
+        first = await service.post("/sign-up/email", NEWCOMER, headers=planted)
+        second = await service.post(
+            "/sign-up/email",
+            {**NEWCOMER, "email": "bob@example.com"},
+            headers=carry(eve["Authorization"][7:]),
+        )
+
+        assert UNKNOWN not in first.text
+        assert eve["Authorization"][7:] not in second.text
+        assert not await works(service, planted)
+        assert (await user_of(service, eve))["email"] == EVE
+
+    async def test_mails_a_verification_link(self, service: Service) -> None:
+        await join(service, callbackURL="http://localhost:3000/welcome?a=b&c")
+
+        [mail] = await service.inbox()
+
+        assert (mail["template"], mail["to"]) == ("verify-email", ADA)
+        assert mail["link"].startswith(f"{BASE_URL}/verify-email?token=")
+        assert mail["link"].endswith("&callbackURL=http%3A%2F%2Flocalhost%3A3000%2Fwelcome%3Fa%3Db%26c")
+        answer = await service.get(local(mail["link"]))
+        assert (answer.status_code, answer.headers["location"]) == (
+            302,
+            "http://localhost:3000/welcome?a=b&c",
+        )
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"email_verification.send_on_sign_up": "false"},
+            {"email_verification.enabled": "false"},
+            {"mail.sender": "none"},
+        ],
+        ids=str,
+    )
+    async def test_mails_nothing_where_that_is_switched_off(
+        self, make_service: MakeService, settings: dict[str, str]
+    ) -> None:
+        service = await make_service(settings)
+
+        await join(service)
+
+        assert await service.inbox() == []
+        assert await count(service, Grant) == 0
+
+    @pytest.mark.parametrize("setting", ["sign_up.enabled", "email_password.enabled"])
+    async def test_can_be_switched_off(self, make_service: MakeService, setting: str) -> None:
+        service = await make_service({setting: "false"})
+
+        wanted = await service.post("/sign-up/email", {**NEWCOMER, "username": "x", "password": "x"})
+        malformed = await service.post("/sign-up/email", {**NEWCOMER, "email": "x"})
+
+        assert refusal(wanted) == (
+            400,
+            "EMAIL_PASSWORD_SIGN_UP_DISABLED",
+            "Email and password sign up is not enabled",
+        )
+        assert code(malformed) == "400 VALIDATION_ERROR"
+        assert await count(service, User) == 0
+
+    async def test_checks_the_username_then_the_password_then_the_address(self, service: Service) -> None:
+        await join(service, username="ada_l")
+        wanted = {**NEWCOMER, "username": "x", "displayUsername": "", "password": "x"}
+
+        refusals = []
+        for repaired in ({}, {"username": "ADA_L"}, {"displayUsername": "A"}, {"username": "other"},
+                         {"password": "password"}, {"password": PASSWORD}):  # fmt: skip
+            wanted.update(repaired)
+            refusals.append(code(await service.post("/sign-up/email", wanted)))
+
+        assert refusals == [
+            "400 USERNAME_TOO_SHORT",
+            "400 INVALID_DISPLAY_USERNAME",
+            "400 USERNAME_IS_ALREADY_TAKEN",
+            "400 PASSWORD_TOO_SHORT",
+            "400 PASSWORD_TOO_COMMON",
+            "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL",
+        ]
+
+
+class TestSignUpUsername:
+    @pytest.mark.parametrize(
+        ("sent", "username", "shown"),
+        [
+            ({"username": "Ada_L.1"}, "ada_l.1", "Ada_L.1"),
+            ({"displayUsername": "Ada_L"}, "ada_l", "Ada_L"),
+            ({"displayUsername": "Ada Lovelace"}, None, "Ada Lovelace"),
+            ({"displayUsername": "A"}, None, "A"),
+            ({"username": "Ada", "displayUsername": "Somebody \u00e9lse"}, "ada", "Somebody \u00e9lse"),
+            ({"username": "a" * 30}, "a" * 30, "a" * 30),
+            ({"displayUsername": "\U0001f600" * 64}, None, "\U0001f600" * 64),
+            ({}, None, None),
+        ],
+        ids=str,
+    )
+    async def test_each_name_may_supply_the_other(
+        self, service: Service, sent: dict[str, str], username: str | None, shown: str | None
+    ) -> None:
+        user = await user_of(service, await join(service, **sent))
+
+        assert (user["username"], user["displayUsername"]) == (username, shown)
+
+    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
+    async def test_refuses_a_wrong_one(
+        self, service: Service, username: str, error: str, message: str
+    ) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "username": username})
+
+        assert refusal(answer) == (400, error, message)
+        assert await count(service, User) == 0
+
+    @pytest.mark.parametrize("shown", ["", "a" * 65, "a\nb", "\u202e"])
+    async def test_refuses_a_wrong_display_name(self, service: Service, shown: str) -> None:
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "displayUsername": shown})
+
+        assert refusal(answer) == (400, "INVALID_DISPLAY_USERNAME", "Display username is invalid")
+
+    @pytest.mark.parametrize("sent", [{"username": "ADA_l"}, {"displayUsername": "Ada_L"}], ids=str)
+    async def test_refuses_a_taken_one(self, service: Service, sent: dict[str, str]) -> None:
+        await join(service, username="ada_l")
+
+        answer = await service.post("/sign-up/email", {**NEWCOMER, "email": EVE, **sent})
+
+        assert refusal(answer) == (
+            400,
+            "USERNAME_IS_ALREADY_TAKEN",
+            "Username is already taken. Please try another.",
+        )
+
+    async def test_of_simultaneous_ones_one_succeeds(self, service: Service) -> None:
+        wanted = [{**NEWCOMER, "email": f"u{n}@example.com", "username": "ada"} for n in range(6)]
+
+        answers = await asyncio.gather(*(service.post("/sign-up/email", body) for body in wanted))
+
+        assert sorted(map(code, answers)) == ["200"] + ["400 USERNAME_IS_ALREADY_TAKEN"] * 5
+        assert await count(service, User) == await count(service, Account) == 1
+
+    async def test_is_ignored_where_usernames_are_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service({"username.enabled": "false"})
+
+        user = await user_of(service, await join(service, username="x", displayUsername=""))
+
+        assert (user["username"], user["displayUsername"]) == (None, None)
+
+
+class TestSignUpPassword:
+    @pytest.mark.parametrize(
+        ("password", "error", "message"),
+        [
+            ("a " * 513, "PASSWORD_TOO_LONG", "Password too long"),
+            ("a " * 64 + "a", "PASSWORD_TOO_LONG", "Password too long"),
+            ("\ufdfa" * 8, "PASSWORD_TOO_LONG", "Password too long"),
+            ("", "PASSWORD_TOO_SHORT", "Password too short"),
+            ("a b c d", "PASSWORD_TOO_SHORT", "Password too short"),
+            ("e\u0301" * 7, "PASSWORD_TOO_SHORT", "Password too short"),
+            ("password", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("PassWord", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("\uff50\uff41\uff53\uff53word", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("12345678", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("ada.lovelace@example.com", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("Ada.Lovelace", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("countess_of_l", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("augusta ada king", "PASSWORD_TOO_COMMON", "Password is too common"),
+            ("gatewright", "PASSWORD_TOO_COMMON", "Password is too common"),
+        ],
+    )
+    async def test_refuses(self, service: Service, password: str, error: str, message: str) -> None:
+        body = {
+            "name": "Augusta Ada King",
+            "email": "ada.lovelace@example.com",
+            "username": "Countess_of_L",
+            "password": password,
+        }
+
+        answer = await service.post("/sign-up/email", body)
+
+        assert refusal(answer) == (400, error, message)
+        assert await count(service, User) == 0
+
+    @pytest.mark.parametrize("password", ["a b c d ", "a " * 64, "\U0001f600 \U0001f601 \U0001f602 \U0001f603 ",
+                                          " " * 8])  # fmt: skip
+    async def test_takes_as_it_is(self, service: Service, password: str) -> None:
+        await join(service, password=password)
+
+        assert await opens(service, password)
+        assert not await opens(service, password[:-1])
+        assert not await opens(service, password + " ")
+
+    async def test_v72_truncates_nothing(self, service: Service) -> None:
+        await join(service, password="x" * 72 + "tail")
+
+        assert not await opens(service, "x" * 72 + "liat")
+        assert not await opens(service, "x" * 72)
+
+    async def test_reads_every_spelling_of_the_same_characters_alike(self, service: Service) -> None:
+        await join(service, password="pa\u0308ssword \u2460")
+
+        assert await opens(service, "p\u00e4ssword 1")
+
+    async def test_follows_the_settings(self, make_service: MakeService, tmp_path: Path) -> None:
+        listed = tmp_path / "listed.txt"
+        listed.write_text("Zebra\nunicorn\n")
+        service = await make_service(
+            {"password.min_length": "5", "password.max_length": "7", "password.blocklist_file": str(listed)}
+        )
+
+        tried = ["four", "eight888", "ZEBRA", "Unicorn", "okapi"]
+        answers = [await service.post("/sign-up/email", {**NEWCOMER, "password": p}) for p in tried]
+
+        assert [code(answer) for answer in answers] == [
+            "400 PASSWORD_TOO_SHORT",
+            "400 PASSWORD_TOO_LONG",
+            "400 PASSWORD_TOO_COMMON",
+            "400 PASSWORD_TOO_COMMON",
+            "200",
+        ]
+
+    @pytest.mark.parametrize("password", ["password", "gatewright", ADA])
+    async def test_anything_goes_without_the_blocklist(
+        self, make_service: MakeService, password: str
+    ) -> None:
+        service = await make_service({"password.blocklist": "false"})
+
+        await join(service, password=password)
+
+        assert await opens(service, password)
+
+    async def test_v87_is_stored_as_argon2id(self, service: Service) -> None:
+        await join(service)
+
+        [row] = await service.rows("SELECT provider_id, issuer, account_id, user_id, password FROM account")
+
+        assert (row.provider_id, row.issuer, row.account_id) == ("credential", "", row.user_id)
+        assert row.password.startswith("$argon2id$v=19$m=1024,t=1,p=1$")
+
+
+class TestSignUpTakenAddress:
+    async def test_is_refused_in_any_case_and_changes_nothing(self, service: Service) -> None:
+        await join(service)
+        mails = await service.inbox()
+
+        answer = await service.post(
+            "/sign-up/email",
+            {**NEWCOMER, "email": "ADA@Example.com", "name": "Eve", "password": "another password"},
+        )
+
+        assert refusal(answer) == (
+            422,
+            "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL",
+            "User already exists. Use another email.",
+        )
+        assert cookies_of(answer) == []
+        assert await service.inbox() == mails
+        assert await opens(service, PASSWORD)
+        assert not await opens(service, "another password")
+        assert await count(service, User) == 1
+
+    async def test_v77_of_simultaneous_sign_ups_in_mixed_case_one_succeeds(self, service: Service) -> None:
+        spellings = [
+            "ada@example.com",
+            "Ada@example.com",
+            "ADA@EXAMPLE.COM",
+            "ada@EXAMPLE.com",
+            "aDa@eXample.com",
+        ]
+
+        answers = await asyncio.gather(
+            *(service.post("/sign-up/email", {**NEWCOMER, "email": email}) for email in spellings * 2)
+        )
+
+        taken = "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+        assert sorted(map(code, answers)) == ["200"] + [taken] * 9
+        assert [await count(service, table) for table in (User, Account, Session)] == [1, 1, 1]
+        assert len(await service.inbox()) == 1
+
+    @pytest.mark.parametrize(
+        "settings", [{"sign_up.auto_sign_in": "false"}, {"email_verification.required": "true"}], ids=str
+    )
+    async def test_v70_looks_like_a_free_one_where_sign_up_makes_no_session(
+        self, make_service: MakeService, settings: dict[str, str]
+    ) -> None:
+        service = await make_service(settings)
+
+        free = await service.post("/sign-up/email", {**NEWCOMER, "image": "https://example.com/a"})
+        taken = await service.post(
+            "/sign-up/email", {**NEWCOMER, "image": "https://example.com/a", "password": "another password"}
+        )
+
+        invented = taken.json()["user"]["id"]
+        assert free.json()["token"] is None
+        assert cookies_of(free) == []
+        assert "set-auth-token" not in free.headers
+        status, text, headers = looks(taken)
+        assert looks(free) == (status, text.replace(invented, free.json()["user"]["id"]), headers)
+        assert len(invented) == 32
+        assert {m["template"] for m in await service.inbox(ADA)} == {"verify-email", "existing-account"}
+        assert await count(service, User) == 1
+        assert code(await sign_in(service, password="another password")) == "401 INVALID_EMAIL_OR_PASSWORD"
+
+    async def test_v70_the_same_rules_refuse_first(self, make_service: MakeService) -> None:
+        service = await make_service({"sign_up.auto_sign_in": "false"})
+        await service.post("/sign-up/email", {**NEWCOMER, "username": "ada_l"})
+
+        refusals = [
+            [
+                code(await service.post("/sign-up/email", {**NEWCOMER, "email": email, **wrong}))
+                for email in (ADA, EVE)
+            ]
+            for wrong in (
+                {"password": "x"},
+                {"username": "x"},
+                {"username": "ada_l"},
+                {"password": "password"},
+            )
+        ]
+
+        assert all(known == unknown and known.startswith("400") for known, unknown in refusals)
+
+    async def test_the_mail_to_the_owner_goes_to_the_owner_and_leads_nowhere(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"sign_up.auto_sign_in": "false"})
+        await service.post("/sign-up/email", NEWCOMER)
+
+        await service.post("/sign-up/email", {**NEWCOMER, "email": "ADA@example.com", "name": "<b>Eve</b>"})
+
+        [mail] = await service.inbox(template="existing-account")
+        assert (mail["to"], mail["link"], mail["code"]) == (ADA, None, None)
+        assert "Eve" not in mail["text"] + mail["html"] + mail["subject"]
+
+    async def test_the_owner_hears_nothing_where_that_is_switched_off(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"sign_up.auto_sign_in": "false", "sign_up.notify_existing": "false"})
+        await service.post("/sign-up/email", NEWCOMER)
+
+        await service.post("/sign-up/email", NEWCOMER)
+
+        assert [mail["template"] for mail in await service.inbox()] == ["verify-email"]
+
+    async def test_simultaneous_ones_all_look_alike_and_make_one_user(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"sign_up.auto_sign_in": "false"})
+
+        answers = await asyncio.gather(*(service.post("/sign-up/email", NEWCOMER) for _ in range(10)))
+
+        assert {looks(a)[1].replace(a.json()["user"]["id"], "") for a in answers} == {
+            looks(answers[0])[1].replace(answers[0].json()["user"]["id"], "")
+        }
+        assert await count(service, User) == await count(service, Account) == 1
+
+
+class TestSignInEmail:
+    async def test_gives_token_and_user(self, service: Service) -> None:
+        ada = await join(service)
+        service.clock.advance(seconds=1)
+
+        answer = await sign_in(service, "ADA@example.com")
+
+        token = answer.json()["token"]
+        assert answer.status_code == 200
+        assert list(answer.json()) == ["redirect", "token", "url", "user"]
+        assert answer.json() == {
+            "redirect": False,
+            "token": token,
+            "url": None,
+            "user": {
+                "id": (await user_of(service, ada))["id"],
+                "email": ADA,
+                "name": "Ada",
+                "image": None,
+                "emailVerified": False,
+                "createdAt": AT,
+                "updatedAt": AT,
+            },
+        }
+        assert cookies_of(answer) == [COOKIE.format(token)]
+        assert answer.headers["set-auth-token"] == token
+        assert await works(service, bearer(token))
+
+    @pytest.mark.parametrize(
+        ("callback_url", "redirect", "url"),
+        [
+            ("/welcome?a=b", True, "/welcome?a=b"),
+            ("http://localhost:3000/x", True, "http://localhost:3000/x"),
+            ("", False, None),
+        ],
+    )
+    async def test_repeats_where_to_go(
+        self, service: Service, callback_url: str, redirect: bool, url: str | None
+    ) -> None:
+        await join(service)
+
+        answer = await sign_in(service, callbackURL=callback_url)
+
+        assert (answer.json()["redirect"], answer.json()["url"]) == (redirect, url)
+
+    @pytest.mark.parametrize("forget", [False, "False"])
+    async def test_a_session_that_is_not_remembered_ends_with_the_browser(
+        self, service: Service, forget: bool | str
+    ) -> None:
+        await join(service)
+
+        answer = await sign_in(service, rememberMe=forget)
+
+        token = answer.json()["token"]
+        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
+        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
+        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
+
+    async def test_notes_where_the_session_comes_from(self, service: Service) -> None:
+        await join(service)
+
+        answer = await service.post(
+            "/sign-in/email",
+            {"email": ADA, "password": PASSWORD},
+            headers={"User-Agent": "x\x01" + "y" * 600, "X-Forwarded-For": "203.0.113.7"},
+        )
+
+        headers = bearer(answer.json()["token"])
+        session = (await service.get("/get-session", headers=headers)).json()["session"]
+        assert session["userAgent"] == "x" + "y" * 511
+        assert session["ipAddress"] == "127.0.0.1"
+
+    async def test_v34_never_adopts_a_token_and_leaves_the_old_session_alone(
+        self, service: Service, carry: Callable[[str], Headers]
+    ) -> None:
+        ada = await join(service)
+        eve = await join(service, EVE)
+        tokens = [UNKNOWN, eve["Authorization"][7:], ada["Authorization"][7:]]
+
+        answers = [
+            await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD}, headers=carry(t))
+            for t in tokens
+        ]
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({*tokens, *(answer.json()["token"] for answer in answers)}) == 6
+        assert not await works(service, carry(UNKNOWN))
+        assert (await user_of(service, eve))["email"] == EVE
+        assert await works(service, ada)
+
+    async def test_v70_an_unknown_address_and_a_wrong_password_look_alike(self, service: Service) -> None:
+        await join(service)
+        await join(service, EVE)
+        await set_user(service, EVE, banned=True)
+
+        wrong = await sign_in(service, password="not the password")
+        others = [
+            await sign_in(service, "nobody@example.com"),
+            await sign_in(service, EVE, "not the password"),
+            await sign_in(service, password=""),
+            await sign_in(service, password="x" * 1025),
+            await sign_in(service, password=PASSWORD.upper()),
+            await sign_in(service, password=PASSWORD + " "),
+        ]
+
+        assert refusal(wrong) == (401, "INVALID_EMAIL_OR_PASSWORD", "Invalid email or password")
+        assert cookies_of(wrong) == []
+        assert [looks(answer) for answer in others] == [looks(wrong)] * len(others)
+
+    async def test_v70_a_user_without_a_password_looks_like_nobody(self, service: Service) -> None:
+        await join(service)
+        unknown = looks(await sign_in(service, "nobody@example.com"))
+
+        await set_hash(service, None)
+        empty = looks(await sign_in(service))
+        await set_hash(service, "broken$hash")
+        broken = looks(await sign_in(service))
+        await remove_passwords(service)
+        none = looks(await sign_in(service))
+
+        assert empty == broken == none == unknown
+
+    async def test_tells_what_is_no_address(self, service: Service) -> None:
+        for email in NO_ADDRESSES:
+            answer = await sign_in(service, email)
+            assert refusal(answer) == (400, "INVALID_EMAIL", "Invalid email"), email
+
+    async def test_can_be_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service({"email_password.enabled": "false"})
+
+        answers = [await sign_in(service), await sign_in(service, "no address")]
+
+        expected = (400, "EMAIL_PASSWORD_DISABLED", "Email and password is not enabled")
+        assert [refusal(answer) for answer in answers] == [expected] * 2
+
+    async def test_the_length_rules_do_not_matter(self, service: Service) -> None:
+        await join(service)
+
+        for password in ("x", "x y " * 200):
+            await set_hash(service, await service.services.hasher.hash(password))
+            assert await opens(service, password)
+
+
+class TestBan:
+    async def test_v33_is_told_only_to_who_knows_the_password(self, service: Service) -> None:
+        ada = await join(service)
+        await set_user(service, banned=True, ban_reason="spam")
+
+        right, wrong = await sign_in(service), await sign_in(service, password="wrong password")
+
+        assert refusal(right) == (403, "BANNED_USER", "You have been banned from this application")
+        assert cookies_of(right) == []
+        assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert not await works(service, ada)
+
+    async def test_v33_lifts_when_its_time_is_over(self, service: Service) -> None:
+        await join(service)
+        until = START + timedelta(hours=1)
+        await set_user(service, banned=True, ban_reason="spam", ban_expires=until)
+
+        service.clock.now = until - timedelta(milliseconds=1)
+        before = await sign_in(service)
+        service.clock.now = until
+        after = await sign_in(service)
+
+        assert code(before) == "403 BANNED_USER"
+        assert after.status_code == 200
+        user = await user_of(service, bearer(after.json()["token"]))
+        assert (user["banned"], user["banReason"], user["banExpires"]) == (False, None, None)
+
+    async def test_that_has_expired_lets_live_sessions_in_and_shows_until_the_next_sign_in(
+        self, service: Service
+    ) -> None:
+        ada = await join(service)
+        await set_user(service, banned=True, ban_reason="spam", ban_expires=START)
+
+        shown = await user_of(service, ada)
+
+        assert (shown["banned"], shown["banExpires"]) == (True, AT)
+
+    async def test_holds_by_username_too(self, service: Service) -> None:
+        await join(service, username="ada")
+        await set_user(service, banned=True)
+
+        answer = await service.post("/sign-in/username", {"username": "ada", "password": PASSWORD})
+
+        assert code(answer) == "403 BANNED_USER"
+
+    async def test_comes_before_the_unverified_address(self, make_service: MakeService) -> None:
+        service = await make_service({"email_verification.required": "true"})
+        await service.post("/sign-up/email", NEWCOMER)
+        await set_user(service, banned=True)
+
+        assert code(await sign_in(service)) == "403 BANNED_USER"
+
+
+class TestVerificationRequired:
+    async def test_opens_no_session_before_the_address_is_verified(self, make_service: MakeService) -> None:
+        service = await make_service({"email_verification.required": "true"})
+        await service.post("/sign-up/email", {**NEWCOMER, "username": "ada"})
+
+        right, wrong = await sign_in(service), await sign_in(service, password="wrong password")
+        named = await service.post("/sign-in/username", {"username": "ada", "password": PASSWORD})
+        await verify(service)
+
+        assert refusal(right) == (403, "EMAIL_NOT_VERIFIED", "Email not verified")
+        assert cookies_of(right) == []
+        assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert code(named) == "403 EMAIL_NOT_VERIFIED"
+        assert await count(service, Session) == 0
+        assert len(await service.inbox()) == 1
+        assert await opens(service, PASSWORD)
+
+    async def test_mails_a_new_link_where_sign_in_is_told_to(self, make_service: MakeService) -> None:
+        service = await make_service(
+            {
+                "email_verification.required": "true",
+                "email_verification.send_on_sign_in": "true",
+                "email_verification.send_on_sign_up": "false",
+            }
+        )
+        await service.post("/sign-up/email", NEWCOMER)
+
+        await sign_in(service, password="wrong password")
+        before = await service.inbox()
+        answer = await sign_in(service, callbackURL="/welcome")
+
+        [mail] = await service.inbox()
+        assert before == []
+        assert code(answer) == "403 EMAIL_NOT_VERIFIED"
+        assert (mail["template"], mail["to"]) == ("verify-email", ADA)
+        assert mail["link"].endswith("&callbackURL=%2Fwelcome")
+        assert (await service.get(local(mail["link"]))).status_code == 302
+        assert (await sign_in(service)).json()["user"]["emailVerified"] is True
+
+    async def test_mails_nothing_at_sign_in_where_it_is_not_required(self, make_service: MakeService) -> None:
+        service = await make_service(
+            {"email_verification.send_on_sign_in": "true", "email_verification.send_on_sign_up": "false"}
+        )
+        await join(service)
+
+        assert await opens(service, PASSWORD)
+        assert await service.inbox() == []
+
+
+class TestImportedHash:
+    @pytest.mark.parametrize("hashed", IMPORTED)
+    async def test_signs_in_and_is_replaced(self, service: Service, hashed: str) -> None:
+        await join(service)
+        await set_hash(service, hashed)
+
+        wrong = await sign_in(service, password=VECTORS["password"] + "x")
+        kept = await service.rows("SELECT password FROM account")
+        right = await sign_in(service, password=VECTORS["password"])
+
+        [replaced] = await service.rows("SELECT password FROM account")
+        assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert [row.password for row in kept] == [hashed]
+        assert right.status_code == 200
+        assert replaced.password.startswith("$argon2id$v=19$m=1024,t=1,p=1$")
+        assert await opens(service, VECTORS["password"])
+
+    async def test_of_simultaneous_sign_ins_all_succeed(self, service: Service) -> None:
+        await join(service)
+        await set_hash(service, VECTORS["of_its_nfkc_form"]["bcrypt"])
+
+        answers = await asyncio.gather(*(sign_in(service, password=VECTORS["password"]) for _ in range(8)))
+
+        assert [answer.status_code for answer in answers] == [200] * 8
+        assert await opens(service, VECTORS["password"])
+
+    async def test_does_not_undo_a_password_change_that_crosses_it(self, service: Service) -> None:
+        ada = await join(service)
+        old = VECTORS["password"]
+        await set_hash(service, VECTORS["of_its_nfkc_form"]["bcrypt"])
+
+        await asyncio.gather(
+            *(sign_in(service, password=old) for _ in range(4)),
+            service.post("/change-password", {"currentPassword": old, "newPassword": PASSWORD}, headers=ada),
+            *(sign_in(service, password=old) for _ in range(4)),
+        )
+
+        assert await opens(service, PASSWORD)
+        assert not await opens(service, old)
+
+    async def test_a_hash_of_today_stays(self, service: Service) -> None:
+        await join(service)
+        before = await service.rows("SELECT password, updated_at FROM account")
+        service.clock.advance(hours=1)
+
+        assert await opens(service, PASSWORD)
+
+        assert await service.rows("SELECT password, updated_at FROM account") == before
+
+
+class TestSignInUsername:
+    async def test_gives_token_and_user(self, service: Service) -> None:
+        ada = await join(service, username="Ada_L")
+        body = {"username": "aDA_l", "password": PASSWORD, "callbackURL": "/x", "rememberMe": "false"}
+
+        answer = await service.post("/sign-in/username", body)
+
+        token = answer.json()["token"]
+        user = await user_of(service, ada)
+        assert list(answer.json()) == ["redirect", "token", "url", "user"]
+        assert (answer.json()["redirect"], answer.json()["url"]) == (True, "/x")
+        assert list(answer.json()["user"]) == [
+            "id", "email", "name", "image", "emailVerified", "createdAt", "updatedAt",
+        ]  # fmt: skip
+        assert answer.json()["user"]["id"] == user["id"]
+        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
+        assert await works(service, bearer(token))
+
+    async def test_v70_an_unknown_name_and_a_wrong_password_look_alike(self, service: Service) -> None:
+        await join(service, username="ada_l")
+
+        async def attempt(username: str, password: str) -> Any:
+            return await service.post("/sign-in/username", {"username": username, "password": password})
+
+        wrong = await attempt("ada_l", "not the password")
+        unknown = await attempt("nobody", PASSWORD)
+        await remove_passwords(service)
+        passwordless = await attempt("ada_l", PASSWORD)
+
+        assert refusal(wrong) == (401, "INVALID_USERNAME_OR_PASSWORD", "Invalid username or password")
+        assert looks(wrong) == looks(unknown) == looks(passwordless)
+
+    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
+    async def test_tells_what_is_no_username(
+        self, service: Service, username: str, error: str, message: str
+    ) -> None:
+        answer = await service.post("/sign-in/username", {"username": username, "password": PASSWORD})
+
+        assert refusal(answer) == (422, error, message)
+
+    async def test_can_be_switched_off(self, make_service: MakeService) -> None:
+        body = {"username": "ada_l", "password": PASSWORD}
+
+        without_names = await (await make_service({"username.enabled": "false"})).post(
+            "/sign-in/username", body
+        )
+        without_passwords = await (await make_service({"email_password.enabled": "false"})).post(
+            "/sign-in/username", body
+        )
+
+        assert refusal(without_names) == (404, "NOT_FOUND", "Not found")
+        assert code(without_passwords) == "400 EMAIL_PASSWORD_DISABLED"
+
+
+class TestSignOut:
+    async def test_ends_this_session_alone(self, service: Service, carry: Callable[[str], Headers]) -> None:
+        ada = carry((await join(service))["Authorization"][7:])
+        other = bearer((await sign_in(service)).json()["token"])
+
+        answer = await service.post("/sign-out", headers=ada)
+
+        assert (answer.status_code, answer.json()) == (200, {"success": True})
+        assert cookies_of(answer) == [CLEARED]
+        assert not await works(service, ada)
+        assert await works(service, other)
+        assert await count(service, Session) == 1
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {},
+            {"Authorization": f"Bearer {UNKNOWN}"},
+            {"Authorization": "Bearer"},
+            {"Cookie": f"service.session-token={UNKNOWN}"},
+            {"Cookie": "service.session-token=%"},
+        ],
+        ids=str,
+    )
+    async def test_succeeds_without_a_session(self, service: Service, headers: Headers) -> None:
+        answer = await service.post("/sign-out", headers=headers)
+
+        assert (answer.status_code, answer.json()) == (200, {"success": True})
+        assert cookies_of(answer) == [CLEARED]
+
+    async def test_needs_no_body(self, service: Service) -> None:
+        ada = await join(service)
+
+        answer = await service.client.post("/sign-out", headers=ada)
+
+        assert answer.status_code == 200
+        assert not await works(service, ada)
+
+    async def test_twice_at_once_succeeds_twice(self, service: Service) -> None:
+        ada = await join(service)
+
+        answers = await asyncio.gather(*(service.post("/sign-out", headers=ada) for _ in range(5)))
+
+        assert [answer.status_code for answer in answers] == [200] * 5
+        assert not await works(service, ada)

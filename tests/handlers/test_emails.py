@@ -1,0 +1,683 @@
+"""The operations of openapi/paths/emails.yaml, through the public door."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from models import Grant, Session, User
+from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import (
+    ADA,
+    EVE,
+    UNKNOWN,
+    bearer,
+    code,
+    count,
+    join,
+    last_link,
+    local,
+    looks,
+    opens,
+    reduced,
+    refusal,
+    reset_token,
+    set_user,
+    sign_in,
+    token_in,
+    token_of,
+    user_of,
+    verify,
+    works,
+)
+from tests.service import BASE_URL, PASSWORD, Service
+
+NEW = "ada.king@example.com"
+ACCEPTED = {"status": True, "message": "Email updated"}
+INVALID_TOKEN = (401, "INVALID_TOKEN", "Invalid token")
+NOT_ENABLED = (400, "VERIFICATION_EMAIL_NOT_ENABLED", "Verification email isn't enabled")
+
+
+async def ask(service: Service, email: str = ADA, headers: Headers | None = None, **more: Any) -> Any:
+    return await service.post("/send-verification-email", {"email": email, **more}, headers=headers)
+
+
+async def change(service: Service, headers: Headers, new: str = NEW, **more: Any) -> Any:
+    return await service.post("/change-email", {"newEmail": new, **more}, headers=headers)
+
+
+async def follow(service: Service, token: str, headers: Headers | None = None, **more: str) -> Any:
+    return await service.get("/verify-email", params={"token": token, **more}, headers=headers)
+
+
+async def join_verified(service: Service, email: str = ADA) -> Headers:
+    """Make a user whose address is verified."""
+    headers = await join(service, email)
+    await verify(service, email)
+    return headers
+
+
+async def change_token(service: Service, headers: Headers, new: str = NEW) -> str:
+    """Ask for a change of a verified address, and give the token of the link."""
+    assert (await change(service, headers, new)).json() == ACCEPTED
+    return token_in(await last_link(service, "change-email", new))
+
+
+class TestSendVerification:
+    async def test_mails_the_caller(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        before = await service.inbox()
+
+        answer = await ask(service, "ADA@example.com", ada, callbackURL="/welcome")
+
+        [mail] = [mail for mail in await service.inbox() if mail not in before]
+        assert (answer.status_code, answer.json()) == (200, {"status": True})
+        assert (mail["template"], mail["to"]) == ("verify-email", ADA)
+        assert mail["link"] == (
+            f"{BASE_URL}/verify-email?token={token_in(mail['link'])}&callbackURL=%2Fwelcome"
+        )
+
+    async def test_tells_the_caller_what_there_is_not_to_verify(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+        await join(service, EVE)
+        mails = await service.inbox()
+
+        others = [await ask(service, email, ada) for email in (EVE, "nobody@example.com")]
+        sent = await service.inbox()
+        await verify(service)
+        verified = await ask(service, headers=ada)
+
+        assert [refusal(answer) for answer in others] == [(400, "EMAIL_MISMATCH", "Email mismatch")] * 2
+        assert refusal(verified) == (400, "EMAIL_ALREADY_VERIFIED", "Email is already verified")
+        assert sent == mails == await service.inbox()
+
+    async def test_v70_answers_strangers_alike_and_mails_only_who_is_unverified(
+        self, service: Service
+    ) -> None:
+        await join_verified(service, EVE)
+        await join(service)
+        before = await service.inbox()
+
+        answers = [await ask(service, email) for email in ("Ada@Example.com", EVE, "nobody@example.com")]
+
+        assert (answers[0].status_code, answers[0].json()) == (200, {"status": True})
+        assert [looks(answer) for answer in answers] == [looks(answers[0])] * 3
+        assert [m["to"] for m in await service.inbox() if m not in before] == [ADA]
+
+    async def test_an_invalid_session_counts_as_none(self, service: Service) -> None:
+        await join(service)
+
+        for headers in (
+            bearer(UNKNOWN),
+            {"Authorization": "Bearer"},
+            {"Cookie": f"service.session-token={UNKNOWN}"},
+        ):
+            answer = await ask(service, EVE, headers)
+            assert answer.json() == {"status": True}
+            assert ("Max-Age=0" in answer.headers.get("set-cookie", "")) == ("Cookie" in headers)
+
+    async def test_a_stranger_only_files_the_wish(self, service: Service) -> None:
+        await join(service)
+        await service.inbox()
+
+        await ask(service)
+        await ask(service, "nobody@example.com")
+
+        filed = await service.rows("SELECT user_id FROM outbox WHERE state = 'unresolved'")
+        assert [row.user_id for row in filed] == [None, None]
+        assert await count(service, Grant) == 1
+
+    async def test_the_stranger_s_mail_carries_where_to_go(self, service: Service) -> None:
+        await join(service)
+        await service.inbox()
+
+        await ask(service, callbackURL="http://localhost:3000/x?y#z")
+
+        link = await last_link(service, "verify-email")
+        assert link.endswith("&callbackURL=http%3A%2F%2Flocalhost%3A3000%2Fx%3Fy%23z")
+        answer = await service.get(local(link))
+        assert answer.headers["location"] == "http://localhost:3000/x?y#z"
+
+    @pytest.mark.parametrize(
+        "settings", [{"email_verification.enabled": "false"}, {"mail.sender": "none"}], ids=str
+    )
+    async def test_is_off_for_everyone(self, make_service: MakeService, settings: dict[str, str]) -> None:
+        service = await make_service(settings)
+        ada = await join(service)
+
+        answers = [
+            await ask(service),
+            await ask(service, "nobody@example.com"),
+            await ask(service, headers=ada),
+            await ask(service, EVE, ada),
+        ]
+
+        assert [refusal(answer) for answer in answers] == [NOT_ENABLED] * 4
+        assert await service.inbox() == []
+
+    async def test_v10_no_header_tells_the_link_where_to_lead(self, service: Service) -> None:
+        ada = await join(service)
+
+        for headers in (ada, {}):
+            for name in ("Host", "X-Forwarded-Host", "X-Original-Host"):
+                await ask(service, headers={**headers, name: "evil.test"})
+
+        mails = await service.inbox(template="verify-email")
+        assert len(mails) == 7
+        assert all(mail["link"].startswith(f"{BASE_URL}/verify-email?") for mail in mails)
+
+
+class TestVerify:
+    async def test_verifies_the_address(self, service: Service) -> None:
+        ada = await join(service)
+        before = await user_of(service, ada)
+        service.clock.advance(minutes=1)
+
+        answer = await service.get(local(await last_link(service, "verify-email")))
+
+        after = await user_of(service, ada)
+        assert answer.status_code == 200
+        assert list(answer.json()) == ["user", "status"]
+        assert answer.json() == {"user": reduced(after), "status": True}
+        assert after == {**before, "emailVerified": True, "updatedAt": "2026-01-01T12:01:00.000Z"}
+
+    async def test_signs_nobody_in(self, service: Service) -> None:
+        await join(service)
+
+        answer = await service.get(local(await last_link(service, "verify-email")))
+
+        assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
+        assert await count(service, Session) == 1
+
+    async def test_opened_again_gives_the_same_answer(self, service: Service) -> None:
+        await join(service)
+        link = local(await last_link(service, "verify-email"))
+
+        first = await service.get(link)
+        service.clock.advance(minutes=59)
+        again = await asyncio.gather(*(service.get(link) for _ in range(5)))
+
+        assert [answer.json() for answer in again] == [first.json()] * 5
+
+    async def test_other_methods_verify_nothing(self, service: Service) -> None:
+        ada = await join(service)
+        link = local(await last_link(service, "verify-email"))
+
+        for method in ("HEAD", "OPTIONS", "POST"):
+            await service.client.request(method, link)
+
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    @pytest.mark.parametrize("minutes", [60, 5])
+    async def test_expires(self, make_service: MakeService, minutes: int) -> None:
+        service = await make_service(
+            {"email_verification.token_expires_in": f"{minutes}m"} if minutes != 60 else {}
+        )
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        service.clock.advance(minutes=minutes)
+        answer = await follow(service, token)
+        led = await follow(service, token, callbackURL="/welcome?error=mine&a=b")
+
+        assert refusal(answer) == (401, "TOKEN_EXPIRED", "Token expired")
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert led.headers["location"] == f"{BASE_URL}/welcome?a=b&error=TOKEN_EXPIRED"
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_lives_until_then(self, service: Service) -> None:
+        await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        service.clock.advance(hours=1, milliseconds=-1)
+
+        assert (await follow(service, token)).status_code == 200
+
+    async def test_refuses_an_unknown_token(self, service: Service) -> None:
+        for token in (UNKNOWN, "", "x", "\u00e9", "rvk_" + UNKNOWN, "undefined"):
+            assert refusal(await follow(service, token)) == INVALID_TOKEN
+            led = await follow(service, token, callbackURL="/welcome")
+            assert (led.status_code, led.headers["location"]) == (
+                302,
+                f"{BASE_URL}/welcome?error=INVALID_TOKEN",
+            )
+
+    async def test_wants_one_token(self, service: Service) -> None:
+        await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        missing = await service.get("/verify-email?callbackURL=/welcome")
+        twice = await service.get(f"/verify-email?token={token}&token={token}")
+        two_callbacks = await service.get(f"/verify-email?token={token}&callbackURL=/a&callbackURL=/b")
+
+        assert refusal(missing) == (400, "VALIDATION_ERROR", "[query.token] is required")
+        assert [code(answer) for answer in (twice, two_callbacks)] == ["400 VALIDATION_ERROR"] * 2
+
+    async def test_leads_on(self, service: Service) -> None:
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        absolute = await follow(service, token, callbackURL="http://localhost:3000/welcome?a=b#c")
+        relative = await follow(service, token, callbackURL="/welcome")
+        empty = await follow(service, token, callbackURL="")
+
+        assert (absolute.status_code, absolute.headers["location"]) == (
+            302,
+            "http://localhost:3000/welcome?a=b#c",
+        )
+        assert relative.headers["location"] == f"{BASE_URL}/welcome"
+        assert empty.json()["status"] is True
+        assert (await user_of(service, ada))["emailVerified"] is True
+
+    async def test_v1_leads_nowhere_else(self, service: Service) -> None:
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        answer = await follow(service, token, callbackURL="https://evil.test")
+
+        assert refusal(answer) == (403, "INVALID_CALLBACK_URL", "Invalid callbackURL")
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_works_whoever_is_signed_in(self, service: Service) -> None:
+        ada, eve = await join(service), await join(service, EVE)
+        token = token_in(await last_link(service, "verify-email", ADA))
+
+        answer = await follow(service, token, eve)
+
+        assert answer.json()["user"]["email"] == ADA
+        assert [(await user_of(service, headers))["emailVerified"] for headers in (ada, eve)] == [True, False]
+
+    async def test_v29_takes_no_token_of_another_purpose(self, make_service: MakeService) -> None:
+        service = await make_service({"delete_user.confirm_by_mail": "true"})
+        ada = await join(service)
+        await service.post("/delete-user", headers=ada)
+        tokens = [
+            await reset_token(service),
+            token_in(await last_link(service, "delete-account")),
+            token_of(ada),
+        ]
+
+        answers = [await follow(service, token) for token in tokens]
+
+        assert [refusal(answer) for answer in answers] == [INVALID_TOKEN] * 3
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_v82_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        await change(service, ada)
+
+        assert refusal(await follow(service, token)) == INVALID_TOKEN
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_does_not_revive_when_the_address_comes_back(self, service: Service) -> None:
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        await change(service, ada)
+        await change(service, ada, ADA)
+
+        assert refusal(await follow(service, token)) == INVALID_TOKEN
+
+    async def test_dies_with_the_user(self, service: Service) -> None:
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+        await service.post("/delete-user", headers=ada)
+
+        assert refusal(await follow(service, token)) == INVALID_TOKEN
+
+    async def test_uses_a_session_in_passing(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        token = token_in(await last_link(service, "verify-email"))
+
+        assert (await follow(service, token, ada)).status_code == 200
+        assert (await user_of(service, ada))["emailVerified"] is True
+
+
+class TestChangeLink:
+    async def test_changes_the_address_and_keeps_the_sessions(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+        await verify(service)
+        before = await user_of(service, ada)
+        token = await change_token(service, ada)
+        between = await user_of(service, ada)
+        service.clock.advance(minutes=1)
+
+        answer = await follow(service, token)
+
+        after = await user_of(service, ada)
+        assert between == before
+        assert answer.json() == {"user": reduced(after), "status": True}
+        assert after == {**before, "email": NEW, "updatedAt": "2026-01-01T12:01:00.000Z"}
+        assert after["emailVerified"] is True
+        assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
+        assert [await opens(service, PASSWORD, email) for email in (NEW, ADA)] == [True, False]
+
+    async def test_tells_the_old_address(self, service: Service) -> None:
+        ada = await join_verified(service)
+        await follow(service, await change_token(service, ada))
+
+        [mail] = await service.inbox(template="email-changed")
+
+        assert (mail["to"], mail["link"]) == (ADA, None)
+
+    async def test_tells_nobody_where_notices_are_off(self, make_service: MakeService) -> None:
+        service = await make_service({"send_email_notifications": "false"})
+        ada = await join_verified(service)
+        await follow(service, await change_token(service, ada))
+
+        assert await service.inbox(template="email-changed") == []
+
+    async def test_works_once(self, service: Service) -> None:
+        token = await change_token(service, await join_verified(service))
+
+        first, second = await follow(service, token), await follow(service, token)
+
+        assert first.status_code == 200
+        assert refusal(second) == INVALID_TOKEN
+
+    async def test_of_simultaneous_ones_one_counts(self, service: Service) -> None:
+        token = await change_token(service, await join_verified(service))
+
+        answers = await asyncio.gather(*(follow(service, token) for _ in range(20)))
+
+        assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 19
+        assert len(await service.inbox(template="email-changed")) == 1
+
+    async def test_other_methods_use_nothing_up(self, service: Service) -> None:
+        ada = await join_verified(service)
+        token = await change_token(service, ada)
+
+        for method in ("HEAD", "OPTIONS", "POST"):
+            await service.client.request(method, f"/verify-email?token={token}")
+
+        assert (await user_of(service, ada))["email"] == ADA
+        assert (await follow(service, token)).status_code == 200
+
+    async def test_v8_an_untrusted_callback_uses_nothing_up(self, service: Service) -> None:
+        ada = await join_verified(service)
+        token = await change_token(service, ada)
+
+        answer = await follow(service, token, callbackURL="//evil.test")
+
+        assert code(answer) == "403 INVALID_CALLBACK_URL"
+        assert (await user_of(service, ada))["email"] == ADA
+        assert (await follow(service, token)).status_code == 200
+
+    async def test_v21_does_not_open_under_another_user_s_session(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        eve = await sign_up(EVE)
+        token = await change_token(service, await join_verified(service))
+
+        answer = await follow(service, token, eve)
+        led = await follow(service, token, eve, callbackURL="/x")
+        mine = await follow(service, token)
+
+        assert refusal(answer) == (401, "INVALID_USER", "Invalid user")
+        assert led.headers["location"] == f"{BASE_URL}/x?error=INVALID_USER"
+        assert "set-cookie" not in answer.headers
+        assert mine.json()["user"]["email"] == NEW
+
+    async def test_opens_under_the_owner_s_session(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        await verify(service)
+        token = await change_token(service, ada)
+
+        answer = await follow(service, token, ada, callbackURL="/x?a=b")
+
+        assert answer.headers["location"] == f"{BASE_URL}/x?a=b"
+        assert (await user_of(service, ada))["email"] == NEW
+
+    async def test_opens_under_a_dead_session(self, service: Service) -> None:
+        token = await change_token(service, await join_verified(service))
+
+        assert (await follow(service, token, bearer(UNKNOWN))).status_code == 200
+
+    async def test_expires(self, service: Service) -> None:
+        ada = await join_verified(service)
+        token = await change_token(service, ada)
+
+        service.clock.advance(hours=1)
+
+        assert refusal(await follow(service, token)) == (401, "TOKEN_EXPIRED", "Token expired")
+        assert (await user_of(service, ada))["email"] == ADA
+
+    async def test_is_worth_nothing_once_the_address_is_taken(self, service: Service) -> None:
+        ada = await join_verified(service)
+        token = await change_token(service, ada)
+        await join(service, NEW)
+
+        answer = await follow(service, token)
+        led = await follow(service, token, callbackURL="/x")
+
+        assert refusal(answer) == INVALID_TOKEN
+        assert led.headers["location"] == f"{BASE_URL}/x?error=INVALID_TOKEN"
+        assert (await user_of(service, ada))["email"] == ADA
+
+    async def test_of_two_users_who_claim_one_address_one_gets_it(self, service: Service) -> None:
+        tokens = [
+            await change_token(service, await join_verified(service, f"u{n}@example.com")) for n in range(4)
+        ]
+
+        answers = await asyncio.gather(*(follow(service, token) for token in tokens))
+
+        assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 3
+        assert len(await service.rows('SELECT id FROM "user" WHERE email = :email', email=NEW)) == 1
+
+    async def test_v82_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
+        service = await make_service({"delete_user.confirm_by_mail": "true"})
+        ada = await join(service)
+        verification = token_in(await last_link(service, "verify-email"))
+        await follow(service, verification)
+        await service.post("/delete-user", headers=ada)
+        deletion = token_in(await last_link(service, "delete-account"))
+        reset = await reset_token(service)
+
+        await follow(service, await change_token(service, ada))
+
+        resetting = await service.post("/reset-password", {"token": reset, "newPassword": PASSWORD})
+        deleting = await service.get("/delete-user/callback", params={"token": deletion}, headers=ada)
+        verifying = await follow(service, verification)
+        assert [code(answer) for answer in (resetting, deleting, verifying)] == [
+            "400 INVALID_TOKEN",
+            "404 INVALID_TOKEN",
+            "401 INVALID_TOKEN",
+        ]
+        assert await works(service, ada)
+
+
+class TestChange:
+    async def test_v82_an_unverified_address_is_replaced_at_once(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+        reset = await reset_token(service)
+        before = await user_of(service, ada)
+        service.clock.advance(minutes=1)
+
+        answer = await change(service, ada, "Ada.King@Example.com", callbackURL="/welcome")
+
+        after = await user_of(service, ada)
+        assert (answer.status_code, answer.json()) == (200, ACCEPTED)
+        assert list(answer.json()) == ["status", "message"]
+        assert after == {**before, "email": NEW, "updatedAt": "2026-01-01T12:01:00.000Z"}
+        assert (await service.get(f"/reset-password/{reset}")).status_code == 400
+        [notice] = await service.inbox(template="email-changed")
+        [verification] = await service.inbox(NEW)
+        assert notice["to"] == ADA
+        assert verification["template"] == "verify-email"
+        assert verification["link"].endswith("&callbackURL=%2Fwelcome")
+        assert (await follow(service, token_in(verification["link"]))).json()["user"]["emailVerified"] is True
+
+    async def test_a_verified_address_waits_for_the_link(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        await verify(service)
+        before = await service.inbox()
+
+        answer = await change(service, ada, "Ada.King@Example.com", callbackURL="/settings")
+
+        [mail] = [mail for mail in await service.inbox() if mail not in before]
+        assert (answer.status_code, answer.json()) == (200, ACCEPTED)
+        assert (await user_of(service, ada))["email"] == ADA
+        assert (mail["template"], mail["to"]) == ("change-email", NEW)
+        assert mail["link"] == (
+            f"{BASE_URL}/verify-email?token={token_in(mail['link'])}&callbackURL=%2Fsettings"
+        )
+
+    async def test_an_unverified_address_waits_too_where_it_is_told_to(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"change_email.immediate_if_unverified": "false"})
+        ada = await join(service)
+
+        token = await change_token(service, ada)
+
+        assert (await user_of(service, ada))["email"] == ADA
+        assert (await follow(service, token)).json()["user"]["emailVerified"] is True
+
+    async def test_a_newer_request_kills_the_older_link(self, service: Service) -> None:
+        ada = await join_verified(service)
+        older = await change_token(service, ada, "older@example.com")
+        newer = await change_token(service, ada, "newer@example.com")
+
+        assert refusal(await follow(service, older)) == INVALID_TOKEN
+        assert (await follow(service, newer)).json()["user"]["email"] == "newer@example.com"
+
+    async def test_of_simultaneous_requests_one_link_lives(self, service: Service) -> None:
+        ada = await join_verified(service)
+
+        await asyncio.gather(*(change(service, ada, f"new{n}@example.com") for n in range(6)))
+
+        mails = await service.inbox(template="change-email")
+        answers = [await follow(service, token_in(mail["link"])) for mail in mails]
+        assert len(mails) == 6
+        assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 5
+
+    async def test_v70_an_address_of_somebody_else_answers_alike_and_has_no_effect(
+        self, service: Service
+    ) -> None:
+        await join(service, EVE)
+        unverified, verified = await join(service), await join_verified(service, "bob@example.com")
+        mails = await service.inbox()
+
+        answers = [await change(service, headers, "EVE@example.com") for headers in (unverified, verified)]
+        after = await service.inbox()
+        free = await change(service, verified, "free@example.com")
+
+        assert [looks(answer) for answer in answers] == [looks(free)] * 2
+        assert after == mails
+        assert [(await user_of(service, headers))["email"] for headers in (unverified, verified)] == [
+            ADA,
+            "bob@example.com",
+        ]
+
+    async def test_of_simultaneous_immediate_changes_to_one_address_one_counts(
+        self, service: Service
+    ) -> None:
+        callers = [await join(service, f"u{n}@example.com") for n in range(5)]
+
+        answers = await asyncio.gather(*(change(service, headers) for headers in callers))
+
+        assert [answer.json() for answer in answers] == [ACCEPTED] * 5
+        emails = [(await user_of(service, headers))["email"] for headers in callers]
+        assert emails.count(NEW) == 1
+        assert len(await service.inbox(template="email-changed")) == 1
+
+    async def test_refuses_the_same_address(self, service: Service) -> None:
+        ada = await join(service)
+
+        answer = await change(service, ada, "ADA@example.com")
+
+        assert refusal(answer) == (400, "VALIDATION_ERROR", "Email is the same")
+
+    async def test_can_be_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service({"change_email.enabled": "false"})
+        ada = await join(service)
+
+        answers = [await change(service, ada, new) for new in (NEW, ADA)]
+
+        assert [refusal(answer) for answer in answers] == [
+            (400, "CHANGE_EMAIL_DISABLED", "Change email is disabled")
+        ] * 2
+
+    async def test_needs_a_sender_for_a_link_and_says_so_before_it_looks(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"mail.sender": "none"})
+        ada = await join(service)
+        await join(service, EVE)
+        await set_user(service, email_verified=True)
+
+        answers = [await change(service, ada, new) for new in (NEW, EVE)]
+        same = await change(service, ada, ADA)
+
+        assert [refusal(answer) for answer in answers] == [NOT_ENABLED] * 2
+        assert refusal(same)[2] == "Email is the same"
+
+    async def test_needs_no_sender_to_change_at_once(self, make_service: MakeService) -> None:
+        service = await make_service({"mail.sender": "none"})
+        ada = await join(service)
+
+        answer = await change(service, ada)
+
+        assert answer.json() == ACCEPTED
+        assert (await user_of(service, ada))["email"] == NEW
+        assert await service.inbox() == []
+
+    async def test_asks_for_no_verification_where_that_is_off(self, make_service: MakeService) -> None:
+        service = await make_service({"email_verification.enabled": "false"})
+        ada = await join(service)
+
+        await change(service, ada)
+        await set_user(service, NEW, email_verified=True)
+        await change(service, ada, "third@example.com")
+
+        assert sorted((m["template"], m["to"]) for m in await service.inbox()) == [
+            ("change-email", "third@example.com"),
+            ("email-changed", ADA),
+        ]
+
+    async def test_frees_the_old_address(self, service: Service) -> None:
+        ada = await join(service)
+        await change(service, ada)
+
+        other = await join(service, ADA)
+
+        assert (await user_of(service, other))["id"] != (await user_of(service, ada))["id"]
+
+    async def test_leaves_the_rest_of_the_world_alone(self, service: Service) -> None:
+        ada, eve = await join(service), await join(service, EVE)
+        before, token = await user_of(service, eve), await reset_token(service, EVE)
+
+        await change(service, ada)
+
+        assert await user_of(service, eve) == before
+        assert (await service.get(f"/reset-password/{token}")).status_code == 200
+        assert await count(service, User) == 2
+
+    async def test_the_mail_goes_to_one_recipient(self, service: Service) -> None:
+        ada = await join_verified(service)
+
+        for new in (
+            f"{NEW},{EVE}",
+            f"{NEW};{EVE}",
+            f"Ada <{NEW}>",
+            f"{NEW}\r\nBcc: {EVE}",
+            "a\u200bb@example.com",
+        ):
+            assert code(await change(service, ada, new)) == "400 VALIDATION_ERROR"
+
+        assert await service.inbox(template="change-email") == []
+
+    async def test_the_old_password_opens_the_new_address(self, service: Service) -> None:
+        ada = await join(service)
+        await change(service, ada)
+
+        assert code(await sign_in(service)) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert await opens(service, PASSWORD, NEW)

@@ -1,0 +1,301 @@
+"""What every operation refuses before its own rules: read from the contract, through the public door."""
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema_rs import Draft202012Validator
+
+from codegen.json_schemas import stand_alone
+from codegen.walk import Operation, resolve
+from models import Session, User
+from tests.contract.reading import DOCUMENT_3_1, OPERATIONS, bodies, parameters
+from tests.handlers.steps import ADA, code, count, join, last_link, refusal, reset_token, token_in, user_of
+from tests.service import Service
+
+WRONG: list[Any] = [1, True, [], {}, None, 1.5, ["x"], {"toString": "x"}, "a\x00b", "\x00"]
+
+POSTS = {
+    name: operation
+    for name, operation in OPERATIONS.items()
+    if operation.method == "post" and "application/json" in bodies(operation)
+}
+
+TARGETS = {
+    "callbackURL": (403, "INVALID_CALLBACK_URL", "Invalid callbackURL"),
+    "redirectTo": (403, "INVALID_REDIRECT_URL", "Invalid redirectURL"),
+    "errorCallbackURL": (403, "INVALID_ERROR_CALLBACK_URL", "Invalid errorCallbackURL"),
+    "newUserCallbackURL": (403, "INVALID_NEW_USER_CALLBACK_URL", "Invalid newUserCallbackURL"),
+}
+
+L1 = [
+    "//evil.test", "///evil.test", "////evil.test", "/\\evil.test", "\\\\evil.test", "/\\/evil.test",
+    "/%2f%2fevil.test", "/%5cevil.test", "/.//evil.test", "/..//evil.test", "https:evil.test", "https:/evil.test",
+    "https:\\\\evil.test", "HTTPS://EVIL.TEST", "http://localhost@evil.test", "http://localhost%40evil.test",
+    "http://localhost.evil.test", "http://evillocalhost", "http://localhost:443@evil.test",
+    "https://evil.test\\@localhost", "https://evil.test#@localhost", "https://evil\u3002test",
+    "http://localhost%00.evil.test", "/\t/evil.test", "/%09/evil.test", "%0d%0aLocation:https://evil.test",
+    " https://evil.test", "https://localhost", "https://localhost:8443", "ftp://localhost", "//[::1]",
+    "/%0d%0aSet-Cookie:x=1", "/" + "a" * 10_000, ".", "?x", "#x", "http://[::1]:8000/", "http://127.1/",
+    "http://2130706433/", "http://localhost:3000.evil.test", "javascript:alert(1)", "JaVaScRiPt:alert(1)",
+    "java\tscript:alert(1)", "data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd",
+    "blob:http://localhost/x", "https://evil.test/?x=http://localhost", "https://evil.test", "evil.test",
+    "/a/../b", "/./a", "http://localhost:3000/ x", "http://user@localhost/", "myapp://callback",
+]  # fmt: skip
+"""V2 to V7: list L1 of the attacks, with `localhost` as the trusted host, and what else leads astray."""
+
+
+def schema_of(operation: Operation) -> dict[str, Any]:
+    """Give the schema of a JSON body, references followed."""
+    return resolve(DOCUMENT_3_1, bodies(operation)["application/json"]["schema"])
+
+
+def example_of(operation: Operation) -> dict[str, Any]:
+    """Give a body that fits, holding every field that is required."""
+    properties = schema_of(operation).get("properties", {})
+    required = schema_of(operation).get("required", [])
+    return {
+        name: example
+        for name in required
+        for example in resolve(DOCUMENT_3_1, properties[name])["examples"][:1]
+    }
+
+
+def fields() -> list[Any]:
+    """Give every field of every JSON body, as (operation, field)."""
+    return [
+        pytest.param(operation, field, id=f"{name} {field}")
+        for name, operation in POSTS.items()
+        for field in schema_of(operation).get("properties", {})
+    ]
+
+
+def required_fields() -> list[Any]:
+    """Give every field a JSON body must hold, as (operation, field)."""
+    return [
+        pytest.param(operation, field, id=f"{name} {field}")
+        for name, operation in POSTS.items()
+        for field in schema_of(operation).get("required", [])
+    ]
+
+
+def targets() -> list[Any]:
+    """Give every redirect target in a body, as (operation, field)."""
+    return [
+        pytest.param(operation, field, id=f"{name} {field}")
+        for name, operation in POSTS.items()
+        for field in TARGETS
+        if field in schema_of(operation).get("properties", {})
+    ]
+
+
+def query_parameters() -> list[Any]:
+    """Give every query parameter, as (operation, name)."""
+    return [
+        pytest.param(operation, parameter["name"], id=f"{name} {parameter['name']}")
+        for name, operation in OPERATIONS.items()
+        for parameter in parameters(operation)
+        if parameter["in"] == "query"
+    ]
+
+
+def protected() -> dict[str, Operation]:
+    """Give the operations that let nobody in without a session, or without a pending sign-in."""
+    securities = {
+        name: operation.spec.get("security", DOCUMENT_3_1["security"])
+        for name, operation in OPERATIONS.items()
+    }
+    return {
+        name: OPERATIONS[name] for name, security in securities.items() if security and {} not in security
+    }
+
+
+def allows(operation: Operation, field: str, value: Any) -> bool:
+    """Whether the schema of a field lets a value pass."""
+    schema = stand_alone(schema_of(operation)["properties"][field], DOCUMENT_3_1)
+    return Draft202012Validator(schema).is_valid(value)
+
+
+def by_name(operations: dict[str, Operation]) -> list[Any]:
+    return [pytest.param(operation, id=name) for name, operation in operations.items()]
+
+
+class TestFields:
+    @pytest.mark.parametrize(("operation", "field"), fields())
+    async def test_v9_refuses_every_wrong_type_by_the_name_of_the_field(
+        self, service: Service, operation: Operation, field: str
+    ) -> None:
+        ada = await join(service)
+        wrong = [
+            value for value in WRONG if "\\u0000" in json.dumps(value) or not allows(operation, field, value)
+        ]
+
+        for value in wrong:
+            answer = await service.post(operation.path, {**example_of(operation), field: value}, headers=ada)
+            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), value
+            assert answer.json()["message"].startswith(f"[body.{field}"), value
+
+        assert "a\x00b" in wrong
+        assert (await count(service, User), await count(service, Session)) == (1, 1)
+
+    @pytest.mark.parametrize(("operation", "field"), required_fields())
+    async def test_names_a_field_that_is_missing(
+        self, service: Service, operation: Operation, field: str
+    ) -> None:
+        ada = await join(service)
+        body = example_of(operation)
+        del body[field]
+
+        answer = await service.post(operation.path, body, headers=ada)
+
+        assert refusal(answer) == (400, "VALIDATION_ERROR", f"[body.{field}] is required")
+
+    async def test_names_all_that_fail_in_one_message(self, service: Service) -> None:
+        answer = await service.post("/sign-up/email", {"email": "x", "password": 1, "rememberMe": "yes"})
+
+        assert refusal(answer) == (
+            400,
+            "VALIDATION_ERROR",
+            "[body.name] is required; [body.email] must be an email address; [body.password] must be a string;"
+            " [body.rememberMe] must be true or false",
+        )
+
+    @pytest.mark.parametrize("flag", ["yes", "", "1", 0, 1, "true ", " true", "truefalse", "TRUE\n"])
+    async def test_a_switch_is_true_or_false(self, service: Service, flag: Any) -> None:
+        ada = await join(service)
+
+        answers = [
+            await service.post("/sign-in/email", {"email": ADA, "password": "x", "rememberMe": flag}),
+            await service.post(
+                "/change-password",
+                {"currentPassword": "x", "newPassword": "x", "revokeOtherSessions": flag},
+                headers=ada,
+            ),
+        ]
+
+        assert [code(answer) for answer in answers] == ["400 VALIDATION_ERROR"] * 2
+
+
+class TestBodies:
+    @pytest.mark.parametrize("operation", by_name(POSTS))
+    async def test_must_be_objects(self, service: Service, operation: Operation) -> None:
+        ada = await join(service)
+
+        for body in (b"[]", b"1", b'"x"', b"null", b"true"):
+            answer = await service.client.post(
+                operation.path, content=body, headers={**ada, "Content-Type": "application/json"}
+            )
+            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR")
+            assert answer.json()["message"].startswith("[body] ")
+
+    @pytest.mark.parametrize("operation", by_name(POSTS))
+    async def test_v12_must_be_json(self, service: Service, operation: Operation) -> None:
+        ada = await join(service)
+        headers = {**ada, "Content-Type": "application/json"}
+
+        unread = [
+            await service.client.post(operation.path, content=body, headers=headers)
+            for body in (b"{", b'{"a": NaN}', b"\xef\xbb\xbf{}", b'{"a": "\xff"}', b'{"a": "\\ud800"}')
+        ]
+        of_other_types = [
+            await service.client.post(
+                operation.path, content=b'{"email":"a@b.c"}', headers={**ada, "Content-Type": media_type}
+            )
+            for media_type in (
+                "text/plain",
+                "application/x-www-form-urlencoded",
+                "multipart/form-data; boundary=x",
+            )
+        ]
+
+        expected = (400, "BAD_REQUEST", "Invalid JSON in request body")
+        assert [refusal(answer) for answer in unread] == [expected] * 5
+        assert [code(answer) for answer in of_other_types] == ["415 UNSUPPORTED_MEDIA_TYPE"] * 3
+
+    async def test_of_a_repeated_key_the_last_counts(self, service: Service) -> None:
+        await join(service)
+        body = b'{"email": "ada@example.com", "password": 1, "password": "correct horse battery"}'
+
+        answer = await service.client.post(
+            "/sign-in/email", content=body, headers={"Content-Type": "application/json"}
+        )
+
+        assert answer.status_code == 200
+
+
+class TestAuthenticationFirst:
+    @pytest.mark.parametrize("operation", by_name(protected()))
+    async def test_without_a_session_nothing_else_is_told(
+        self, service: Service, operation: Operation
+    ) -> None:
+        pending = "pendingBearerAuth" in json.dumps(operation.spec.get("security"))
+        expected = "401 INVALID_TWO_FACTOR_COOKIE" if pending else "401 UNAUTHORIZED"
+
+        for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer " + "x" * 32}):
+            for content in (b"", b"{}", b"{", b"[]", b"x=y"):
+                answer = await service.client.request(
+                    operation.method,
+                    f"{operation.path}?token=a&token=b&callbackURL=//evil.test",
+                    content=content,
+                    headers={**headers, "Origin": "https://evil.test"},
+                )
+                assert code(answer) == expected
+
+
+class TestRedirectTargets:
+    @pytest.mark.parametrize(("operation", "field"), targets())
+    async def test_v2_refuses_every_untrusted_one_and_does_nothing(
+        self, service: Service, operation: Operation, field: str
+    ) -> None:
+        ada = await join(service)
+        before, mails = await user_of(service, ada), await service.inbox()
+
+        for target in L1:
+            answer = await service.post(operation.path, {**example_of(operation), field: target}, headers=ada)
+            assert refusal(answer) == TARGETS[field], target
+
+        assert await user_of(service, ada) == before
+        assert await service.inbox() == mails
+        assert (await count(service, User), await count(service, Session)) == (1, 1)
+
+    @pytest.mark.parametrize("path", ["/verify-email", "/reset-password/{token}", "/delete-user/callback"])
+    async def test_v1_refuses_them_in_queries_too(self, service: Service, path: str) -> None:
+        ada = await join(service)
+        verification = token_in(await last_link(service, "verify-email"))
+        token = await reset_token(service) if "{token}" in path else verification
+
+        for target in L1[:30]:
+            answer = await service.get(
+                path.format(token=token), params={"token": token, "callbackURL": target}, headers=ada
+            )
+            assert refusal(answer) == TARGETS["callbackURL"], target
+
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_comes_after_the_form_of_the_other_fields(self, service: Service) -> None:
+        answer = await service.post("/sign-in/email", {"email": ADA, "callbackURL": "https://evil.test"})
+
+        assert code(answer) == "400 VALIDATION_ERROR"
+
+
+class TestQueries:
+    @pytest.mark.parametrize(("operation", "name"), query_parameters())
+    async def test_take_each_parameter_once_and_without_nul(
+        self, service: Service, operation: Operation, name: str
+    ) -> None:
+        ada = await join(service)
+        path = operation.path.replace("{token}", "x" * 32).replace("{provider}", "github")
+        others = "&token=x" if operation.path == "/verify-email" and name != "token" else ""
+
+        twice = await service.get(f"{path}?{name}=true&{name}=true{others}", headers=ada)
+        nul = await service.get(f"{path}?{name}=%00{others}", headers=ada)
+
+        assert [code(answer) for answer in (twice, nul)] == ["400 VALIDATION_ERROR"] * 2
+        assert all(answer.json()["message"].startswith(f"[query.{name}] ") for answer in (twice, nul))
+
+    async def test_ignore_what_they_do_not_know(self, service: Service) -> None:
+        ada = await join(service)
+
+        answer = await service.get("/get-session?other=1&other=2&token=%00", headers=ada)
+
+        assert answer.status_code == 200

@@ -1,0 +1,810 @@
+"""The operations of openapi/paths/passwords.yaml, through the public door."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from models import Account, Grant, Session
+from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import (
+    ADA,
+    AT,
+    EVE,
+    NEW_PASSWORD,
+    UNKNOWN,
+    bearer,
+    code,
+    count,
+    join,
+    last_link,
+    local,
+    looks,
+    opens,
+    reduced,
+    refusal,
+    remove_passwords,
+    reset_token,
+    set_hash,
+    set_user,
+    sign_in,
+    token_in,
+    token_of,
+    user_of,
+    verify,
+    works,
+)
+from tests.service import BASE_URL, PASSWORD, Service
+
+INVALID_TOKEN = (400, "INVALID_TOKEN", "Invalid token")
+PATHS = ["/request-password-reset", "/forget-password"]
+
+REFUSED = [
+    ("a " * 513, "PASSWORD_TOO_LONG", "Password too long"),
+    ("a " * 64 + "a", "PASSWORD_TOO_LONG", "Password too long"),
+    ("", "PASSWORD_TOO_SHORT", "Password too short"),
+    ("e\u0301" * 7, "PASSWORD_TOO_SHORT", "Password too short"),
+    ("password", "PASSWORD_TOO_COMMON", "Password is too common"),
+    ("Augusta ADA King", "PASSWORD_TOO_COMMON", "Password is too common"),
+    ("ada@example.com", "PASSWORD_TOO_COMMON", "Password is too common"),
+    ("countess", "PASSWORD_TOO_COMMON", "Password is too common"),
+    ("Gatewright", "PASSWORD_TOO_COMMON", "Password is too common"),
+]
+
+
+async def reset(service: Service, token: Any, password: str = NEW_PASSWORD) -> Any:
+    return await service.post("/reset-password", {"token": token, "newPassword": password})
+
+
+async def change(service: Service, headers: Headers, **more: Any) -> Any:
+    body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD, **more}
+    return await service.post("/change-password", body, headers=headers)
+
+
+async def deletion_token(service: Service, headers: Headers) -> str:
+    """Ask for a deletion link where `delete_user.confirm_by_mail` is on, and give its token."""
+    assert (await service.post("/delete-user", headers=headers)).status_code == 200
+    return token_in(await last_link(service, "delete-account"))
+
+
+async def change_token(service: Service, headers: Headers, new: str = "new@example.com") -> str:
+    """Ask for a change of a verified address, and give the token of the link."""
+    assert (await service.post("/change-email", {"newEmail": new}, headers=headers)).status_code == 200
+    return token_in(await last_link(service, "change-email", new))
+
+
+@pytest.mark.parametrize("path", PATHS)
+class TestRequestReset:
+    async def test_v70_answers_alike_for_everybody_and_mails_who_is_known(
+        self, service: Service, path: str
+    ) -> None:
+        await join(service)
+        await service.inbox()
+
+        known = await service.post(path, {"email": "ADA@Example.com"})
+        unknown = await service.post(path, {"email": "nobody@example.com"})
+
+        assert (known.status_code, known.text) == (200, '{"status":true}')
+        assert looks(known) == looks(unknown)
+        [mail] = await service.inbox(template="reset-password")
+        assert mail["to"] == ADA
+        assert mail["link"] == f"{BASE_URL}/reset-password/{token_in(mail['link'])}"
+        assert len(token_in(mail["link"])) == 32
+
+    async def test_the_link_carries_where_to_go(self, service: Service, path: str) -> None:
+        await join(service)
+
+        await service.post(path, {"email": ADA, "redirectTo": "http://localhost:3000/new?a=b&c"})
+
+        assert (await last_link(service, "reset-password")).endswith(
+            "?callbackURL=http%3A%2F%2Flocalhost%3A3000%2Fnew%3Fa%3Db%26c"
+        )
+
+    async def test_an_empty_redirect_counts_as_none(self, service: Service, path: str) -> None:
+        await join(service)
+
+        await service.post(path, {"email": ADA, "redirectTo": ""})
+
+        assert "?" not in await last_link(service, "reset-password")
+
+    async def test_v10_no_header_tells_the_link_where_to_lead(self, service: Service, path: str) -> None:
+        await join(service)
+
+        for name in ("Host", "X-Forwarded-Host", "X-Original-Host", "X-Forwarded-Server"):
+            await service.post(path, {"email": ADA}, headers={name: "evil.test"})
+        await service.post(path, {"email": ADA}, headers={"Forwarded": "host=evil.test;proto=https"})
+        await service.post(
+            path, {"email": ADA}, headers={"X-Forwarded-Prefix": "/evil", "X-Forwarded-Port": "1"}
+        )
+
+        mails = await service.inbox(template="reset-password")
+        assert len(mails) == 6
+        assert all(mail["link"].startswith(f"{BASE_URL}/reset-password/") for mail in mails)
+        assert all("evil" not in str(mail) for mail in mails)
+
+    async def test_v8_nothing_is_mailed_for_an_untrusted_redirect(self, service: Service, path: str) -> None:
+        await join(service)
+        before = await service.inbox()
+
+        answer = await service.post(path, {"email": ADA, "redirectTo": "https://evil.test"})
+
+        assert refusal(answer) == (403, "INVALID_REDIRECT_URL", "Invalid redirectURL")
+        assert await service.inbox() == before
+
+    async def test_is_disabled_for_everyone_without_a_sender_of_its_own(
+        self, make_service: MakeService, path: str
+    ) -> None:
+        service = await make_service({"password_reset.sender": "none"})
+        await join(service)
+
+        answers = [await service.post(path, {"email": email}) for email in (ADA, "nobody@example.com")]
+
+        expected = (400, "RESET_PASSWORD_DISABLED", "Reset password isn't enabled")
+        assert [refusal(answer) for answer in answers] == [expected] * 2
+        assert [mail["template"] for mail in await service.inbox()] == ["verify-email"]
+
+    async def test_needs_no_sender_for_anything_else(self, make_service: MakeService, path: str) -> None:
+        service = await make_service({"mail.sender": "none"})
+        await join(service)
+
+        await service.post(path, {"email": ADA})
+
+        assert [mail["template"] for mail in await service.inbox()] == ["reset-password"]
+
+    async def test_only_files_the_wish(self, service: Service, path: str) -> None:
+        await join(service)
+        await service.inbox()
+
+        await service.post(path, {"email": ADA})
+        await service.post(path, {"email": "nobody@example.com"})
+
+        filed = await service.rows("SELECT user_id FROM outbox WHERE state = 'unresolved'")
+        assert [row.user_id for row in filed] == [None, None]
+        assert await service.rows("SELECT digest FROM \"grant\" WHERE purpose = 'reset'") == []
+        await service.inbox()
+        assert await service.rows("SELECT id FROM outbox WHERE state = 'unresolved'") == []
+        assert len(await service.rows("SELECT digest FROM \"grant\" WHERE purpose = 'reset'")) == 1
+
+    async def test_mails_a_user_without_a_password_too(self, service: Service, path: str) -> None:
+        await join(service)
+        await remove_passwords(service)
+
+        await service.post(path, {"email": ADA})
+
+        assert len(await service.inbox(ADA, "reset-password")) == 1
+
+    async def test_ignores_sessions_that_are_sent_along(self, service: Service, path: str) -> None:
+        eve = await join(service, EVE)
+        await join(service)
+
+        for headers in (eve, bearer(UNKNOWN), {"Cookie": f"service.session-token={UNKNOWN}"}):
+            answer = await service.post(path, {"email": ADA}, headers=headers)
+            assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
+
+        assert {mail["to"] for mail in await service.inbox(template="reset-password")} == {ADA}
+
+    async def test_v78_refuses_what_is_no_single_address(self, service: Service, path: str) -> None:
+        await join(service)
+        for email in (
+            f"{ADA},{EVE}",
+            f"{ADA};{EVE}",
+            f"Ada <{ADA}>",
+            f"{ADA}\r\nBcc: {EVE}",
+            "m\u0131ke@example.com",
+        ):
+            answer = await service.post(path, {"email": email})
+            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR")
+        assert await service.inbox(template="reset-password") == []
+
+
+class TestCheckResetToken:
+    async def test_gives_the_token_back_and_uses_nothing_up(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+
+        answers = [await service.get(f"/reset-password/{token}") for _ in range(3)]
+        for method in ("HEAD", "OPTIONS"):
+            await service.client.request(method, f"/reset-password/{token}")
+
+        assert [(a.status_code, a.json()) for a in answers] == [(200, {"token": token})] * 3
+        assert (await reset(service, token)).status_code == 200
+
+    @pytest.mark.parametrize(
+        "token", [UNKNOWN, "x", "x" * 33, "%00", "a%00b", "%20", "\u00e9", "undefined", "rvk_" + UNKNOWN]
+    )
+    async def test_refuses_an_unknown_token(self, service: Service, token: str) -> None:
+        answer = await service.get(f"/reset-password/{token}")
+        led = await service.get(f"/reset-password/{token}", params={"callbackURL": "/new"})
+
+        assert refusal(answer) == INVALID_TOKEN
+        assert led.status_code == 302
+        assert led.headers["location"] == f"{BASE_URL}/new?error=INVALID_TOKEN"
+
+    async def test_refuses_what_was_made_for_another_purpose(self, make_service: MakeService) -> None:
+        service = await make_service({"delete_user.confirm_by_mail": "true"})
+        ada = await join(service)
+        verification = token_in(await last_link(service, "verify-email"))
+        await verify(service)
+        tokens = [
+            verification,
+            await deletion_token(service, ada),
+            await change_token(service, ada),
+            token_of(ada),
+        ]
+
+        answers = [await service.get(f"/reset-password/{token}") for token in tokens]
+
+        assert [refusal(answer) for answer in answers] == [INVALID_TOKEN] * 4
+
+    @pytest.mark.parametrize("hours", [1, 24, 48])
+    async def test_expires(self, make_service: MakeService, hours: int) -> None:
+        service = await make_service({"reset_token_expiry_hours": str(hours)} if hours != 24 else {})
+        await join(service)
+        token = await reset_token(service)
+
+        service.clock.advance(hours=hours, milliseconds=-1)
+        live = await service.get(f"/reset-password/{token}")
+        service.clock.advance(milliseconds=1)
+        dead = await service.get(f"/reset-password/{token}")
+
+        assert live.status_code == 200
+        assert refusal(dead) == INVALID_TOKEN
+        assert refusal(await reset(service, token)) == INVALID_TOKEN
+        assert await opens(service, PASSWORD)
+
+    @pytest.mark.parametrize(
+        ("callback_url", "location"),
+        [
+            ("/new", f"{BASE_URL}/new?%s"),
+            ("/new?a=b&c", f"{BASE_URL}/new?a=b&c&%s"),
+            ("/new?token=mine&error=mine", f"{BASE_URL}/new?%s"),
+            ("http://localhost:3000/new?a=b#part", "http://localhost:3000/new?a=b&%s#part"),
+            ("http://127.0.0.1:5173", "http://127.0.0.1:5173?%s"),
+        ],
+    )
+    async def test_leads_on(self, service: Service, callback_url: str, location: str) -> None:
+        await join(service)
+        token = await reset_token(service)
+
+        valid = await service.get(f"/reset-password/{token}", params={"callbackURL": callback_url})
+        invalid = await service.get(f"/reset-password/{UNKNOWN}", params={"callbackURL": callback_url})
+
+        kept = (
+            "" if "mine" not in callback_url else "error=mine&",
+            "" if "mine" not in callback_url else "token=mine&",
+        )
+        assert (valid.status_code, valid.headers["location"]) == (302, location % f"{kept[0]}token={token}")
+        assert invalid.headers["location"] == location % f"{kept[1]}error=INVALID_TOKEN"
+        assert valid.content == b""
+
+    async def test_an_empty_callback_counts_as_none(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+
+        assert (await service.get(f"/reset-password/{token}?callbackURL=")).json() == {"token": token}
+        assert refusal(await service.get(f"/reset-password/{UNKNOWN}?callbackURL=")) == INVALID_TOKEN
+
+    async def test_the_mailed_link_leads_on_with_the_token(self, service: Service) -> None:
+        await join(service)
+        await service.post("/request-password-reset", {"email": ADA, "redirectTo": "/new?a=b"})
+        link = await last_link(service, "reset-password")
+
+        answer = await service.get(local(link))
+
+        assert answer.headers["location"] == f"{BASE_URL}/new?a=b&token={token_in(link)}"
+
+    async def test_lies_under_the_base_path(self, make_service: MakeService) -> None:
+        service = await make_service({"base_path": "/api/auth"})
+        await join(service)
+        await service.post("/request-password-reset", {"email": ADA, "redirectTo": "/new"})
+        link = await last_link(service, "reset-password")
+
+        answer = await service.get(link)
+
+        assert link.startswith(f"{BASE_URL}/api/auth/reset-password/")
+        assert answer.headers["location"] == f"{BASE_URL}/new?token={token_in(link)}"
+
+
+class TestReset:
+    async def test_replaces_the_password(self, service: Service) -> None:
+        await join(service, username="Ada", image="https://example.com/a")
+        token = await reset_token(service)
+
+        answer = await reset(service, token)
+
+        assert answer.status_code == 200
+        assert list(answer.json()) == ["status", "user"]
+        assert answer.json() == {
+            "status": True,
+            "user": {
+                "id": answer.json()["user"]["id"],
+                "name": "Ada",
+                "email": ADA,
+                "emailVerified": False,
+                "image": "https://example.com/a",
+                "createdAt": AT,
+                "updatedAt": AT,
+                "username": "ada",
+                "displayUsername": "Ada",
+                "twoFactorEnabled": False,
+                "role": "user",
+                "banned": False,
+                "banReason": None,
+                "banExpires": None,
+            },
+        }
+        assert await opens(service, NEW_PASSWORD)
+        assert not await opens(service, PASSWORD)
+
+    async def test_signs_nobody_in(self, service: Service) -> None:
+        await join(service)
+
+        answer = await reset(service, await reset_token(service))
+
+        assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
+        assert await count(service, Session) == 0
+
+    async def test_v16_v35_ends_every_session_of_this_user(
+        self, service: Service, carry: Callable[[str], Headers]
+    ) -> None:
+        eve = await join(service, EVE)
+        phone, laptop = await join(service), bearer((await sign_in(service)).json()["token"])
+
+        await reset(service, await reset_token(service))
+
+        assert not await works(service, carry(token_of(phone)))
+        assert not await works(service, carry(token_of(laptop)))
+        assert await works(service, eve)
+
+    async def test_leaves_sessions_alone_where_it_is_told_to(self, make_service: MakeService) -> None:
+        service = await make_service({"password_reset.revoke_sessions": "false"})
+        ada = await join(service)
+
+        await reset(service, await reset_token(service))
+
+        assert await works(service, ada)
+        assert await opens(service, NEW_PASSWORD)
+
+    async def test_tells_the_user(self, service: Service) -> None:
+        await join(service)
+
+        await reset(service, await reset_token(service))
+
+        [mail] = await service.inbox(template="password-changed")
+        assert (mail["to"], mail["link"], mail["code"]) == (ADA, None, None)
+
+    async def test_tells_nobody_where_notices_are_off(self, make_service: MakeService) -> None:
+        service = await make_service({"send_email_notifications": "false"})
+        ada = await join(service)
+
+        await change(service, ada)
+        await reset(service, await reset_token(service))
+
+        assert await service.inbox(template="password-changed") == []
+
+    async def test_v82_a_token_works_once(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+
+        first, second = await reset(service, token), await reset(service, token, "yet another password")
+
+        assert first.status_code == 200
+        assert refusal(second) == INVALID_TOKEN
+        assert refusal(await service.get(f"/reset-password/{token}")) == INVALID_TOKEN
+        assert await opens(service, NEW_PASSWORD)
+
+    async def test_v83_of_simultaneous_resets_with_one_token_one_counts(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+        wanted = [f"the password of number {n}" for n in range(20)]
+
+        answers = await asyncio.gather(*(reset(service, token, password) for password in wanted))
+
+        assert sorted(map(code, answers)) == ["200"] + ["400 INVALID_TOKEN"] * 19
+        winner = [answer.status_code for answer in answers].index(200)
+        assert [await opens(service, password) for password in wanted] == [n == winner for n in range(20)]
+        assert len(await service.inbox(template="password-changed")) == 1
+
+    async def test_v82_earlier_links_work_until_one_is_used(self, service: Service) -> None:
+        await join(service)
+        first, second = await reset_token(service), await reset_token(service)
+
+        assert (await service.get(f"/reset-password/{first}")).status_code == 200
+        assert (await reset(service, first)).status_code == 200
+        assert refusal(await reset(service, second)) == INVALID_TOKEN
+
+    async def test_v82_takes_the_other_tokens_along(self, make_service: MakeService) -> None:
+        service = await make_service(
+            {"delete_user.confirm_by_mail": "true", "password_reset.revoke_sessions": "false"}
+        )
+        ada, eve = await join(service), await join(service, EVE)
+        await verify(service)
+        deletion, new_address = await deletion_token(service, ada), await change_token(service, ada)
+        other = await reset_token(service, EVE)
+
+        await reset(service, await reset_token(service))
+
+        deleted = await service.get("/delete-user/callback", params={"token": deletion}, headers=ada)
+        changed = await service.get("/verify-email", params={"token": new_address})
+        assert (code(deleted), code(changed)) == ("404 INVALID_TOKEN", "401 INVALID_TOKEN")
+        assert (await reset(service, other)).status_code == 200
+        assert await works(service, eve)
+
+    async def test_leaves_the_verification_of_the_address_alone(self, service: Service) -> None:
+        await join(service)
+        verification = await last_link(service, "verify-email")
+
+        answer = await reset(service, await reset_token(service))
+
+        assert answer.json()["user"]["emailVerified"] is False
+        assert (await service.get(local(verification))).status_code == 200
+
+    async def test_gives_a_first_password_to_who_had_none(self, service: Service) -> None:
+        await join(service)
+        await remove_passwords(service)
+
+        answer = await reset(service, await reset_token(service))
+
+        assert answer.status_code == 200
+        assert await opens(service, NEW_PASSWORD)
+        [row] = await service.rows("SELECT provider_id, issuer, account_id, user_id FROM account")
+        assert (row.provider_id, row.issuer, row.account_id) == ("credential", "", row.user_id)
+
+    async def test_of_simultaneous_first_passwords_each_with_its_own_token_one_counts(
+        self, service: Service
+    ) -> None:
+        await join(service)
+        tokens = [await reset_token(service) for _ in range(5)]
+        await remove_passwords(service)
+
+        answers = await asyncio.gather(*(reset(service, token) for token in tokens))
+
+        assert sorted(map(code, answers)) == ["200"] + ["400 INVALID_TOKEN"] * 4
+        assert await count(service, Account) == 1
+
+    async def test_refuses_in_this_order(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+        bodies = [
+            {"newPassword": "x"},
+            {"newPassword": "x", "token": ""},
+            {"newPassword": "x" * 1025, "token": UNKNOWN},
+            {"newPassword": "x", "token": UNKNOWN},
+            {"newPassword": "password", "token": UNKNOWN},
+            {"newPassword": "password", "token": token},
+            {"newPassword": NEW_PASSWORD, "token": token},
+        ]
+
+        answers = [await service.post("/reset-password", body) for body in bodies]
+
+        assert [code(answer) for answer in answers] == [
+            "400 INVALID_TOKEN",
+            "400 INVALID_TOKEN",
+            "400 PASSWORD_TOO_LONG",
+            "400 PASSWORD_TOO_SHORT",
+            "400 INVALID_TOKEN",
+            "400 PASSWORD_TOO_COMMON",
+            "200",
+        ]
+
+    @pytest.mark.parametrize(("password", "error", "message"), REFUSED)
+    async def test_v84_a_refused_password_burns_no_token(
+        self, service: Service, password: str, error: str, message: str
+    ) -> None:
+        await join(service, name="Augusta Ada King", username="Countess")
+        token = await reset_token(service)
+
+        answer = await reset(service, token, password)
+
+        assert refusal(answer) == (400, error, message)
+        assert await opens(service, PASSWORD)
+        assert (await reset(service, token)).status_code == 200
+
+    async def test_v23_nothing_but_a_reset_token_resets(self, make_service: MakeService) -> None:
+        service = await make_service({"delete_user.confirm_by_mail": "true"})
+        ada = await join(service)
+        verification = token_in(await last_link(service, "verify-email"))
+        await verify(service)
+        session = (await service.get("/get-session", headers=ada)).json()["session"]["id"]
+        tokens = [
+            verification, await deletion_token(service, ada), await change_token(service, ada), token_of(ada),
+            session, f"rvk_{session}", "2fa_" + UNKNOWN, UNKNOWN, "true", "null", " ", "\u00e9" * 32, "0", "%",
+        ]  # fmt: skip
+
+        answers = [await reset(service, token) for token in tokens]
+        none = await service.post("/reset-password", {"newPassword": NEW_PASSWORD})
+        null = await reset(service, None)
+
+        assert [refusal(answer) for answer in (*answers, none)] == [INVALID_TOKEN] * 15
+        assert code(null) == "400 VALIDATION_ERROR"
+        assert await opens(service, PASSWORD)
+
+    async def test_reads_the_token_from_the_body_alone(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+
+        answer = await service.post(
+            f"/reset-password?token={token}", {"newPassword": NEW_PASSWORD}, headers=bearer(token)
+        )
+
+        assert refusal(answer) == INVALID_TOKEN
+
+    async def test_dies_with_the_user(self, service: Service) -> None:
+        ada = await join(service)
+        token = await reset_token(service)
+        await service.post("/delete-user", headers=ada)
+
+        assert refusal(await reset(service, token)) == INVALID_TOKEN
+        assert refusal(await service.get(f"/reset-password/{token}")) == INVALID_TOKEN
+
+    async def test_resets_a_banned_user_who_stays_out(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+        await set_user(service, banned=True)
+
+        answer = await reset(service, token)
+
+        assert answer.json()["user"]["banned"] is True
+        assert code(await sign_in(service, password=NEW_PASSWORD)) == "403 BANNED_USER"
+
+    async def test_no_sign_in_that_crosses_it_outlives_it(self, service: Service) -> None:
+        await join(service)
+        token = await reset_token(service)
+
+        answers = await asyncio.gather(
+            *(sign_in(service) for _ in range(8)),
+            reset(service, token),
+            *(sign_in(service) for _ in range(8)),
+        )
+
+        resetting = answers.pop(8)
+        assert resetting.status_code == 200
+        for answer in answers:
+            assert code(answer) in ("200", "401 INVALID_EMAIL_OR_PASSWORD")
+            assert answer.status_code == 401 or not await works(service, bearer(answer.json()["token"]))
+        assert await opens(service, NEW_PASSWORD)
+
+
+class TestChange:
+    async def test_replaces_the_password_and_keeps_every_session(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+        other = bearer((await sign_in(service)).json()["token"])
+
+        answer = await change(service, ada)
+
+        assert answer.status_code == 200
+        assert list(answer.json()) == ["user", "token"]
+        assert answer.json() == {"user": reduced(await user_of(service, ada)), "token": token_of(ada)}
+        assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
+        assert [await works(service, headers) for headers in (ada, other)] == [True, True]
+        assert await opens(service, NEW_PASSWORD)
+        assert not await opens(service, PASSWORD)
+
+    @pytest.mark.parametrize("flag", [True, "TRUE"])
+    async def test_ends_all_sessions_for_a_new_one_when_asked_to(
+        self, service: Service, sign_up: SignIn, flag: bool | str
+    ) -> None:
+        ada, eve = await sign_up(), await join(service, EVE)
+        other = bearer((await sign_in(service)).json()["token"])
+
+        answer = await change(service, ada, revokeOtherSessions=flag)
+
+        token = answer.json()["token"]
+        assert [await works(service, headers) for headers in (ada, other, eve)] == [False, False, True]
+        assert await works(service, bearer(token))
+        assert answer.headers.get_list("set-cookie") == [
+            f"service.session-token={token}; Path=/; SameSite=Lax; Max-Age=604800; HttpOnly; Secure"
+        ]
+        assert answer.headers["set-auth-token"] == token
+        assert len((await service.get("/list-sessions", headers=bearer(token))).json()) == 1
+
+    async def test_the_new_session_is_remembered_no_longer_than_the_old(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up(rememberMe=False)
+
+        answer = await change(service, ada, revokeOtherSessions=True)
+
+        token = answer.json()["token"]
+        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
+        assert answer.headers.get_list("set-cookie") == [
+            f"service.session-token={token}; Path=/; SameSite=Lax; HttpOnly; Secure"
+        ]
+        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
+
+    @pytest.mark.parametrize("flag", [False, "false"])
+    async def test_keeps_sessions_when_told_to(self, service: Service, flag: bool | str) -> None:
+        ada = await join(service)
+
+        assert (await change(service, ada, revokeOtherSessions=flag)).json()["token"] == token_of(ada)
+
+    @pytest.mark.parametrize(("password", "error", "message"), REFUSED)
+    async def test_refuses_a_new_password(
+        self, service: Service, password: str, error: str, message: str
+    ) -> None:
+        ada = await join(service, name="Augusta Ada King", username="Countess")
+
+        answer = await change(service, ada, newPassword=password)
+
+        assert refusal(answer) == (400, error, message)
+        assert await opens(service, PASSWORD)
+
+    async def test_refuses_in_this_order(self, service: Service) -> None:
+        ada = await join(service)
+
+        lengths = [
+            await change(service, ada, newPassword=new, currentPassword="wrong") for new in ("x" * 129, "x")
+        ]
+        wrong = await change(service, ada, newPassword="password", currentPassword="wrong")
+        common = await change(service, ada, newPassword="password")
+        await remove_passwords(service)
+        too_short = await change(service, ada, newPassword="x")
+        passwordless = await change(service, ada, newPassword="password")
+
+        assert [code(answer) for answer in lengths] == ["400 PASSWORD_TOO_LONG", "400 PASSWORD_TOO_SHORT"]
+        assert refusal(wrong) == (400, "INVALID_PASSWORD", "Invalid password")
+        assert code(common) == "400 PASSWORD_TOO_COMMON"
+        assert code(too_short) == "400 PASSWORD_TOO_SHORT"
+        assert refusal(passwordless) == (
+            400,
+            "CREDENTIAL_ACCOUNT_NOT_FOUND",
+            "Credential account not found",
+        )
+
+    async def test_a_refusal_ends_no_session(self, service: Service) -> None:
+        ada = await join(service)
+
+        await change(service, ada, currentPassword="wrong", revokeOtherSessions=True)
+
+        assert await works(service, ada)
+        assert await service.inbox(template="password-changed") == []
+
+    async def test_the_new_one_may_equal_the_old(self, service: Service) -> None:
+        ada = await join(service)
+
+        assert (await change(service, ada, newPassword=PASSWORD)).status_code == 200
+        assert await opens(service, PASSWORD)
+
+    async def test_wants_the_current_one(self, service: Service) -> None:
+        ada = await join(service)
+
+        answer = await service.post("/change-password", {"newPassword": NEW_PASSWORD}, headers=ada)
+
+        assert refusal(answer) == (400, "VALIDATION_ERROR", "[body.currentPassword] is required")
+
+    async def test_need_not_be_told_the_current_one_where_that_is_not_required(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"require_current_password": "false"})
+        ada = await join(service)
+
+        wrong = [await change(service, ada, currentPassword=wrong) for wrong in ("wrong", "")]
+        right = await change(service, ada, newPassword="the second password")
+        missing = await service.post("/change-password", {"newPassword": NEW_PASSWORD}, headers=ada)
+        null = await change(service, ada, currentPassword=None)
+        opened = await opens(service, NEW_PASSWORD)
+        await remove_passwords(service)
+        passwordless = await service.post("/change-password", {"newPassword": NEW_PASSWORD}, headers=ada)
+
+        assert [code(answer) for answer in wrong] == ["400 INVALID_PASSWORD"] * 2
+        assert (right.status_code, missing.status_code, opened) == (200, 200, True)
+        assert code(null) == "400 VALIDATION_ERROR"
+        assert code(passwordless) == "400 CREDENTIAL_ACCOUNT_NOT_FOUND"
+
+    async def test_tells_the_user(self, service: Service) -> None:
+        ada = await join(service)
+
+        await change(service, ada)
+
+        [mail] = await service.inbox(template="password-changed")
+        assert (mail["to"], mail["link"]) == (ADA, None)
+
+    async def test_v82_takes_the_tokens_of_this_user_along(self, make_service: MakeService) -> None:
+        service = await make_service({"delete_user.confirm_by_mail": "true"})
+        ada = await join(service)
+        await join(service, EVE)
+        await verify(service)
+        tokens = [
+            await deletion_token(service, ada),
+            await change_token(service, ada),
+            await reset_token(service),
+        ]
+        other = await reset_token(service, EVE)
+
+        await change(service, ada)
+
+        deleted = await service.get("/delete-user/callback", params={"token": tokens[0]}, headers=ada)
+        changed = await service.get("/verify-email", params={"token": tokens[1]})
+        assert [code(a) for a in (deleted, changed, await reset(service, tokens[2]))] == [
+            "404 INVALID_TOKEN",
+            "401 INVALID_TOKEN",
+            "400 INVALID_TOKEN",
+        ]
+        assert (await service.get(f"/reset-password/{other}")).status_code == 200
+
+    async def test_leaves_the_verification_link_alive(self, service: Service) -> None:
+        ada = await join(service)
+        link = await last_link(service, "verify-email")
+
+        await change(service, ada)
+
+        assert (await service.get(local(link))).status_code == 200
+
+    async def test_of_simultaneous_ones_one_counts(self, service: Service) -> None:
+        ada = await join(service)
+        wanted = [f"the password of number {n}" for n in range(8)]
+
+        answers = await asyncio.gather(*(change(service, ada, newPassword=password) for password in wanted))
+
+        assert sorted(map(code, answers)) == ["200"] + ["400 INVALID_PASSWORD"] * 7
+        winner = [answer.status_code for answer in answers].index(200)
+        assert [await opens(service, password) for password in wanted] == [n == winner for n in range(8)]
+
+    async def test_no_session_that_crosses_it_is_alive_and_unlisted(self, service: Service) -> None:
+        ada = await join(service)
+
+        changed, *answers = await asyncio.gather(
+            change(service, ada, revokeOtherSessions=True), *(sign_in(service) for _ in range(10))
+        )
+
+        assert changed.status_code == 200
+        for answer in answers:
+            assert answer.status_code == 401 or not await works(service, bearer(answer.json()["token"]))
+        assert await works(service, bearer(changed.json()["token"]))
+
+    async def test_checks_an_imported_hash(self, service: Service) -> None:
+        ada = await join(service)
+        bcrypt = "$2b$04$Dx2..RDjxgi7rqiTXw7ZGOz6UnlFx68pW4XZ6uaVSUBP3jP0m/6Vi"
+        await set_hash(service, bcrypt)
+
+        wrong = await change(service, ada)
+        right = await change(service, ada, currentPassword="P\u00e4ssword \u2460\ufb01 correct")
+
+        assert (code(wrong), right.status_code) == ("400 INVALID_PASSWORD", 200)
+
+
+class TestVerify:
+    async def test_confirms_the_right_one(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+
+        answer = await service.post("/verify-password", {"password": PASSWORD}, headers=ada)
+
+        assert (answer.status_code, answer.json()) == (200, {"status": True})
+
+    async def test_a_wrong_one_and_none_at_all_look_alike(self, service: Service) -> None:
+        ada = await join(service)
+
+        async def verify_password(password: str) -> Any:
+            return await service.post("/verify-password", {"password": password}, headers=ada)
+
+        wrong = [
+            await verify_password(p) for p in ("wrong", "", "x" * 1025, PASSWORD.upper(), PASSWORD + " ")
+        ]
+        await set_hash(service, None)
+        empty = await verify_password(PASSWORD)
+        await remove_passwords(service)
+        none = await verify_password(PASSWORD)
+
+        assert refusal(wrong[0]) == (400, "INVALID_PASSWORD", "Invalid password")
+        assert [looks(answer) for answer in (*wrong, empty, none)] == [looks(wrong[0])] * 7
+
+    async def test_checks_the_caller_s_own(self, service: Service) -> None:
+        await join(service)
+        eve = await join(service, EVE, NEW_PASSWORD)
+
+        answer = await service.post("/verify-password", {"password": PASSWORD, "email": ADA}, headers=eve)
+
+        assert code(answer) == "400 INVALID_PASSWORD"
+
+    async def test_leaves_everything_as_it_is(self, service: Service) -> None:
+        ada = await join(service)
+        await service.inbox()
+        token = await reset_token(service)
+
+        await service.post("/verify-password", {"password": PASSWORD}, headers=ada)
+
+        assert await count(service, Grant) == 2
+        assert (await service.get(f"/reset-password/{token}")).status_code == 200

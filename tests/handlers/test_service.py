@@ -1,0 +1,178 @@
+"""The operations of openapi/paths/service.yaml, through the public door."""
+
+from collections.abc import AsyncIterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from models import Session
+from tests.conftest import Headers, MakeService
+from tests.handlers.steps import UNKNOWN, count, join, refusal
+from tests.postgres import Cluster
+from tests.service import Service, close_service, open_service
+
+UNAVAILABLE = (503, "SERVICE_UNAVAILABLE", "Service unavailable")
+PRODUCTION = {
+    "profile": "production",
+    "base_url": "https://auth.example.com",
+    "secrets": "an old secret of thirty-two bytes",
+}
+
+
+@pytest.fixture
+async def stopped(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Service]:
+    """A service of its own that has begun to shut down."""
+    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
+    if dialect == "postgresql":
+        url = request.getfixturevalue("cluster").create(migrated=True)
+    service = await open_service(url, tmp_path, {})
+    service.services.refuse_new_work()
+    yield service
+    await close_service(service)
+
+
+async def execute(service: Service, statement: str) -> None:
+    async with service.services.database.transaction() as session:
+        await session.execute(text(statement))
+
+
+class TestCheckHealth:
+    async def test_says_that_the_service_is_there(self, service: Service) -> None:
+        answer = await service.get("/ok")
+
+        assert (answer.status_code, answer.json()) == (200, {"ok": True})
+
+    async def test_head_answers_without_a_body(self, service: Service) -> None:
+        for path in ("/ok", "/ready", "/error"):
+            answer = await service.client.head(path)
+            assert (answer.status_code, answer.content) == (200, b"")
+
+    @pytest.mark.parametrize(
+        "headers",
+        [{"Authorization": f"Bearer {UNKNOWN}"}, {"Cookie": f"service.session-token={UNKNOWN}"}],
+        ids=str,
+    )
+    async def test_ignores_who_asks(self, service: Service, headers: Headers) -> None:
+        answer = await service.get("/ok", headers=headers)
+
+        assert answer.status_code == 200
+        assert "set-cookie" not in answer.headers
+
+    async def test_touches_nothing(self, service: Service) -> None:
+        ada = await join(service)
+        service.clock.advance(days=2)
+
+        await service.get("/ok", headers=ada)
+
+        [row] = await service.rows("SELECT created_at, updated_at FROM session")
+        assert row.created_at == row.updated_at
+        assert await count(service, Session) == 1
+
+    async def test_goes_on_while_the_service_stops(self, stopped: Service) -> None:
+        assert (await stopped.get("/ok")).json() == {"ok": True}
+
+
+class TestCheckReadiness:
+    async def test_says_that_requests_can_be_served(self, service: Service) -> None:
+        answer = await service.get("/ready")
+
+        assert (answer.status_code, answer.json()) == (200, {"ready": True})
+
+    async def test_refuses_while_the_service_stops(self, stopped: Service) -> None:
+        answer = await stopped.get("/ready")
+
+        assert refusal(answer) == UNAVAILABLE
+        assert answer.headers["retry-after"] == "5"
+
+    async def test_refuses_while_the_schema_is_not_current(self, service: Service) -> None:
+        [row] = await service.rows("SELECT version_num AS current FROM alembic_version")
+
+        await execute(service, "UPDATE alembic_version SET version_num = '0000'")
+        other = await service.get("/ready")
+        await execute(service, "DELETE FROM alembic_version")
+        none = await service.get("/ready")
+        await execute(service, f"INSERT INTO alembic_version VALUES ('{row.current}')")
+
+        assert [refusal(answer) for answer in (other, none)] == [UNAVAILABLE] * 2
+        assert (await service.get("/ready")).status_code == 200
+
+    async def test_refuses_while_the_database_does_not_answer(self, cluster: Cluster, tmp_path: Path) -> None:
+        service = await open_service(cluster.create(migrated=True), tmp_path, {})
+
+        async with service.services.database.transaction() as session:
+            await session.execute(text("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"))
+            blocked = await service.get("/ready")
+        free = await service.get("/ready")
+
+        await close_service(service)
+        assert refusal(blocked) == UNAVAILABLE
+        assert free.status_code == 200
+
+
+class TestShowError:
+    @pytest.mark.parametrize("error", ["access_denied", "BANNED_USER", "a", "x" * 64, "it's-so_9"])
+    async def test_shows_the_error(self, service: Service, error: str) -> None:
+        answer = await service.get("/error", params={"error": error})
+
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert f"<code>{error}</code>" in unescape(answer.text)
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", "?error=", "?error=" + "x" * 65, "?error=a%20b", "?error=<b>", "?error=a%0A", "?error=%C3%A9", "?error=a.b"],
+    )  # fmt: skip
+    async def test_v81_shows_no_other_text_as_an_error(self, service: Service, query: str) -> None:
+        answer = await service.get(f"/error{query}")
+
+        assert "<code>UNKNOWN</code>" in answer.text
+
+    async def test_v81_escapes_the_description_and_cuts_it_at_200_characters(self, service: Service) -> None:
+        hostile = "<script>alert('1')</script><a href=\"https://evil.test\">x</a>&{{7*7}}"
+        description = hostile + "\U0001f600" * (200 - len(hostile)) + "Z"
+
+        answer = await service.get("/error", params={"error": "x", "error_description": description})
+
+        assert hostile not in answer.text
+        assert "<script" not in answer.text
+        assert "<a " not in answer.text
+        assert f"<p>{description[:200]}</p>" in unescape(answer.text)
+        assert "\U0001f600Z" not in answer.text
+
+    async def test_ignores_other_parameters(self, service: Service) -> None:
+        answer = await service.get("/error?message=hello&callbackURL=https://evil.test")
+
+        assert answer.status_code == 200
+        assert "hello" not in answer.text
+        assert "evil" not in answer.text
+
+    async def test_links_nowhere(self, service: Service) -> None:
+        page = (await service.get("/error?error=x")).text
+
+        assert all(word not in page for word in ("href", "src=", "http-equiv", "<script", "<form"))
+
+    async def test_is_the_same_in_production(self, make_service: MakeService) -> None:
+        development = await (await make_service()).get("/error?error=access_denied&error_description=No.")
+        production = await (await make_service(PRODUCTION)).get(
+            "/error?error=access_denied&error_description=No."
+        )
+
+        assert production.text == development.text
+
+    async def test_carries_the_name_of_the_application(self, make_service: MakeService) -> None:
+        service = await make_service({"app_name": "Ada & Sons <3"})
+
+        assert "Ada &amp; Sons &lt;3" in (await service.get("/error")).text
+
+    async def test_lies_under_the_base_path_like_all_else(self, make_service: MakeService) -> None:
+        service = await make_service({"base_path": "/api/auth"})
+        origin = str(service.client.base_url).removesuffix("/api/auth/")
+
+        under = [await service.get(path) for path in ("/ok", "/ready", "/error")]
+        bare = [await service.get(f"{origin}{path}") for path in ("/ok", "/ready", "/error")]
+
+        assert [answer.status_code for answer in under] == [200] * 3
+        assert [refusal(answer) for answer in bare] == [(404, "NOT_FOUND", "Not found")] * 3

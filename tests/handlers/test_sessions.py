@@ -1,0 +1,315 @@
+"""The operations of openapi/paths/sessions.yaml, through the public door."""
+
+import asyncio
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.conftest import Headers, MakeService, SignIn
+from tests.service import PASSWORD, Service
+
+UNKNOWN = "x" * 32
+
+
+async def status(client: httpx.AsyncClient, headers: Headers) -> int:
+    """Whether a session works."""
+    return (await client.get("/get-session", headers=headers)).status_code
+
+
+def token_of(headers: Headers) -> str:
+    """Give the token that a caller's headers carry."""
+    value = headers.get("Authorization") or headers["Cookie"]
+    return value.replace("Bearer ", "").replace("service.session-token=", "")
+
+
+class TestGetCurrent:
+    async def test_gives_session_and_user(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
+        ada = await sign_up("Ada@Example.com", username="Ada_L", displayUsername="Ada L.")
+
+        answer = (await client.get("/get-session", headers={**ada, "User-Agent": "test"})).json()
+
+        assert answer["session"]["token"] == token_of(ada)
+        assert answer["session"]["userId"] == answer["user"]["id"]
+        assert answer["session"]["createdAt"] == "2026-01-01T12:00:00.000Z"
+        assert answer["session"]["expiresAt"] == "2026-01-08T12:00:00.000Z"
+        assert answer["session"]["ipAddress"] == "127.0.0.1"
+        assert answer["user"] == {
+            "id": answer["user"]["id"],
+            "name": "Ada",
+            "email": "ada@example.com",
+            "emailVerified": False,
+            "image": None,
+            "createdAt": "2026-01-01T12:00:00.000Z",
+            "updatedAt": "2026-01-01T12:00:00.000Z",
+            "username": "ada_l",
+            "displayUsername": "Ada L.",
+            "twoFactorEnabled": False,
+            "role": "user",
+            "banned": False,
+            "banReason": None,
+            "banExpires": None,
+        }
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {},
+            {"Authorization": "Bearer"},
+            {"Authorization": "Bearer "},
+            {"Authorization": "Bearer a b"},
+            {"Authorization": f"Bearer {UNKNOWN}"},
+            {"Authorization": "Basic eDp5"},
+            {"Cookie": f"service.session-token={UNKNOWN}"},
+            {"Cookie": "service.session-token=%"},
+            {"Cookie": 'service.session-token="'},
+        ],
+        ids=str,
+    )
+    async def test_refuses_without_a_live_session(self, client: httpx.AsyncClient, headers: Headers) -> None:
+        answer = await client.get("/get-session", headers=headers)
+
+        assert answer.status_code == 401
+        assert answer.json() == {"message": "Unauthorized", "code": "UNAUTHORIZED"}
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert ("max-age=0" in answer.headers.get("set-cookie", "").lower()) == ("Cookie" in headers)
+
+    async def test_bearer_decides_over_the_cookie(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
+        token = token_of(await sign_up())
+        cookie = {"Cookie": f"service.session-token={token}"}
+
+        refused = await client.get("/get-session", headers={**cookie, "Authorization": f"Bearer {UNKNOWN}"})
+        other_scheme = await client.get("/get-session", headers={**cookie, "Authorization": "Basic eDp5"})
+        any_case = await client.get("/get-session", headers={"Authorization": f"bEARER {token}"})
+
+        assert (refused.status_code, other_scheme.status_code, any_case.status_code) == (401, 200, 200)
+
+    async def test_two_cookies_with_different_values_are_none(
+        self, client: httpx.AsyncClient, sign_up: SignIn
+    ) -> None:
+        name, token = "service.session-token", token_of(await sign_up())
+
+        different = await status(client, {"Cookie": f"{name}={token}; {name}={UNKNOWN}"})
+        equal = await status(client, {"Cookie": f'junk="; {name}={token}; {name}={token}'})
+
+        assert (different, equal) == (401, 200)
+
+    async def test_expires_and_is_deleted(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+
+        service.clock.advance(days=7)
+
+        assert await status(service.client, ada) == 401
+        assert await service.rows("SELECT id FROM session") == []
+
+    async def test_extends_a_session_in_use(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+
+        service.clock.advance(hours=23)
+        early = await service.get("/get-session", headers=ada)
+        service.clock.advance(hours=1)
+        due = await service.get("/get-session", headers=ada)
+
+        assert early.json()["session"]["expiresAt"] == "2026-01-08T12:00:00.000Z"
+        assert "set-cookie" not in early.headers
+        assert due.json()["session"]["expiresAt"] == "2026-01-09T12:00:00.000Z"
+        assert due.json()["session"]["updatedAt"] == "2026-01-02T12:00:00.000Z"
+        assert ("Max-Age=604800" in due.headers.get("set-cookie", "")) == ("Cookie" in ada)
+
+    async def test_does_not_extend_when_asked_not_to(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+
+        service.clock.advance(days=2)
+        answer = await service.get("/get-session?disableRefresh=TRUE", headers=ada)
+
+        assert answer.json()["session"]["expiresAt"] == "2026-01-08T12:00:00.000Z"
+
+    async def test_never_extends_beyond_the_absolute_lifetime(
+        self, make_service: MakeService, carry: Callable[[str], Headers]
+    ) -> None:
+        service = await make_service({"session.absolute_lifetime": "8d"})
+        answer = await service.post(
+            "/sign-up/email", {"name": "A", "email": "a@example.com", "password": PASSWORD}
+        )
+        ada = carry(answer.json()["token"])
+
+        service.clock.advance(days=6)
+        extended = (await service.get("/get-session", headers=ada)).json()["session"]["expiresAt"]
+        service.clock.advance(days=2)
+
+        assert extended == "2026-01-09T12:00:00.000Z"
+        assert await status(service.client, ada) == 401
+
+    async def test_a_session_that_is_not_remembered_lives_a_day(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up(rememberMe="false")
+
+        service.clock.advance(hours=23)
+        answer = await service.get("/get-session", headers=ada)
+
+        assert answer.json()["session"]["expiresAt"] == "2026-01-02T12:00:00.000Z"
+        assert "set-cookie" not in answer.headers
+
+    async def test_answers_null_where_no_authentication_is_required(self, make_service: MakeService) -> None:
+        service = await make_service({"require_authentication": "false"})
+
+        assert (await service.get("/get-session")).json() is None
+        assert (await service.get("/list-sessions")).json() == []
+        assert (await service.post("/revoke-session", {"token": UNKNOWN})).json() == {
+            "success": True,
+            "status": True,
+        }
+        assert (await service.post("/revoke-sessions")).json() == {"status": True, "count": 0}
+        assert (await service.post("/revoke-other-sessions")).json() == {"status": True, "count": 0}
+
+
+class TestListActive:
+    async def test_lists_newest_first_with_tokens(
+        self, service: Service, sign_up: SignIn, sign_in: SignIn
+    ) -> None:
+        phone = await sign_up()
+        service.clock.advance(seconds=1)
+        laptop = await sign_in()
+
+        listed = (await service.get("/list-sessions", headers=phone)).json()
+
+        assert [s["token"] for s in listed] == [token_of(laptop), token_of(phone)]
+
+    async def test_leaves_expired_ones_out(self, service: Service, sign_up: SignIn, sign_in: SignIn) -> None:
+        await sign_up(rememberMe=False)
+        ada = await sign_in()
+
+        service.clock.advance(days=1)
+
+        listed = (await service.get("/list-sessions", headers=ada)).json()
+        assert [s["token"] for s in listed] == [token_of(ada)]
+
+    async def test_shows_handles_where_tokens_are_not_listed(
+        self, make_service: MakeService, carry: Callable[[str], Headers]
+    ) -> None:
+        service = await make_service({"session.list_tokens": "false"})
+        user = {"name": "A", "email": "a@example.com", "password": PASSWORD}
+        first = carry((await service.post("/sign-up/email", user)).json()["token"])
+        service.clock.advance(seconds=1)
+        second = carry((await service.post("/sign-in/email", user)).json()["token"])
+        service.client.cookies.clear()
+
+        newest, oldest = (await service.get("/list-sessions", headers=second)).json()
+        as_token = await status(service.client, {"Authorization": f"Bearer {oldest['token']}"})
+        revoked = await service.post("/revoke-session", {"token": oldest["token"]}, headers=second)
+
+        assert newest["token"] == token_of(second)
+        assert oldest["token"] == f"rvk_{oldest['id']}"
+        assert as_token == 401
+        assert revoked.status_code == 200
+        assert await status(service.client, first) == 401
+        assert await service.rows("SELECT id FROM session WHERE token_copy IS NOT NULL") == []
+
+    async def test_does_not_exist_when_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service(
+            {"enable_session_listing": "false", "enable_session_revocation": "false"}
+        )
+
+        paths = ["/revoke-session", "/revoke-sessions", "/revoke-other-sessions"]
+        answers = [await service.get("/list-sessions"), *[await service.post(path) for path in paths]]
+
+        assert [answer.status_code for answer in answers] == [404] * 4
+        assert (await service.post("/sign-out")).status_code == 200
+
+
+class TestRevoke:
+    async def test_ends_another_session(self, client: httpx.AsyncClient, sign_in: SignIn) -> None:
+        phone, laptop = await sign_in(), await sign_in()
+
+        answer = await client.post("/revoke-session", json={"token": token_of(laptop)}, headers=phone)
+
+        assert answer.json() == {"success": True, "status": True}
+        assert "set-cookie" not in answer.headers
+        assert await status(client, laptop) == 401
+        assert await status(client, phone) == 200
+
+    async def test_ends_the_current_session_and_clears_its_cookie(
+        self, client: httpx.AsyncClient, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+
+        answer = await client.post("/revoke-session", json={"token": token_of(ada)}, headers=ada)
+
+        assert "Max-Age=0" in answer.headers["set-cookie"]
+        assert await status(client, ada) == 401
+
+    async def test_does_not_touch_or_tell_of_foreign_sessions(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada, eve = await sign_up("ada@example.com"), await sign_up("eve@example.com")
+        [row] = [
+            r
+            for r in await service.rows(
+                'SELECT s.id, u.email FROM session s JOIN "user" u ON u.id = s.user_id'
+            )
+            if r.email == "ada@example.com"
+        ]
+
+        tokens = [token_of(ada), f"rvk_{row.id}", UNKNOWN, f"rvk_{UNKNOWN}", "", "é", "rvk_"]
+        answers = [await service.post("/revoke-session", {"token": t}, headers=eve) for t in tokens]
+
+        assert {answer.text for answer in answers} == {answers[0].text}
+        assert await status(service.client, ada) == 200
+
+    async def test_names_the_field_that_is_missing(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
+        answer = await client.post("/revoke-session", json={}, headers=await sign_up())
+
+        assert answer.status_code == 400
+        assert answer.json()["code"] == "VALIDATION_ERROR"
+        assert answer.json()["message"].startswith("[body.token] ")
+
+
+class TestRevokeAll:
+    async def test_ends_and_counts_the_live_ones(
+        self, service: Service, sign_up: SignIn, sign_in: SignIn
+    ) -> None:
+        await sign_up(rememberMe=False)
+        service.clock.advance(days=1)
+        phone, laptop = await sign_in(), await sign_in()
+
+        answer = await service.post("/revoke-sessions", headers=phone)
+
+        assert answer.json() == {"status": True, "count": 2}
+        assert "Max-Age=0" in answer.headers["set-cookie"]
+        assert [await status(service.client, h) for h in (phone, laptop)] == [401, 401]
+
+
+class TestRevokeOthers:
+    async def test_keeps_the_current_session(self, client: httpx.AsyncClient, sign_in: SignIn) -> None:
+        phone, laptop = await sign_in(), await sign_in()
+
+        answer = await client.post("/revoke-other-sessions", headers=phone)
+
+        assert answer.json() == {"status": True, "count": 2}
+        assert [await status(client, h) for h in (phone, laptop)] == [200, 401]
+
+    async def test_leaves_other_users_alone(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
+        ada, eve = await sign_up("ada@example.com"), await sign_up("eve@example.com")
+
+        await client.post("/revoke-sessions", headers=eve)
+
+        assert await status(client, ada) == 200
+
+    async def test_no_session_is_usable_and_unlisted_after_a_race(
+        self, service: Service, sign_up: SignIn, carry: Callable[[str], Headers]
+    ) -> None:
+        """V37: every session that a revocation races is either counted and dead, or alive and listed."""
+        ada = await sign_up()
+        sign_in = {"email": "ada@example.com", "password": PASSWORD}
+
+        answers = await asyncio.gather(
+            *(service.post("/sign-in/email", sign_in) for _ in range(10)),
+            service.post("/revoke-other-sessions", headers=ada),
+            *(service.post("/sign-in/email", sign_in) for _ in range(10)),
+        )
+
+        service.client.cookies.clear()
+        listed = {s["token"] for s in (await service.get("/list-sessions", headers=ada)).json()}
+        for token in (a.json()["token"] for a in answers if "token" in a.json()):
+            assert (await status(service.client, carry(token)) == 200) == (token in listed)

@@ -1,0 +1,593 @@
+"""The operations of openapi/paths/users.yaml, through the public door."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from models import Account, Grant, Outbox, Session, User
+from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import (
+    ADA,
+    AT,
+    CLEARED,
+    EVE,
+    NEW_PASSWORD,
+    UNKNOWN,
+    code,
+    count,
+    join,
+    last_link,
+    looks,
+    opens,
+    refusal,
+    remove_passwords,
+    reset_token,
+    set_hash,
+    sign_in,
+    token_in,
+    token_of,
+    user_of,
+    works,
+)
+from tests.service import BASE_URL, PASSWORD, Service
+
+BY_MAIL = {"delete_user.confirm_by_mail": "true"}
+DELETED = {"success": True, "message": "User deleted"}
+INVALID_TOKEN = (404, "INVALID_TOKEN", "Invalid token")
+
+WRONG_USERNAMES = [
+    ("", "USERNAME_TOO_SHORT", "Username is too short"),
+    ("ab", "USERNAME_TOO_SHORT", "Username is too short"),
+    ("a" * 31, "USERNAME_TOO_LONG", "Username is too long"),
+    ("ada-l", "INVALID_USERNAME", "Username is invalid"),
+    ("ad\u00e4", "INVALID_USERNAME", "Username is invalid"),
+    ("ada\n", "INVALID_USERNAME", "Username is invalid"),
+]
+
+
+async def update(service: Service, headers: Headers, **changes: Any) -> Any:
+    return await service.post("/update-user", changes, headers=headers)
+
+
+async def delete(service: Service, headers: Headers, **body: Any) -> Any:
+    return await service.post("/delete-user", body, headers=headers)
+
+
+async def confirm(service: Service, headers: Headers, **query: str) -> Any:
+    return await service.get("/delete-user/callback", params=query, headers=headers)
+
+
+async def deletion_token(service: Service, headers: Headers, to: str = ADA) -> str:
+    assert (await delete(service, headers)).json()["message"] == "Verification email sent"
+    return token_in(await last_link(service, "delete-account", to))
+
+
+async def is_there(service: Service, email: str = ADA) -> bool:
+    return bool(await service.rows('SELECT id FROM "user" WHERE email = :email', email=email))
+
+
+class TestUpdate:
+    async def test_changes_what_is_sent(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        before = await user_of(service, ada)
+        service.clock.advance(minutes=1)
+        changes = {
+            "name": "Ada King",
+            "image": "https://example.com/a",
+            "username": "Ada_L",
+            "displayUsername": "Ada L.",
+        }
+
+        answer = await update(service, ada, **changes)
+
+        assert (answer.status_code, answer.json()) == (200, {"status": True})
+        assert await user_of(service, ada) == {
+            **before,
+            **changes,
+            "username": "ada_l",
+            "updatedAt": "2026-01-01T12:01:00.000Z",
+        }
+
+    @pytest.mark.parametrize(
+        ("change", "shown"),
+        [
+            ({"name": ""}, {"name": ""}),
+            ({"image": None}, {"image": None}),
+            ({"image": ""}, {"image": None}),
+            ({"username": "Other"}, {"username": "other"}),
+            ({"displayUsername": "Other"}, {"displayUsername": "Other"}),
+            ({"name": "B", "unknown": 1, "__proto__": {"role": "admin"}}, {"name": "B"}),
+        ],
+        ids=str,
+    )
+    async def test_changes_each_for_itself(
+        self, service: Service, change: dict[str, Any], shown: dict[str, Any]
+    ) -> None:
+        ada = await join(service, username="ada_l", image="https://example.com/a")
+        before = await user_of(service, ada)
+
+        answer = await update(service, ada, **change)
+
+        assert answer.status_code == 200
+        assert await user_of(service, ada) == {**before, **shown}
+
+    async def test_wants_something_to_change(self, service: Service) -> None:
+        ada = await join(service)
+
+        answers = [
+            await update(service, ada),
+            await update(service, ada, unknown=1),
+            await service.client.post("/update-user", headers=ada),
+        ]
+
+        expected = (400, "VALIDATION_ERROR", "No fields to update")
+        assert [refusal(answer) for answer in answers] == [expected] * 3
+
+    async def test_leaves_the_address_to_change_email(self, service: Service) -> None:
+        ada = await join(service)
+
+        for email in (EVE, ADA, None, 1, {}):
+            answer = await update(service, ada, name="B", email=email)
+            assert refusal(answer) == (400, "EMAIL_CAN_NOT_BE_UPDATED", "Email can not be updated")
+
+        assert (await user_of(service, ada))["name"] == "Ada"
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("emailVerified", True), ("role", "admin"), ("banned", False), ("banReason", None), ("banExpires", None),
+            ("twoFactorEnabled", False), ("password", NEW_PASSWORD), ("id", UNKNOWN), ("createdAt", AT),
+            ("updatedAt", AT),
+        ],
+    )  # fmt: skip
+    async def test_v30_names_what_only_the_service_sets(self, service: Service, key: str, value: Any) -> None:
+        ada = await join(service)
+        before = await user_of(service, ada)
+
+        answer = await update(service, ada, **{"name": "B", key: value})
+
+        assert refusal(answer) == (400, "FIELD_NOT_ALLOWED", f"{key} is not allowed to be set")
+        assert await user_of(service, ada) == before
+
+    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
+    async def test_refuses_a_wrong_username(
+        self, service: Service, username: str, error: str, message: str
+    ) -> None:
+        ada = await join(service)
+
+        answer = await update(service, ada, username=username, name="B")
+
+        assert refusal(answer) == (400, error, message)
+        assert (await user_of(service, ada))["name"] == "Ada"
+
+    @pytest.mark.parametrize("shown", ["", "a" * 65, "a\nb", "\u202e"])
+    async def test_refuses_a_wrong_display_name(self, service: Service, shown: str) -> None:
+        ada = await join(service)
+
+        answer = await update(service, ada, displayUsername=shown)
+
+        assert refusal(answer) == (400, "INVALID_DISPLAY_USERNAME", "Display username is invalid")
+
+    async def test_refuses_a_taken_username(self, service: Service) -> None:
+        await join(service, username="ada_l")
+        eve = await join(service, EVE)
+
+        answer = await update(service, eve, username="ADA_L", name="B")
+
+        assert refusal(answer) == (
+            400,
+            "USERNAME_IS_ALREADY_TAKEN",
+            "Username is already taken. Please try another.",
+        )
+        assert (await user_of(service, eve))["name"] == "Eve"
+
+    async def test_keeping_one_s_own_username_is_no_conflict(self, service: Service) -> None:
+        ada = await join(service, username="ada_l")
+
+        assert (await update(service, ada, username="ADA_L")).status_code == 200
+
+    async def test_of_simultaneous_claims_to_one_username_one_succeeds(self, service: Service) -> None:
+        callers = [await join(service, f"u{n}@example.com") for n in range(6)]
+
+        answers = await asyncio.gather(*(update(service, headers, username="ada") for headers in callers))
+
+        assert sorted(map(code, answers)) == ["200"] + ["400 USERNAME_IS_ALREADY_TAKEN"] * 5
+
+    async def test_ignores_usernames_where_they_are_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service({"username.enabled": "false"})
+        ada = await join(service)
+
+        alone = await update(service, ada, username="x", displayUsername="")
+        beside = await update(service, ada, name="B", username="x")
+
+        user = await user_of(service, ada)
+        assert refusal(alone) == (400, "VALIDATION_ERROR", "No fields to update")
+        assert beside.status_code == 200
+        assert (user["name"], user["username"], user["displayUsername"]) == ("B", None, None)
+
+    async def test_leaves_other_users_alone(self, service: Service) -> None:
+        ada, eve = await join(service), await join(service, EVE)
+        before = await user_of(service, eve)
+
+        await update(service, ada, name="B", userId=before["id"])
+
+        assert await user_of(service, eve) == before
+
+
+class TestDelete:
+    async def test_deletes_the_caller_with_all_that_is_theirs(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        eve, ada = await join(service, EVE), await sign_up()
+        other = (await sign_in(service)).json()["token"]
+        await service.post("/send-verification-email", {"email": ADA}, headers=ada)
+        token = await reset_token(service)
+        await service.post(
+            "/change-password", {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}, headers=ada
+        )
+        await reset_token(service)
+
+        answer = await delete(service, ada)
+
+        assert (answer.status_code, answer.json()) == (200, DELETED)
+        assert list(answer.json()) == ["success", "message"]
+        assert answer.headers.get_list("set-cookie") == [CLEARED]
+        assert not await works(service, ada)
+        assert not await works(service, {"Authorization": f"Bearer {other}"})
+        assert code(await sign_in(service, password=NEW_PASSWORD)) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert (await service.get(f"/reset-password/{token}")).status_code == 400
+        for table in (User, Account, Session, Grant, Outbox):
+            whose = "id" if table is User else "user_id"
+            rows = await service.rows(f'SELECT {whose} AS owner FROM "{table.__tablename__}"')
+            assert {row.owner for row in rows} <= {(await user_of(service, eve))["id"], None}, table
+
+    async def test_drops_queued_mail(self, service: Service) -> None:
+        ada = await join(service)
+
+        await delete(service, ada)
+
+        assert await service.inbox() == []
+
+    async def test_v36_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
+        ada = await join(service)
+        await delete(service, ada)
+
+        for path in ("/list-sessions", "/list-accounts", "/delete-user/callback?token=x"):
+            assert code(await service.get(path, headers=ada)) == "401 UNAUTHORIZED"
+        for path in (
+            "/update-user",
+            "/change-password",
+            "/change-email",
+            "/delete-user",
+            "/get-access-token",
+        ):
+            assert code(await service.post(path, {}, headers=ada)) == "401 UNAUTHORIZED"
+
+    async def test_frees_address_and_username(self, service: Service) -> None:
+        ada = await join(service, username="ada")
+        gone = (await user_of(service, ada))["id"]
+        await delete(service, ada)
+
+        again = await user_of(service, await join(service, username="ada"))
+
+        assert again["id"] != gone
+
+    async def test_wants_a_fresh_session(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+
+        service.clock.advance(days=1, milliseconds=1)
+        stale = await delete(service, ada)
+        there = await is_there(service)
+        with_password = await delete(service, ada, password=PASSWORD)
+
+        assert refusal(stale) == (
+            400,
+            "SESSION_EXPIRED",
+            "Session expired. Re-authenticate to perform this action.",
+        )
+        assert there
+        assert with_password.json() == DELETED
+
+    async def test_an_extension_makes_no_session_fresh(self, service: Service) -> None:
+        ada = await join(service)
+        service.clock.advance(days=2)
+
+        assert await works(service, ada)
+        assert code(await delete(service, ada)) == "400 SESSION_EXPIRED"
+
+    async def test_a_new_session_is_fresh(self, service: Service) -> None:
+        await join(service)
+        service.clock.advance(days=2)
+        token = (await sign_in(service)).json()["token"]
+
+        service.clock.advance(days=1)
+
+        assert (await delete(service, {"Authorization": f"Bearer {token}"})).json() == DELETED
+
+    @pytest.mark.parametrize(("age", "expected"), [("0", "200"), ("1h", "400 SESSION_EXPIRED")])
+    async def test_how_fresh_is_a_setting(self, make_service: MakeService, age: str, expected: str) -> None:
+        service = await make_service({"session.fresh_age": age})
+        ada = await join(service)
+
+        service.clock.advance(hours=1, seconds=1)
+
+        assert code(await delete(service, ada)) == expected
+
+    async def test_a_wrong_password_deletes_nothing(self, service: Service) -> None:
+        ada = await join(service)
+
+        answers = [await delete(service, ada, password=p) for p in ("wrong password", "", "x" * 1025)]
+        with_token = await delete(service, ada, password="wrong password", token=UNKNOWN)
+        await set_hash(service, None)
+        empty = await delete(service, ada, password=PASSWORD)
+        await remove_passwords(service)
+        none = await delete(service, ada, password=PASSWORD)
+
+        assert refusal(answers[0]) == (400, "INVALID_PASSWORD", "Invalid password")
+        assert [looks(answer) for answer in (*answers, with_token, empty, none)] == [looks(answers[0])] * 6
+        assert await is_there(service)
+        assert await works(service, ada)
+
+    async def test_needs_no_body(self, service: Service) -> None:
+        ada = await join(service)
+
+        assert (await service.client.post("/delete-user", headers=ada)).json() == DELETED
+
+    async def test_does_not_exist_when_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service({"delete_user.enabled": "false"})
+        ada = await join(service)
+
+        answers = [
+            await delete(service, ada, password=PASSWORD),
+            await confirm(service, ada, token=UNKNOWN),
+            await delete(service, {}),
+        ]
+
+        assert [refusal(answer) for answer in answers] == [(404, "NOT_FOUND", "Not found")] * 3
+        assert await is_there(service)
+
+    async def test_of_simultaneous_ones_the_user_is_gone_and_nothing_breaks(self, service: Service) -> None:
+        ada = await join(service)
+
+        answers = await asyncio.gather(*(delete(service, ada) for _ in range(8)))
+
+        assert {code(answer) for answer in answers} <= {"200", "401 UNAUTHORIZED"}
+        assert not await is_there(service)
+
+    async def test_a_sign_in_that_crosses_it_leaves_no_session(self, service: Service) -> None:
+        ada = await join(service)
+
+        answers = await asyncio.gather(
+            *(sign_in(service) for _ in range(5)), delete(service, ada), *(sign_in(service) for _ in range(5))
+        )
+
+        assert answers.pop(5).json() == DELETED
+        assert {code(answer) for answer in answers} <= {"200", "401 INVALID_EMAIL_OR_PASSWORD"}
+        assert await count(service, Session) == 0
+
+
+class TestDeleteByMail:
+    async def test_mails_a_link_and_deletes_nothing(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+
+        answer = await delete(service, ada, callbackURL="/goodbye")
+
+        [mail] = await service.inbox(template="delete-account")
+        assert (answer.status_code, answer.json()) == (
+            200,
+            {"success": True, "message": "Verification email sent"},
+        )
+        assert "set-cookie" not in answer.headers
+        assert mail["to"] == ADA
+        assert mail["link"] == (
+            f"{BASE_URL}/delete-user/callback?token={token_in(mail['link'])}&callbackURL=%2Fgoodbye"
+        )
+        assert await works(service, ada)
+
+    async def test_asks_by_mail_with_the_right_password_and_an_old_session_too(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        service.clock.advance(days=2)
+
+        answers = [
+            await delete(service, ada, password=PASSWORD),
+            await delete(service, ada),
+            await delete(service, ada, password="wrong password"),
+        ]
+
+        assert [answer.json().get("message") for answer in answers[:2]] == ["Verification email sent"] * 2
+        assert code(answers[2]) == "400 INVALID_PASSWORD"
+        assert len(await service.inbox(template="delete-account")) == 2
+        assert await is_there(service)
+
+    async def test_a_token_in_the_body_deletes(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+        service.clock.advance(hours=23)
+
+        answer = await delete(service, ada, token=token)
+
+        assert answer.json() == DELETED
+        assert answer.headers.get_list("set-cookie") == [CLEARED]
+        assert not await is_there(service)
+
+    async def test_a_wrong_token_in_the_body_deletes_nothing(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada, eve = await join(service), await join(service, EVE)
+        foreign = await deletion_token(service, eve, EVE)
+
+        answers = [
+            await delete(service, ada, token=token)
+            for token in (UNKNOWN, "", foreign, token_of(ada), "\u00e9")
+        ]
+        with_password = await delete(service, ada, token=UNKNOWN, password=PASSWORD)
+
+        assert [refusal(answer) for answer in (*answers, with_password)] == [INVALID_TOKEN] * 6
+        assert await is_there(service)
+        assert (await delete(service, eve, token=foreign)).json() == DELETED
+
+
+class TestConfirmDeletion:
+    async def test_deletes_the_caller(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+
+        answer = await confirm(service, ada, token=token)
+
+        assert (answer.status_code, answer.json()) == (200, DELETED)
+        assert answer.headers.get_list("set-cookie") == [CLEARED]
+        assert not await works(service, ada)
+        assert not await is_there(service)
+
+    async def test_works_by_cookie(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+        cookie = {"Cookie": f"service.session-token={token_of(ada)}"}
+
+        assert (await confirm(service, cookie, token=token)).json() == DELETED
+
+    @pytest.mark.parametrize(
+        ("callback_url", "location"),
+        [
+            ("/goodbye?a=b", f"{BASE_URL}/goodbye?a=b"),
+            ("http://localhost:3000/x#y", "http://localhost:3000/x#y"),
+        ],
+    )
+    async def test_leads_on(self, make_service: MakeService, callback_url: str, location: str) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+
+        answer = await confirm(service, ada, token=token, callbackURL=callback_url)
+
+        assert (answer.status_code, answer.headers["location"]) == (302, location)
+        assert answer.headers.get_list("set-cookie") == [CLEARED]
+        assert not await is_there(service)
+
+    async def test_v1_leads_nowhere_else_and_deletes_nothing(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+
+        for target in ("https://evil.test", "//evil.test", "/\\evil.test", "javascript:alert(1)"):
+            answer = await confirm(service, ada, token=token, callbackURL=target)
+            assert refusal(answer) == (403, "INVALID_CALLBACK_URL", "Invalid callbackURL")
+
+        assert (await confirm(service, ada, token=token, callbackURL="")).json() == DELETED
+
+    async def test_v85_needs_the_session_of_the_owner(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada, eve = await join(service), await join(service, EVE)
+        token = await deletion_token(service, ada)
+
+        nobody = await confirm(service, {}, token=token)
+        other = await confirm(service, eve, token=token)
+        led = await confirm(service, eve, token=token, callbackURL="/x")
+
+        assert refusal(nobody) == (401, "UNAUTHORIZED", "Unauthorized")
+        assert [refusal(answer) for answer in (other, led)] == [INVALID_TOKEN] * 2
+        assert await is_there(service)
+        assert await is_there(service, EVE)
+        assert (await confirm(service, ada, token=token)).json() == DELETED
+
+    async def test_refuses_every_other_token(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        verification = token_in(await last_link(service, "verify-email"))
+        tokens = [UNKNOWN, "", "x", "\u00e9", verification, await reset_token(service), token_of(ada)]
+
+        answers = [await confirm(service, ada, token=token) for token in tokens]
+        missing = await confirm(service, ada)
+        led = await confirm(service, ada, callbackURL="/x")
+        twice = await service.get("/delete-user/callback?token=a&token=a", headers=ada)
+
+        assert [refusal(answer) for answer in (*answers, missing, led)] == [INVALID_TOKEN] * 9
+        assert code(twice) == "400 VALIDATION_ERROR"
+        assert await is_there(service)
+
+    @pytest.mark.parametrize("hours", [24, 1])
+    async def test_expires(self, make_service: MakeService, hours: int) -> None:
+        service = await make_service(
+            {**BY_MAIL, **({"delete_user.token_expires_in": f"{hours}h"} if hours != 24 else {})}
+        )
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+
+        service.clock.advance(hours=hours)
+
+        assert refusal(await confirm(service, ada, token=token)) == INVALID_TOKEN
+        assert await is_there(service)
+
+    async def test_v85_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+
+        answers = await asyncio.gather(*(confirm(service, ada, token=token) for _ in range(10)))
+
+        codes = sorted(map(code, answers))
+        assert codes[0] == "200"
+        assert set(codes[1:]) <= {"401 UNAUTHORIZED", "404 INVALID_TOKEN"}
+        assert not await is_there(service)
+
+    async def test_other_methods_delete_nothing(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        ada = await join(service)
+        token = await deletion_token(service, ada)
+
+        for method in ("HEAD", "OPTIONS", "POST"):
+            await service.client.request(method, f"/delete-user/callback?token={token}", headers=ada)
+
+        assert (await confirm(service, ada, token=token)).json() == DELETED
+
+
+class TestCheckUsername:
+    @pytest.mark.parametrize(
+        ("username", "available"),
+        [("ada_l", False), ("ADA_L", False), ("ada_m", True), ("a.b", True), ("a" * 30, True)],
+    )
+    async def test_tells_whether_it_can_be_had(
+        self, service: Service, username: str, available: bool
+    ) -> None:
+        await join(service, username="Ada_L")
+
+        answer = await service.post("/is-username-available", {"username": username})
+
+        assert (answer.status_code, answer.json()) == (200, {"available": available})
+
+    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
+    async def test_tells_what_is_no_username(
+        self, service: Service, username: str, error: str, message: str
+    ) -> None:
+        answer = await service.post("/is-username-available", {"username": username})
+
+        assert refusal(answer) == (422, error, message)
+
+    async def test_a_display_name_takes_nothing(self, service: Service) -> None:
+        await join(service, username="ada_l", displayUsername="somebody")
+
+        answer = await service.post("/is-username-available", {"username": "somebody"})
+
+        assert answer.json() == {"available": True}
+
+    async def test_does_not_exist_when_switched_off(self, make_service: MakeService) -> None:
+        service = await make_service({"username.enabled": "false"})
+
+        answer = await service.post("/is-username-available", {"username": "ada_l"})
+
+        assert refusal(answer) == (404, "NOT_FOUND", "Not found")
+
+    async def test_ignores_sessions_that_are_sent_along(self, service: Service) -> None:
+        ada = await join(service, username="ada_l")
+
+        answer = await service.post("/is-username-available", {"username": "ada_l"}, headers=ada)
+
+        assert answer.json() == {"available": False}
+        assert await opens(service, PASSWORD)

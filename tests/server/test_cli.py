@@ -1,0 +1,331 @@
+"""The command `gatewright`: through typer's runner, and as processes of its own."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from typer.testing import CliRunner, Result
+
+from server.cli import app
+from tests.postgres import Cluster
+
+PASSWORD = "correct horse battery"
+ADA = "ada@example.com"
+PROGRAM = (sys.executable, "-c", "from server.cli import app; app(prog_name='gatewright')")
+ROOT = Path(__file__).parents[2]
+DEVELOPMENT = {
+    "GATEWRIGHT_PROFILE": "development",
+    "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
+    "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
+}
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Leave logging as it was found: every command sets it up for its process."""
+    handlers = logging.getLogger().handlers[:]
+    yield
+    logging.getLogger().handlers[:] = handlers
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command in an empty folder, in the development profile; settings are given by their variables."""
+
+    def run(*words: str, stdin: str = "", **variables: str) -> Result:
+        with chdir(tmp_path):
+            return CliRunner().invoke(app, words, input=stdin, env=DEVELOPMENT | variables)
+
+    return run
+
+
+@pytest.fixture
+def ada(run: Run) -> str:
+    """Make a user; give the id."""
+    done = run("users", "create", ADA, "--name", "Ada", "--username", "ada_l", stdin=f"{PASSWORD}\n")
+    assert done.exit_code == 0, done.output
+    return done.stdout.split()[-1].rstrip(".")
+
+
+def start(directory: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+    """Start a command as a process of its own."""
+    environ = {**os.environ, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [*PROGRAM, *words],
+        cwd=directory,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+class TestHelp:
+    @pytest.mark.parametrize(
+        "words",
+        [[], ["serve"], ["migrate"], ["openapi"], ["check-config"], ["mail", "test"], ["users", "ban"]],
+    )
+    def test_every_command_explains_itself(self, run: Run, words: list[str]) -> None:
+        done = run(*words, "--help")
+
+        assert done.exit_code == 0
+        assert "Usage" in done.output
+
+
+class TestCheckConfig:
+    def test_says_what_would_be_used(self, run: Run) -> None:
+        done = run("check-config")
+
+        assert done.exit_code == 0
+        assert "http://127.0.0.1:8000" in done.stdout
+        assert "The configuration is valid." in done.stdout
+
+    def test_lists_what_is_wrong(self, run: Run) -> None:
+        done = run("check-config", GATEWRIGHT_PROFILE="production", GATEWRIGHT_MAIL__SENDER="console")
+
+        assert done.exit_code == 1
+        assert done.stdout == ""
+        assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
+            "secrets",
+            "base_url",
+            "database_url",
+            "mail.sender",
+        ]
+
+    def test_warns_of_unknown_variables(self, run: Run) -> None:
+        done = run("check-config", GATEWRIGHT_SERVICE_HOST="10.0.0.1")
+
+        assert done.exit_code == 0
+        assert "GATEWRIGHT_SERVICE_HOST: names no setting" in done.stderr
+
+    def test_never_shows_a_password(self, run: Run) -> None:
+        done = run("check-config", GATEWRIGHT_DATABASE_URL="postgresql://auth:hunter2@db.test/auth")
+
+        assert done.exit_code == 0
+        assert "db.test" in done.stdout
+        assert "hunter2" not in done.output
+
+
+class TestMigrate:
+    def test_makes_the_schema_and_checks_it(self, run: Run) -> None:
+        before = run("migrate", "--check")
+        done = run("migrate")
+        after = run("migrate", "--check")
+
+        assert (before.exit_code, done.exit_code, after.exit_code) == (1, 0, 0)
+        assert before.stderr.count("\n") == 1
+
+    def test_on_postgresql(self, run: Run, cluster: Cluster) -> None:
+        url = cluster.create()
+
+        assert run("migrate", GATEWRIGHT_DATABASE_URL=url).exit_code == 0
+        assert run("migrate", "--check", GATEWRIGHT_DATABASE_URL=url).exit_code == 0
+
+
+class TestOpenapi:
+    def test_prints_the_contract(self, run: Run) -> None:
+        document = json.loads(run("openapi").stdout)
+
+        assert document["openapi"] == "3.0.3"
+        assert document["paths"]["/get-session"]["get"]["operationId"] == "sessions.get_current"
+
+    def test_for_generators(self, run: Run) -> None:
+        document = json.loads(run("openapi", "--flat-ids", "--version", "3.1").stdout)
+
+        assert document["openapi"].startswith("3.1")
+        assert document["paths"]["/get-session"]["get"]["operationId"] == "sessions_get_current"
+
+    def test_needs_no_configuration(self, run: Run) -> None:
+        assert run("openapi", GATEWRIGHT_PROFILE="production").exit_code == 0
+
+
+class TestMail:
+    def test_sends_one(self, run: Run, tmp_path: Path) -> None:
+        done = run("mail", "test", ADA, GATEWRIGHT_MAIL__SENDER="file")
+
+        assert done.exit_code == 0
+        (mail,) = map(json.loads, (tmp_path / "mail.jsonl").read_text("utf-8").splitlines())
+        assert (mail["to"], mail["template"], mail["link"]) == (ADA, "test", None)
+
+    def test_says_when_there_is_no_sender(self, run: Run) -> None:
+        done = run("mail", "test", ADA, GATEWRIGHT_MAIL__SENDER="none")
+
+        assert (done.exit_code, done.stderr) == (1, "gatewright: mail.sender: is none, so no mail is sent\n")
+
+    def test_says_when_the_address_is_none(self, run: Run) -> None:
+        done = run("mail", "test", "ada")
+
+        assert (done.exit_code, done.stderr) == (1, "gatewright: Invalid email\n")
+
+    def test_says_when_the_server_does_not_answer(self, run: Run) -> None:
+        done = run(
+            "mail",
+            "test",
+            ADA,
+            GATEWRIGHT_MAIL__SENDER="smtp",
+            GATEWRIGHT_MAIL__SMTP__HOST="127.0.0.1",
+            GATEWRIGHT_MAIL__SMTP__PORT="9",
+            GATEWRIGHT_MAIL__FROM="auth@example.com",
+        )
+
+        assert done.exit_code == 1
+        assert done.stderr.startswith("gatewright: smtp: ")
+
+
+class TestUsers:
+    def test_create_takes_the_password_from_standard_input(self, run: Run, ada: str) -> None:
+        shown = json.loads(run("users", "show", ada, "--json").stdout)
+
+        assert shown["user"]["email"] == ADA
+        assert (shown["providers"], shown["sessions"]) == (["credential"], [])
+
+    def test_create_has_no_option_for_a_password(self, run: Run) -> None:
+        assert run("users", "create", ADA, "--password", PASSWORD).exit_code == 2
+
+    def test_create_tells_what_is_wrong(self, run: Run, ada: str) -> None:
+        taken = run("users", "create", ADA, stdin=f"{PASSWORD}\n")
+        short = run("users", "create", "bob@example.com", stdin="short\n")
+        missing = run("users", "create", "bob@example.com")
+
+        assert (taken.exit_code, taken.stderr) == (1, "gatewright: User already exists. Use another email.\n")
+        assert (short.exit_code, short.stderr) == (1, "gatewright: Password too short\n")
+        assert missing.exit_code == 1
+
+    def test_list(self, run: Run, ada: str) -> None:
+        table = run("users", "list").stdout
+        listed = json.loads(run("users", "list", "ada", "--json").stdout)
+
+        assert ada in table
+        assert "1 of 1 users" in table
+        assert [user["id"] for user in listed] == [ada]
+
+    def test_show(self, run: Run, ada: str) -> None:
+        done = run("users", "show", ADA)
+
+        assert ada in done.stdout
+        assert "Signs in with: credential" in done.stdout
+
+    def test_ban_for_a_time_and_unban(self, run: Run, ada: str) -> None:
+        banned = run("users", "ban", ADA, "--reason", "spam", "--for", "7d")
+        user = json.loads(run("users", "show", ADA, "--json").stdout)["user"]
+        unbanned = run("users", "unban", ADA)
+        again = run("users", "unban", ADA)
+
+        assert banned.stdout == f"Banned {ADA}; 0 sessions ended.\n"
+        assert (user["banned"], user["banReason"]) == (True, "spam")
+        assert user["banExpires"] is not None
+        assert (unbanned.stdout, again.stdout) == (f"{ADA} may sign in again.\n", f"{ADA} was not banned.\n")
+
+    def test_ban_refuses_a_strange_duration(self, run: Run, ada: str) -> None:
+        assert run("users", "ban", ADA, "--for", "soon").exit_code == 2
+        assert not json.loads(run("users", "show", ADA, "--json").stdout)["user"]["banned"]
+
+    @pytest.mark.parametrize("words", [["users", "delete"], ["users", "revoke-sessions"]])
+    def test_dangerous_ones_ask_first(self, run: Run, ada: str, words: list[str]) -> None:
+        refused = run(*words, ADA, stdin="n\n")
+        silent = run(*words, ADA)
+        left = json.loads(run("users", "list", "--json").stdout)
+
+        assert (refused.exit_code, silent.exit_code, len(left)) == (1, 1, 1)
+        assert run(*words, ADA, stdin="y\n").exit_code == 0
+
+    def test_delete(self, run: Run, ada: str) -> None:
+        done = run("users", "delete", "ada_l", "--yes")
+
+        assert done.stdout == f"Deleted {ADA}.\n"
+        assert json.loads(run("users", "list", "--json").stdout) == []
+
+    @pytest.mark.parametrize(
+        "words", [["show"], ["ban"], ["unban"], ["revoke-sessions", "--yes"], ["delete", "--yes"]]
+    )
+    def test_nobody(self, run: Run, words: list[str]) -> None:
+        done = run("users", *words, "nobody@example.com")
+
+        assert (done.exit_code, done.stderr) == (1, "gatewright: There is no such user\n")
+
+    def test_on_postgresql(self, run: Run, cluster: Cluster) -> None:
+        url = cluster.create()
+
+        run("users", "create", ADA, stdin=f"{PASSWORD}\n", GATEWRIGHT_DATABASE_URL=url)
+        done = run("users", "list", "--json", GATEWRIGHT_DATABASE_URL=url)
+
+        assert [user["email"] for user in json.loads(done.stdout)] == [ADA]
+
+
+class TestServe:
+    @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+    def test_serves_until_told_to_stop(self, tmp_path: Path, end: signal.Signals) -> None:
+        with start(tmp_path, "serve", "--port", "0") as process:
+            try:
+                started = _started(process)
+                answer = httpx.get(f"http://{started['address']}/ok")
+            finally:
+                process.send_signal(end)
+            greeting, rest = process.communicate()
+
+        assert (answer.status_code, answer.json()) == (200, {"ok": True})
+        assert "server" not in answer.headers
+        assert process.returncode == 0
+        lines = [json.loads(line) for line in rest.splitlines()]
+        assert lines[-1]["event"] == "service.stopped"
+        assert "/docs" in greeting
+        assert "is printed here" in greeting
+
+    def test_with_several_processes(self, tmp_path: Path) -> None:
+        with start(tmp_path, "serve", "--port", "0", "--workers", "2") as process:
+            try:
+                started = _started(process)
+                answer = httpx.get(f"http://{started['address']}/ok", timeout=30)
+            finally:
+                process.terminate()
+            _, rest = process.communicate()
+
+        assert answer.status_code == 200
+        assert process.returncode == 0
+        assert json.loads(rest.splitlines()[-1])["event"] == "service.stopped"
+
+    def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
+        with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
+            _, errors = process.communicate()
+
+        assert process.returncode == 1
+        assert "Traceback" not in errors
+        assert all(line.startswith("gatewright: ") for line in errors.splitlines())
+
+    def test_does_not_start_on_a_taken_port(self, tmp_path: Path) -> None:
+        with start(tmp_path, "serve", "--port", "0") as first:
+            try:
+                port = _started(first)["address"].rpartition(":")[2]
+                with start(tmp_path, "serve", "--port", port) as second:
+                    _, errors = second.communicate()
+            finally:
+                first.terminate()
+            first.communicate()
+
+        assert second.returncode != 0
+        (line,) = (json.loads(line) for line in errors.splitlines())
+        assert "address already in use" in line["event"]
+
+
+def _started(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Wait for the line that says that the service has started."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        event: dict[str, Any] = json.loads(line)
+        if event["event"] == "service.started":
+            return event
+    raise AssertionError("the service did not start")

@@ -1,0 +1,190 @@
+"""The password pool: what it makes, what it accepts, and how much of it runs at a time."""
+
+import asyncio
+import unicodedata
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from domain.errors import Overloaded
+from server.hashing import HashingRules, PasswordPool
+
+CHEAP = HashingRules(memory_kib=64, time=1, workers=2)
+SLOW = 32 * 1024
+"""KiB of memory that keep one hash busy for longer than the event loop needs for a few turns."""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[PasswordPool]:
+    pool = PasswordPool(CHEAP)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Iterator[PasswordPool]:
+    """One thread, two places in the queue."""
+    pool = PasswordPool(HashingRules(memory_kib=SLOW, time=2, workers=1, queue=2))
+    yield pool
+    pool.close()
+
+
+class TestHash:
+    async def test_is_argon2id_with_a_salt_of_16_and_a_tag_of_32_bytes(self, pool: PasswordPool) -> None:
+        hashed = await pool.hash("correct horse")
+
+        algorithm, version, cost, salt, tag = hashed.split("$")[1:]
+        assert (algorithm, version, cost) == ("argon2id", "v=19", "m=64,t=1,p=1")
+        assert (len(salt), len(tag)) == (22, 43)  # unpadded base64 of 16 and 32 bytes
+
+    async def test_salts(self, pool: PasswordPool) -> None:
+        assert await pool.hash("correct horse") != await pool.hash("correct horse")
+
+    def test_costs_what_the_interface_promises_by_default(self) -> None:
+        assert (HashingRules().memory_kib, HashingRules().time, HashingRules().parallelism) == (19456, 2, 1)
+
+
+class TestVerify:
+    @pytest.mark.parametrize("password", ["correct horse", " spaces count ", "x" * 1024, "ÅΩ①ﬁ", "😀" * 32])
+    async def test_the_password_fits_and_others_do_not(self, pool: PasswordPool, password: str) -> None:
+        hashed = await pool.hash(password)
+
+        assert await pool.verify(password, hashed)
+        assert not await pool.verify(password[:-1], hashed)
+        assert not await pool.verify(password.swapcase() + "!", hashed)
+
+    async def test_compares_nfkc_forms(self, pool: PasswordPool) -> None:
+        hashed = await pool.hash("caf\u00e9 \u2460")
+
+        assert await pool.verify("cafe\u0301 1", hashed)
+        assert await pool.verify(unicodedata.normalize("NFD", "caf\u00e9 \u2460"), hashed)
+        assert not await pool.verify("cafe 1", hashed)
+
+    async def test_v72_nothing_is_cut_at_72_bytes(self, pool: PasswordPool) -> None:
+        hashed = await pool.hash("x" * 72 + "one tail")
+
+        assert not await pool.verify("x" * 72 + "another", hashed)
+        assert not await pool.verify("x" * 72, hashed)
+
+    async def test_more_than_1024_code_points_are_wrong(self, pool: PasswordPool) -> None:
+        assert not await pool.verify("x" * 1025, await pool.hash("x" * 1025))
+
+    async def test_nobody_has_no_password(self, pool: PasswordPool) -> None:
+        assert not await pool.verify("The password of nobody.", None)
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            "",
+            "x",
+            "$argon2id$",
+            "$argon2id$v=19$m=64,t=1,p=1$c2FsdA",
+            "$argon2id$v=19$m=64,t=1,p=1$$",
+            "$argon2id$é",
+            "$argon2id$v=19$m=1,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA",
+            "$argon2x$v=19$m=64,t=1,p=1$AAAA$AAAA",
+            "$2b$12$short",
+            "$2x$04$VTjpQSN.bvNPsx2qGVTcreOQQeXWGLHxx7xZeIU11H9SwBHaphsfK",
+            "scrypt$3$salt$8$1$AAAA",
+            "scrypt$2$salt$0$1$AAAA",
+            "scrypt$1024$salt$8$1$***",
+            "scrypt$99999999999999999999$salt$8$1$AAAA",
+            "$scrypt$ln=99,r=8,p=1$AAAA$AAAA",
+            "pbkdf2_sha256$0$a$b",
+            "pbkdf2_sha256$x$a$b",
+            "pbkdf2_sha256$",
+            "argon2$",
+            "bcrypt_sha256$x",
+            "\x00",
+            "abababababababababababababababab:ab",
+        ],
+    )
+    async def test_a_broken_hash_fits_nothing(self, pool: PasswordPool, broken: str) -> None:
+        assert not await pool.verify("correct horse", broken)
+        assert pool.needs_rehash(broken)
+
+
+class TestNeedsRehash:
+    async def test_not_what_was_just_made(self, pool: PasswordPool) -> None:
+        assert not pool.needs_rehash(await pool.hash("correct horse"))
+
+    @pytest.mark.parametrize(
+        "rules",
+        [
+            HashingRules(memory_kib=128, time=1),
+            HashingRules(memory_kib=32, time=1),
+            HashingRules(memory_kib=64, time=2),
+            HashingRules(memory_kib=64, time=1, parallelism=2),
+        ],
+    )
+    async def test_what_was_made_under_other_rules(self, pool: PasswordPool, rules: HashingRules) -> None:
+        other = PasswordPool(rules)
+        hashed = await other.hash("correct horse")
+        other.close()
+
+        assert await pool.verify("correct horse", hashed)
+        assert pool.needs_rehash(hashed)
+
+    async def test_other_lengths_types_and_versions(self, pool: PasswordPool) -> None:
+        start, salt, tag = (await pool.hash("correct horse")).rsplit("$", 2)
+
+        assert pool.needs_rehash(f"{start}${salt[:11]}${tag}")
+        assert pool.needs_rehash(f"{start}${salt}${tag[:22]}")
+        assert pool.needs_rehash(f"{start.replace('argon2id', 'argon2i')}${salt}${tag}")
+        assert pool.needs_rehash(f"{start.replace('v=19', 'v=16')}${salt}${tag}")
+
+
+class TestBoundedWork:
+    async def test_all_of_a_burst_that_fits_are_served(self, pool: PasswordPool) -> None:
+        hashes = await asyncio.gather(*(pool.hash("correct horse") for _ in range(40)))
+
+        assert len(set(hashes)) == 40
+
+    async def test_beyond_the_queue_is_overload(self, narrow: PasswordPool) -> None:
+        answers = await asyncio.gather(*(narrow.hash("x") for _ in range(10)), return_exceptions=True)
+
+        refused = [answer for answer in answers if isinstance(answer, Overloaded)]
+        assert len(refused) == 7  # one is hashed, two wait
+        assert {refusal.retry_after for refusal in refused} == {1}
+        assert await narrow.verify("x", await narrow.hash("x"))
+
+    async def test_waiting_too_long_is_overload(self) -> None:
+        pool = PasswordPool(HashingRules(memory_kib=SLOW, time=4, workers=1, wait=timedelta(0)))
+
+        answers = await asyncio.gather(*(pool.hash("x") for _ in range(3)), return_exceptions=True)
+
+        assert [type(answer) for answer in answers] == [str, Overloaded, Overloaded]
+        assert await pool.hash("x")
+        pool.close()
+
+    async def test_who_leaves_takes_the_job_along(self, narrow: PasswordPool) -> None:
+        running, *waiting = [asyncio.create_task(narrow.hash("x")) for _ in range(3)]
+        await asyncio.sleep(0)
+        for task in waiting:
+            task.cancel()
+
+        assert await running
+        assert await asyncio.gather(*(narrow.hash("x") for _ in range(3)))  # every place is free again
+        assert all(task.cancelled() for task in waiting)
+
+    async def test_a_thread_is_busy_until_it_is_done_even_if_the_caller_has_left(
+        self, narrow: PasswordPool
+    ) -> None:
+        gone = asyncio.create_task(narrow.hash("x"))
+        await asyncio.sleep(0)
+        gone.cancel()
+
+        answers = await asyncio.gather(*(narrow.hash("x") for _ in range(4)), return_exceptions=True)
+
+        assert [type(answer) for answer in answers].count(Overloaded) == 2  # all of the queue is two places
+        assert await narrow.hash("x")
+
+    async def test_the_event_loop_keeps_turning(self, narrow: PasswordPool) -> None:
+        job = asyncio.create_task(narrow.hash("x"))
+        turns = 0
+        while not job.done():
+            await asyncio.sleep(0)
+            turns += 1
+
+        assert turns > 10

@@ -1,0 +1,214 @@
+"""The log: one line per event, no secrets, no faults of its own."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from server import logs
+
+TOKEN = "abcdefghijABCDEFGHIJ0123456789xy"
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Leave logging as it was found."""
+    handlers = logging.getLogger().handlers[:]
+    yield
+    logging.getLogger().handlers[:] = handlers
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def stream() -> io.BytesIO:
+    """Log as JSON at the level info into this."""
+    stream = io.BytesIO()
+    logs.configure("info", "json", stream)
+    return stream
+
+
+def events(stream: io.BytesIO) -> list[dict[str, Any]]:
+    """Give what was logged."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def request(**changed: Any) -> None:
+    """Log a request."""
+    usual: dict[str, Any] = {
+        "method": "GET",
+        "path": "/get-session",
+        "template": "/get-session",
+        "query": "",
+        "status": 200,
+        "seconds": 0.0123,
+        "address": "127.0.0.1",
+        "request_id": "r",
+    }
+    logs.access(**(usual | changed))
+
+
+class TestLines:
+    def test_say_when_what_and_how_bad(self, stream: io.BytesIO) -> None:
+        structlog.get_logger().info("mail.sent", template="otp")
+
+        (event,) = events(stream)
+        assert event.pop("timestamp").endswith("Z")
+        assert event == {"level": "info", "event": "mail.sent", "template": "otp"}
+
+    @pytest.mark.parametrize("form", ["json", "console"])
+    def test_nothing_can_begin_a_new_one(self, form: logs.Format) -> None:
+        stream = io.BytesIO()
+        logs.configure("info", form, stream)
+        evil = "a\nb\rc\x85d\u2028e\x1b[31mf\x7fg\ud800h\x00"
+
+        structlog.get_logger().info(evil, value=evil, nested={"key": [evil]})
+        logging.getLogger("library").warning(evil)
+        request(path=f"/{evil}", template=None, query=f"{evil}={evil}", address=evil)
+
+        lines = stream.getvalue().split(b"\n")
+        assert len(lines) == 4
+        assert lines.pop() == b""
+        assert all(line.decode("ascii").isprintable() for line in lines)
+
+    def test_are_written_from_the_level_on(self) -> None:
+        stream = io.BytesIO()
+        logs.configure("warning", "json", stream)
+
+        structlog.get_logger().info("quiet")
+        request()
+        structlog.get_logger().warning("loud")
+
+        assert [event["event"] for event in events(stream)] == ["loud"]
+
+    def test_hide_secrets_by_their_keys(self, stream: io.BytesIO) -> None:
+        structlog.get_logger().info("odd", token=TOKEN, password="hunter2", Authorization="Bearer x")
+
+        assert b"hunter2" not in stream.getvalue()
+        assert TOKEN.encode() not in stream.getvalue()
+
+    def test_a_full_disk_breaks_nothing(self) -> None:
+        with open("/dev/full", "wb", buffering=0) as full:
+            logs.configure("info", "json", full)
+
+            structlog.get_logger().info("lost")
+            request()
+
+    def test_for_people(self) -> None:
+        stream = io.BytesIO()
+        logs.configure("info", "console", stream)
+
+        structlog.get_logger().warning("mail.failed", template="otp", reason="no route", attempts=3)
+
+        line = stream.getvalue().decode().partition(" ")[2]
+        assert line == 'warning  mail.failed template=otp reason="no route" attempts=3\n'
+
+
+class TestExceptions:
+    def test_show_types_and_places_but_no_texts(self, stream: io.BytesIO) -> None:
+        try:
+            try:
+                raise KeyError("hunter2")
+            except KeyError as cause:
+                raise ValueError("hunter2") from cause
+        except ValueError:
+            structlog.get_logger().exception("broken")
+            logging.getLogger("library").exception("broken too")
+
+        assert b"hunter2" not in stream.getvalue()
+        for event in events(stream):
+            assert event["error"] == ["builtins.ValueError", "builtins.KeyError"]
+            assert "test_show_types_and_places_but_no_texts" in event["trace"][0]
+
+
+class TestLibraries:
+    def test_are_heard_from_a_warning_on(self, stream: io.BytesIO) -> None:
+        logging.getLogger("sqlalchemy.engine.Engine").info("SELECT 'hunter2'")
+        logging.getLogger("uvicorn.error").info("Started server process")
+        logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+
+        assert [(event["event"], event["logger"]) for event in events(stream)] == [
+            ("Invalid HTTP request received.", "uvicorn.error")
+        ]
+
+    def test_stay_quiet_at_debug(self) -> None:
+        stream = io.BytesIO()
+        logs.configure("debug", "json", stream)
+
+        logging.getLogger("aiosqlite").debug("executing 'hunter2'")
+        logging.getLogger("sqlalchemy.engine.Engine").info("hunter2")
+
+        assert stream.getvalue() == b""
+
+    def test_keep_one_line_of_a_message(self, stream: io.BytesIO) -> None:
+        logging.getLogger("asyncio").error(
+            "Task exception was never retrieved\nfuture: ValueError('hunter2')"
+        )
+
+        assert [event["event"] for event in events(stream)] == ["Task exception was never retrieved"]
+
+
+class TestAccess:
+    def test_one_line_per_request(self, stream: io.BytesIO) -> None:
+        request()
+
+        (event,) = events(stream)
+        del event["timestamp"]
+        assert event == {
+            "level": "info",
+            "event": "request",
+            "method": "GET",
+            "path": "/get-session",
+            "status": 200,
+            "ms": 12.3,
+            "address": "127.0.0.1",
+            "request_id": "r",
+        }
+
+    def test_a_known_path_is_shown_by_its_template(self, stream: io.BytesIO) -> None:
+        request(path=f"/reset-password/{TOKEN}", template="/reset-password/{token}")
+
+        assert events(stream)[0]["path"] == "/reset-password/{token}"
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            f"/reset-password/{TOKEN}/",
+            "/api/auth/reset-password/short",
+            f"/{TOKEN}",
+            f"/x/{TOKEN}x/y",
+            f"/verify-email/2fa_{TOKEN}",
+        ],
+    )
+    def test_an_unknown_path_shows_no_token(self, stream: io.BytesIO, path: str) -> None:
+        request(path=path, template=None, status=404)
+
+        shown = events(stream)[0]["path"]
+        assert TOKEN not in shown
+        assert "short" not in shown
+
+    @pytest.mark.parametrize(
+        ("query", "shown"),
+        [
+            (f"token={TOKEN}", "token=***"),
+            ("code=123&state=abc", "code=***&state=***"),
+            ("callbackURL=https://app.test/?token=x", "callbackURL=***"),
+            ("disableRefresh=true", "disableRefresh=true"),
+            ("error=INVALID_TOKEN", "error=INVALID_TOKEN"),
+            (f"error={TOKEN}", "error=***"),
+            (f"{TOKEN}", "***"),
+            ("tok%65n=x", "***"),
+        ],
+    )
+    def test_a_query_shows_no_token(self, stream: io.BytesIO, query: str, shown: str) -> None:
+        request(query=query)
+
+        assert events(stream)[0]["query"] == shown
+
+    def test_is_silent_before_logging_is_set_up(self) -> None:
+        structlog.reset_defaults()
+
+        request()

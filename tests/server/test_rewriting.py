@@ -1,0 +1,123 @@
+"""Values under older secrets are rewritten, and only those (threat R44)."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from models import Outbox, Session, User
+from server import migrations
+from server.cipher import Keyring
+from server.database import Database, open_database
+from server.rewriting import rewrite
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OLD, BOTH, NEW = (
+    Keyring(secrets) for secrets in (["o" * 32], ["n" * 32, "o" * 32], ["n" * 32])
+)  # fmt: skip
+
+
+@pytest.fixture
+async def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path):  # type: ignore[no-untyped-def]
+    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
+    if dialect == "postgresql":
+        url = request.getfixturevalue("cluster").create(migrated=True)
+    database = await open_database(url, pool_size=3, timeout=5)
+    await migrations.prepare(database, "auto")
+    yield database
+    await database.close()
+
+
+async def _fill(database: Database, keyring: Keyring, count: int, prefix: str = "r") -> None:
+    async with database.transaction() as db:
+        if await db.get(User, "u") is None:
+            db.add(User(id="u", name="Ada", email="ada@example.com", created_at=NOW, updated_at=NOW))
+            await db.flush()
+        for number in range(count):
+            key = f"{prefix}{number:03}"
+            sealed = keyring.encrypt("session.token_copy", key)
+            db.add(
+                Session(
+                    id=key, user_id="u", token_digest=key.encode(), token_copy=sealed, method="password",
+                    expires_at=NOW, created_at=NOW, updated_at=NOW,
+                )
+            )  # fmt: skip
+            db.add(
+                Outbox(
+                    id=key, template="x", sender="smtp", payload=keyring.encrypt("outbox.payload", key),
+                    next_attempt=NOW, expires_at=NOW, created_at=NOW, updated_at=NOW,
+                )
+            )  # fmt: skip
+
+
+async def _copies(database: Database) -> dict[str, bytes | None]:
+    async with database.transaction() as db:
+        return {row[0]: row[1] for row in await db.execute(select(col(Session.id), col(Session.token_copy)))}
+
+
+async def _payloads(database: Database) -> dict[str, bytes | None]:
+    async with database.transaction() as db:
+        return {row[0]: row[1] for row in await db.execute(select(col(Outbox.id), col(Outbox.payload)))}
+
+
+class TestRewrite:
+    async def test_r44_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
+        await _fill(database, OLD, 7)
+
+        assert await rewrite(database.begin, BOTH, batch=3) == {"session.token_copy": 0, "outbox.payload": 0}
+
+        for key, sealed in (await _copies(database)).items():
+            assert NEW.decrypt("session.token_copy", sealed or b"") == key
+        for key, sealed in (await _payloads(database)).items():
+            assert NEW.decrypt("outbox.payload", sealed or b"") == key
+
+    async def test_what_is_current_empty_or_unreadable_stays(self, database: Database) -> None:
+        await _fill(database, NEW, 3, "current")
+        await _fill(database, Keyring(["x" * 32]), 2, "foreign")
+        async with database.transaction() as db:
+            await db.execute(update(Session).where(col(Session.id) == "current001").values(token_copy=None))
+        before = await _copies(database)
+
+        assert await rewrite(database.begin, BOTH, batch=2) == {"session.token_copy": 0, "outbox.payload": 0}
+
+        assert await _copies(database) == before
+
+    async def test_does_nothing_with_one_secret(self, database: Database) -> None:
+        await _fill(database, OLD, 1)
+        before = await _copies(database)
+
+        assert await rewrite(database.begin, NEW) == {}
+
+        assert await _copies(database) == before
+
+    async def test_newer_values_are_never_overwritten(self, database: Database) -> None:
+        await _fill(database, OLD, 3)
+        newer = NEW.encrypt("session.token_copy", "newer")
+        transactions = 0
+
+        def begin() -> AsyncSession:
+            nonlocal transactions
+            transactions += 1
+            return _Late(database, newer) if transactions == 2 else database.begin()
+
+        assert (await rewrite(begin, BOTH))["session.token_copy"] == 1
+
+        copies = await _copies(database)
+        assert copies["r000"] == newer
+        assert NEW.decrypt("session.token_copy", copies["r001"] or b"") == "r001"
+
+
+class _Late(AsyncSession):
+    """A session before which somebody else has changed the row that it is about to change."""
+
+    def __init__(self, database: Database, value: bytes) -> None:
+        super().__init__(database.engine)
+        self.database, self.value = database, value
+
+    async def __aenter__(self) -> "_Late":
+        async with self.database.transaction() as db:
+            await db.execute(update(Session).where(col(Session.id) == "r000").values(token_copy=self.value))
+        return await super().__aenter__()
