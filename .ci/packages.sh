@@ -1,0 +1,26 @@
+# Sourced by the other scripts: install Debian packages where that is permitted, without ever asking.
+
+may_install() {
+  command -v apt-get >/dev/null 2>&1 || return 1
+  [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null </dev/null
+}
+
+# RUNLEVEL=1 keeps a freshly installed service from starting: only its programs are wanted.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 "$@" </dev/null
+  else
+    sudo -n env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 "$@" </dev/null
+  fi
+}
+
+install_packages() {
+  echo "Installing $*"
+  as_root apt-get update -qq
+  as_root apt-get install -qq -y --no-install-recommends "$@" >/dev/null
+}
+
+stop_with() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}

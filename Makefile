@@ -1,0 +1,64 @@
+# `make` alone explains what there is. The two folders it makes, .venv and build, may be deleted at any time.
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format contract types migrate migration bench
+
+help:
+	@awk 'BEGIN {FS = ":.*## "} \
+	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Every day
+
+setup: $(INSTALLED) ## make .venv with everything in the versions of constraints.txt
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@.ci/setup.sh
+
+run: setup ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
+	@GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
+
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
+	@.ci/postgresql.sh
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## lint, formatting, types, the law of imports, generated code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m codegen.shapes --check
+
+format: setup ## mend what can be mended by itself
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+##@ The contract
+
+contract: setup ## check openapi/ by its house rules, and put it together as build/openapi.json
+	$(BIN)/python -m pytest tests/contract/test_house_rules.py
+	@mkdir -p build
+	$(BIN)/gatewright openapi > build/openapi.json
+
+types: setup ## write handlers/shapes.py anew from openapi/
+	$(BIN)/python -m codegen.shapes
+
+##@ The database
+
+migrate: setup ## bring the configured database up to date (the profile is development unless set)
+	@GATEWRIGHT_PROFILE=$${GATEWRIGHT_PROFILE:-development} $(BIN)/gatewright migrate
+
+migration: setup ## draft the next migration from models/, as in: make migration NAME="audit records"
+	@test -n "$(NAME)" || { echo 'Give it a name: make migration NAME="audit records"' >&2; exit 1; }
+	@mkdir -p build && rm -f build/migration.db
+	$(BIN)/alembic -x url=sqlite:///build/migration.db upgrade head
+	$(BIN)/alembic -x url=sqlite:///build/migration.db revision --autogenerate -m "$(NAME)" \
+	  --rev-id "$$(printf %04d $$(($$(ls models/migrations/versions/[0-9]*.py | wc -l) + 1)))"
+
+##@ Measuring
+
+bench: setup ## measure requests per second on this machine
+	$(BIN)/python -m tests.bench

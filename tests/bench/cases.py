@@ -1,0 +1,74 @@
+"""What is asked of a server: one request each, sent over and over."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from tests.bench.accounts import PASSWORD, SESSIONS, sign_up
+from tests.bench.servers import Server
+
+NAMES = (
+    "get-session (bearer)",
+    "get-session (cookie)",
+    "list-sessions (5)",
+    "revoke-session (unknown)",
+    "sign-in",
+    "sign-up",
+    "ok",
+)
+"""Every case, in the order of the table; a user is chosen to be left alone by the cases before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request to one server; with a body it is a POST, in which `{number}` is another number each time."""
+
+    name: str
+    server: Server
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The whole address."""
+        return self.server.url + self.path
+
+    def try_out(self) -> None:
+        """Send the request once, lest refusals be measured. Raises httpx.HTTPStatusError."""
+        method = "GET" if self.body is None else "POST"
+        headers = {**self.headers, "Content-Type": "application/json"} if self.body else self.headers
+        content = self.body and self.body.replace("{number}", "once")
+        httpx.request(
+            method, self.url, headers=headers, content=content, timeout=30, trust_env=False
+        ).raise_for_status()
+
+
+def constant(server: Server) -> list[Case]:
+    """Give the one case of a server that always answers the same."""
+    return [Case("constant", server, "/ok")]
+
+
+def operations(server: Server) -> list[Case]:
+    """Sign users up at a server and give all its cases.
+
+    Who signs in during the measurement is somebody else than who reads: each sign-in adds a session.
+    """
+    reader = sign_up(server, "reader@example.com", sessions=SESSIONS)
+    visitor = sign_up(server, "visitor@example.com")
+    bearer, cookie = {"Authorization": f"Bearer {reader.bearer}"}, {"Cookie": reader.cookie}
+    origin = {"Origin": f"http://127.0.0.1:{server.port}"}
+    signing_in = {"email": visitor.email, "password": PASSWORD}
+    signing_up = {"name": "Ada Lovelace", "email": "new{number}@example.com", "password": PASSWORD}
+    requests: tuple[tuple[str, Mapping[str, str], str | None], ...] = (
+        ("/get-session", bearer, None),
+        ("/get-session", cookie, None),
+        ("/list-sessions", cookie, None),
+        ("/revoke-session", cookie | origin, json.dumps({"token": "x" * 32})),
+        ("/sign-in/email", origin, json.dumps(signing_in)),
+        ("/sign-up/email", origin, json.dumps(signing_up)),
+        ("/ok", {}, None),
+    )
+    return [Case(name, server, *request) for name, request in zip(NAMES, requests, strict=True)]

@@ -1,0 +1,67 @@
+"""Who takes part: servers, started and filled alike, with their cases and with whom each is compared."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tests.bench import better_auth, cases, crowd
+from tests.bench.cases import Case
+from tests.bench.servers import Server, bare, gatewright
+from tests.postgres import Cluster
+
+STARTS = 3
+"""How often a start is timed."""
+
+_TITLES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+
+
+@dataclass
+class Contest:
+    """Servers that run at the same time on one processor; at any moment one of them works."""
+
+    directory: Path
+    core: int
+    servers: list[Server] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    peers: dict[str, str] = field(default_factory=dict)
+    """For the name of a server of ours the name of the one it is compared with."""
+
+    def add_bare(self) -> None:
+        """Let the bare ASGI application take part. Raises ServerFailed."""
+        server = bare(self.directory)
+        self._start(server)
+        self.cases += cases.constant(server)
+
+    def add_gatewright(self, database: str, cluster: Cluster | None) -> None:
+        """Let the service take part on a kind of database. Raises ServerFailed."""
+        url = self._new_database("gatewright", cluster)
+        server = gatewright(f"Gatewright, {_TITLES[database]}", url, self.directory)
+        self._start(server, partial(crowd.fill_gatewright, url))
+        self.cases += cases.operations(server)
+
+    def add_better_auth(self, database: str, cluster: Cluster | None, installed: Path) -> None:
+        """Let Better Auth, installed in a folder, take part on a kind of database. Raises ServerFailed."""
+        url = self._new_database("better-auth", cluster)
+        server = better_auth.server(f"Better Auth, {_TITLES[database]}", url, installed, self.directory)
+        self._start(server, partial(crowd.fill_better_auth, url))
+        self.cases += cases.operations(server)
+        self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
+
+    def stop(self) -> None:
+        """Stop every server that was started."""
+        for server in self.servers:
+            server.stop()
+
+    def _new_database(self, name: str, cluster: Cluster | None) -> str:
+        return f"sqlite:///{self.directory / name}.db" if cluster is None else cluster.create()
+
+    def _start(self, server: Server, fill: Callable[[], None] = lambda: None) -> None:
+        """Start a server on its empty database, fill that, time further starts, and leave it running."""
+        self.servers.append(server)
+        server.start(self.core)
+        fill()
+        server.start_times.clear()
+        for _ in range(STARTS):
+            server.stop()
+            server.start(self.core)

@@ -1,0 +1,87 @@
+"""Other people's rows, so that what is looked up stands among many: the same numbers at both services."""
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+from sqlalchemy import insert
+
+from domain import secrets
+from models import Session, User
+from server.database import open_database
+
+USERS = 1_000
+SESSIONS_EACH = 5
+
+
+def fill_gatewright(database_url: str) -> None:
+    """Put the crowd into a migrated database of ours."""
+    asyncio.run(_insert(database_url))
+
+
+def fill_better_auth(database_url: str) -> None:
+    """Put the crowd into Better Auth's migrated database."""
+    if database_url.startswith("postgresql://"):
+        asyncio.run(_execute(database_url))
+    else:
+        with sqlite3.connect(database_url.removeprefix("sqlite:///"), timeout=30) as connection:
+            for statement in _STATEMENTS:
+                connection.execute(statement)
+
+
+async def _insert(database_url: str) -> None:
+    now = datetime.now(UTC)
+    users = [_user(number, now) for number in range(USERS)]
+    sessions = [_session(user["id"], now) for user in users for _ in range(SESSIONS_EACH)]
+    database = await open_database(database_url, pool_size=3, timeout=30)
+    try:
+        async with database.begin() as db:
+            await db.execute(insert(User), users)
+            await db.execute(insert(Session), sessions)
+            await db.commit()
+    finally:
+        await database.close()
+
+
+def _user(number: int, now: datetime) -> dict[str, Any]:
+    email = f"crowd{number}@example.com"
+    return {"id": secrets.token(), "name": "Crowd", "email": email, "created_at": now, "updated_at": now}
+
+
+def _session(user_id: str, now: datetime) -> dict[str, Any]:
+    return {
+        "id": secrets.token(),
+        "user_id": user_id,
+        "token_digest": secrets.digest(secrets.token()),
+        "method": "password",
+        "expires_at": now + timedelta(days=7),
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+_NUMBERS = (
+    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < {count}) "
+)
+_THEN, _LATER = "'2026-01-01T00:00:00.000Z'", "'2036-01-01T00:00:00.000Z'"
+
+_STATEMENTS = (
+    _NUMBERS.format(count=USERS)
+    + 'INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")'
+    + f" SELECT 'crowd' || n, 'Crowd', 'crowd' || n || '@example.com', false, {_THEN}, {_THEN} FROM numbers",
+    _NUMBERS.format(count=USERS * SESSIONS_EACH)
+    + 'INSERT INTO session (id, token, "userId", "expiresAt", "createdAt", "updatedAt")'
+    + f" SELECT 'crowd' || n, 'crowd' || n, 'crowd' || (n % {USERS}), {_LATER}, {_THEN}, {_THEN} FROM numbers",
+)
+"""Both databases understand them."""
+
+
+async def _execute(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        for statement in _STATEMENTS:
+            await connection.execute(statement)
+    finally:
+        await connection.close()

@@ -1,0 +1,35 @@
+"""How many passwords one processor can hash per second with the service's own cost: what bounds sign-in and sign-up."""
+
+import subprocess
+import sys
+import time
+
+from argon2.low_level import Type, hash_secret
+
+from server.setting_groups import Password
+from tests.bench.accounts import PASSWORD
+from tests.bench.servers import ROOT
+
+_SECONDS = 2.0
+
+
+def per_second(core: int) -> float:
+    """Give the hashes per second of one thread on one processor, measured by a process of its own."""
+    command = ["taskset", "-c", str(core), sys.executable, "-m", "tests.bench.hashes"]
+    return float(subprocess.run(command, cwd=ROOT, text=True, check=True, capture_output=True).stdout)
+
+
+def _measure() -> float:
+    cost = Password()
+    begun, count = time.perf_counter(), 0
+    while time.perf_counter() - begun < _SECONDS:
+        hash_secret(
+            PASSWORD.encode(), b"sixteen bytes of", cost.argon2_time, cost.argon2_memory_kib,
+            cost.argon2_parallelism, hash_len=32, type=Type.ID,
+        )  # fmt: skip
+        count += 1
+    return count / (time.perf_counter() - begun)
+
+
+if __name__ == "__main__":
+    print(_measure())

@@ -1,0 +1,106 @@
+"""The load: wrk with one thread, and how much of the machine strangers used meanwhile."""
+
+import json
+import resource
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench import machine
+from tests.bench.cases import Case
+from tests.bench.machine import Cores
+
+CONNECTIONS = 32
+_SCRIPT = Path(__file__).with_name("load.lua")
+
+_SERVER_NOISE, _LOAD_NOISE = 0.06, 0.15
+"""Shares of the two processors that strangers may use before a run counts as disturbed."""
+
+
+class WrkMissing(Exception):
+    """There is nothing to make the load with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run showed; times in milliseconds, memory in MB, shares of one processor."""
+
+    rate: float
+    """Answers per second."""
+    p50: float
+    p99: float
+    failures: int
+    """Answers of 400 and above, and connections that broke."""
+    memory: float
+    cost: float
+    """Processor time of the server for one answer, in microseconds."""
+    strangers_at_server: float
+    strangers_at_load: float
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether others took so much of the machine that the run says little."""
+        return self.strangers_at_server > _SERVER_NOISE or self.strangers_at_load > _LOAD_NOISE
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """Seconds of processor time used so far: of both processors, and of those whose work is being measured."""
+
+    server_core: float
+    load_core: float
+    server: float
+    load: float
+
+
+def check() -> None:
+    """Raise WrkMissing when wrk is."""
+    if shutil.which("wrk") is None:
+        raise WrkMissing("wrk makes the load and is missing; on Debian: apt-get install wrk")
+
+
+def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None) -> Run:
+    """Put a case under load; `postmaster` is the PostgreSQL server's process, which shares the load's processor."""
+    case.server.settle()
+    machine.forget_peak(case.server.pid)
+    before = _moment(case, cores, postmaster)
+    said = _wrk(case, seconds)
+    after = _moment(case, cores, postmaster)
+    served = after.server - before.server
+    loaded = after.load - before.load
+    took = said["duration"] / 1e6
+    return Run(
+        rate=said["requests"] / took,
+        p50=said["p50"] / 1000,
+        p99=said["p99"] / 1000,
+        failures=said["refused"] + said["broken"],
+        memory=machine.peak_memory(case.server.pid),
+        cost=served / max(said["requests"], 1) * 1e6,
+        strangers_at_server=max(0.0, after.server_core - before.server_core - served) / took,
+        strangers_at_load=max(0.0, after.load_core - before.load_core - loaded) / took,
+    )
+
+
+def _wrk(case: Case, seconds: float) -> dict[str, int]:
+    headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
+    body = [] if case.body is None else ["--", case.body]
+    done = subprocess.run(
+        [*command, "-s", str(_SCRIPT), *headers, case.url, *body], text=True, check=True, capture_output=True
+    )
+    said: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def _moment(case: Case, cores: Cores, postmaster: int | None) -> _Moment:
+    own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    load = sum(usage.ru_utime + usage.ru_stime for usage in own)
+    if postmaster is not None:
+        load += machine.spent_seconds(postmaster)
+    return _Moment(
+        server_core=machine.busy_seconds(cores.server),
+        load_core=machine.busy_seconds(cores.load),
+        server=machine.spent_seconds(case.server.pid),
+        load=load,
+    )

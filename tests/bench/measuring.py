@@ -1,0 +1,80 @@
+"""Round by round: every server gets its turn at a case before any gets the next, so that noise hits all alike."""
+
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.bench import load
+from tests.bench.cases import Case
+from tests.bench.load import Run
+from tests.bench.machine import Cores
+
+ATTEMPTS = 3
+"""How often a run is made before a disturbed one has to do."""
+
+WARM_UP = 2.0
+"""Seconds of load before the first run of a case; a just-in-time compiler wants them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case and its runs."""
+
+    case: Case
+    runs: list[Run] = field(default_factory=list)
+
+    def median(self, figure: str) -> float:
+        """Give the median of a figure of `Run`."""
+        figures: list[float] = [getattr(run, figure) for run in self.runs]
+        return statistics.median(figures)
+
+    @property
+    def failures(self) -> int:
+        """Failures of all runs together."""
+        return sum(run.failures for run in self.runs)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether any run that counts was disturbed."""
+        return any(run.is_noisy for run in self.runs)
+
+
+@dataclass(slots=True)
+class Rounds:
+    """How to measure; `postmaster` is the process of the PostgreSQL server, if there is one."""
+
+    seconds: float
+    repeats: int
+    cores: Cores
+    postmaster: int | None = None
+
+    def measure(self, cases: Sequence[Case]) -> list[Result]:
+        """Try every case out, warm it up, and run it as often as wanted, interleaved."""
+        results = [Result(case) for case in cases]
+        for case in cases:
+            case.try_out()
+            load.run(case, min(WARM_UP, self.seconds), self.cores, self.postmaster)
+        for number in range(1, self.repeats + 1):
+            for result in results:
+                result.runs.append(self._run(result.case, f"{number}/{self.repeats}"))
+        return results
+
+    def _run(self, case: Case, label: str) -> Run:
+        for _ in range(ATTEMPTS):
+            run = load.run(case, self.seconds, self.cores, self.postmaster)
+            _tell(case, run, label)
+            if not run.is_noisy:
+                break
+        return run
+
+
+def _tell(case: Case, run: Run, label: str) -> None:
+    noise = (
+        f", strangers {run.strangers_at_server:.0%} and {run.strangers_at_load:.0%}" if run.is_noisy else ""
+    )
+    print(
+        f"  {label}  {case.name:20} {case.server.name:24} {run.rate:9,.0f}/s  p99 {run.p99:8.1f} ms"
+        f"  {run.cost:7.0f} µs{noise}",
+        file=sys.stderr,
+    )

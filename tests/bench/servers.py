@@ -1,0 +1,157 @@
+"""Servers under measurement: started as a user would start them, on one processor, ended by their own id."""
+
+import http.client
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.bench import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+_BIN = Path(sys.executable).parent
+
+PATIENCE = 60.0
+"""Seconds a server has for its first answer, or to become quiet."""
+
+_GLANCE = 0.25
+"""Seconds over which is watched whether a server is quiet."""
+
+_QUIET = 0.05
+"""The share of a processor that a quiet server uses at most."""
+
+
+class ServerFailed(Exception):
+    """A server did not come up; the message ends with what it said."""
+
+
+@dataclass
+class Server:
+    """One server: how to start it, and what was seen of it."""
+
+    name: str
+    command: list[str]
+    port: int
+    log: Path
+    base_path: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: Path = ROOT
+    start_times: list[float] = field(default_factory=list)
+    """Seconds from each start to the first answer."""
+    memory_at_start: float = 0.0
+    """MB at the first answer."""
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address that the operations lie under."""
+        return f"http://127.0.0.1:{self.port}{self.base_path}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running server."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self, core: int) -> None:
+        """Start on one processor and wait for the first answer. Raises ServerFailed."""
+        begun = time.perf_counter()
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                ["taskset", "-c", str(core), *self.command], cwd=self.directory, start_new_session=True,
+                env={**_clean_environment(), **self.environment}, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        while not self._answers():
+            if self._process.poll() is not None or time.perf_counter() - begun > PATIENCE:
+                self.stop()
+                raise ServerFailed(
+                    f"{self.name} did not start: {self.log.read_text('utf-8', 'replace')[-2000:]}"
+                )
+            time.sleep(0.002)
+        self.start_times.append(time.perf_counter() - begun)
+        self.memory_at_start = machine.peak_memory(self.pid)
+
+    def stop(self) -> None:
+        """Ask the server to end, and make it end if it does not."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def settle(self) -> None:
+        """Wait until what the last load left behind, hashes above all, has been worked off."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            before = machine.spent_seconds(self.pid)
+            time.sleep(_GLANCE)
+            if machine.spent_seconds(self.pid) - before <= _QUIET * _GLANCE:
+                return
+
+    def start_time(self) -> float:
+        """Give the median of the seconds to the first answer."""
+        return statistics.median(self.start_times)
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", self.base_path + "/ok")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+
+def bare(directory: Path) -> Server:
+    """Give the bare ASGI application on uvicorn as it comes."""
+    port = free_port()
+    options = "--loop uvloop --http httptools --no-access-log --log-level warning --host 127.0.0.1 --port"
+    command = [str(_BIN / "uvicorn"), "tests.bench.bare:application", *options.split(), str(port)]
+    return Server("bare ASGI", command, port, directory / "bare.log")
+
+
+def gatewright(name: str, database_url: str, directory: Path) -> Server:
+    """Give the service with one worker on a database, with the settings it ships with."""
+    port = free_port()
+    folder = directory / name.replace(" ", "-")
+    folder.mkdir()
+    environment = {
+        "GATEWRIGHT_PROFILE": "development",
+        "GATEWRIGHT_SERVER__PORT": str(port),
+        "GATEWRIGHT_DATABASE_URL": database_url,
+        # A load from one address is what limits are there to stop; and the peer sends no mail either.
+        "GATEWRIGHT_LIMITS__ENABLED": "false",
+        "GATEWRIGHT_MAIL__SENDER": "none",
+        "GATEWRIGHT_PASSWORD_RESET__SENDER": "none",
+    }
+    return Server(
+        name,
+        [str(_BIN / "gatewright"), "serve"],
+        port,
+        folder / "log",
+        environment=environment,
+        directory=folder,
+    )
+
+
+def free_port() -> int:
+    """Give a port of the loopback interface that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def _clean_environment() -> dict[str, str]:
+    """Give the environment without settings of the service that happen to be set."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}

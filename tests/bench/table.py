@@ -1,0 +1,65 @@
+"""The results as Markdown: what each server did, and what that is beside the others."""
+
+from collections.abc import Iterable, Sequence
+
+from tests.bench.measuring import Result
+from tests.bench.servers import Server
+
+_COLUMNS = (
+    "case",
+    "server",
+    "requests/s",
+    "p50 ms",
+    "p99 ms",
+    "CPU µs",
+    "peak MB",
+    "of bare ASGI",
+    "times Better Auth",
+    "remarks",
+)
+
+
+def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
+    """Give the table of all cases; `peers` names, for a server of ours, the one it is compared with."""
+    rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
+    bare = rates.get(("constant", "bare ASGI"))
+    order = list(dict.fromkeys(result.case.name for result in results))
+    rows = []
+    for result in sorted(results, key=lambda result: order.index(result.case.name)):
+        name, server = result.case.name, result.case.server.name
+        rate = rates[name, server]
+        peer = rates.get((name, peers.get(server, "")))
+        rows.append(
+            (
+                name,
+                server,
+                f"{rate:,.0f}",
+                f"{result.median('p50'):.1f}",
+                f"{result.median('p99'):.1f}",
+                f"{result.median('cost'):.0f}",
+                f"{max(run.memory for run in result.runs):.0f}",
+                f"{rate / bare:.0%}" if bare else "",
+                f"{rate / peer:.1f}" if peer else "",
+                _remarks(result),
+            )
+        )
+    return _table(_COLUMNS, rows)
+
+
+def starts(servers: Iterable[Server]) -> str:
+    """Give the table of starts: seconds to the first answer with warm files, memory at that moment."""
+    rows = [
+        (server.name, f"{server.start_time() * 1000:.0f}", f"{server.memory_at_start:.0f}")
+        for server in servers
+    ]
+    return _table(("server", "start to first answer, ms", "MB then"), rows)
+
+
+def _remarks(result: Result) -> str:
+    failures = f"{result.failures} failed" if result.failures else ""
+    return ", ".join(filter(None, (failures, "NOISY" if result.is_noisy else "")))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

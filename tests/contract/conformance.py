@@ -1,0 +1,227 @@
+"""The contract as a referee: every answer the suite sees is held against what openapi/ promises for it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import orjson
+from jsonschema_rs import Draft202012Validator
+
+from codegen.json_schemas import stand_alone
+from codegen.version_3_1 import to_3_1
+from codegen.walk import operations, resolve
+
+HEADERS = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+"""What every answer carries, whatever it is (behaviour 1.7)."""
+
+HEAD_PATHS = frozenset({"/ok", "/ready", "/error"})
+"""Where HEAD is answered like GET, without the body (behaviour 1.2)."""
+
+_PARAMETER = re.compile(r"\{[^{}]+\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the contract says of one operation's answer with one status."""
+
+    media_types: frozenset[str]
+    validator: Draft202012Validator | None
+    """Only for JSON."""
+    codes: frozenset[str]
+    """The error codes documented for this status; empty for a success."""
+    headers: frozenset[str]
+    """The headers that must be there, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was seen; `what` begins every complaint about it."""
+
+    what: str
+    method: str
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+
+class Contract:
+    """A bundled document, ready to judge answers. `check` is all there is to call."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        converted = document if document["openapi"].startswith("3.1") else to_3_1(document)
+        self._base_path = converted["servers"][0]["url"].rstrip("/")
+        self._operations: dict[str, dict[str, dict[int, Expected]]] = {}
+        for operation in operations(converted):
+            expected = _expected(operation.spec["responses"], converted)
+            self._operations.setdefault(operation.path, {})[operation.method.upper()] = expected
+        self._patterns = {path: _pattern(path) for path in self._operations if "{" in path}
+        error = stand_alone({"$ref": "#/components/schemas/Error"}, converted)
+        self._error = Draft202012Validator(error, validate_formats=True)
+
+    def check(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """Raise an AssertionError that says what is wrong with this answer.
+
+        `path` is a real, encoded path without the query, or a template. The service's own documents
+        (`/openapi.json`, `/docs`) are no operations, and are let through.
+        """
+        if self._is_document(path):
+            return
+        answer = Answer(f"{method} {path} answered {status}", method, status, httpx.Headers(headers), body)
+        _check_headers(answer)
+        template = self._template(path)
+        if template is None:
+            self._check_refusal(answer, 404, "NOT_FOUND")
+        elif method == "OPTIONS":
+            assert (status, body) == (204, b""), f"{answer.what}: OPTIONS is answered by an empty 204"
+        elif method not in (documented := self._operations[template]):
+            self._check_undocumented_method(answer, template)
+        else:
+            assert status in documented[method], (
+                f"{answer.what}: documented are {sorted(documented[method])}; {body!r}"
+            )
+            _check_answer(answer, documented[method][status])
+
+    def _template(self, path: str) -> str | None:
+        """The path template that a real path (or a template itself) belongs to."""
+        if not path.startswith(f"{self._base_path}/"):
+            return None
+        path = path.removeprefix(self._base_path)
+        if path in self._operations:
+            return path
+        segments = [unquote(segment) for segment in path.split("/")[1:]]
+        if any(segment in {"", ".", ".."} or "/" in segment or "\\" in segment for segment in segments):
+            return None
+        decoded = "/" + "/".join(segments)
+        if decoded in self._operations and "{" not in decoded:
+            return decoded
+        return next(
+            (template for template, pattern in self._patterns.items() if pattern.fullmatch(decoded)), None
+        )
+
+    def _is_document(self, path: str) -> bool:
+        return re.fullmatch(rf"{re.escape(self._base_path)}/(openapi\.json|docs(/.*)?)", path) is not None
+
+    def _check_undocumented_method(self, answer: Answer, template: str) -> None:
+        if answer.method == "HEAD" and template in HEAD_PATHS:
+            assert answer.status in self._operations[template]["GET"], (
+                f"{answer.what}: HEAD answers what GET does"
+            )
+            assert answer.body == b"", f"{answer.what}: an answer to HEAD has no body"
+            return
+        assert "allow" in answer.headers, f"{answer.what}: a 405 names the methods there are in Allow"
+        self._check_refusal(answer, 405, "METHOD_NOT_ALLOWED")
+
+    def _check_refusal(self, answer: Answer, status: int, code: str) -> None:
+        assert answer.status == status, (
+            f"{answer.what}: no such operation, so this is a {status}; {answer.body!r}"
+        )
+        if answer.method == "HEAD":
+            assert answer.body == b"", f"{answer.what}: an answer to HEAD has no body"
+            return
+        _check_body(answer, self._error)
+        assert orjson.loads(answer.body)["code"] == code, (
+            f"{answer.what}: the code is {code}, not {answer.body!r}"
+        )
+
+
+class CheckingTransport(httpx.AsyncBaseTransport):
+    """A transport that holds every answer of another one against the contract before the client sees it."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, contract: Contract) -> None:
+        self._inner = inner
+        self._contract = contract
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._inner.handle_async_request(request)
+        body = await response.aread()
+        path = request.url.raw_path.partition(b"?")[0].decode("ascii")
+        self._contract.check(request.method, path, response.status_code, response.headers, body)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    literals = [re.escape(literal) for literal in _PARAMETER.split(template)]
+    return re.compile("[^/]+".join(literals), re.DOTALL)
+
+
+def _expected(responses: dict[str, Any], document: dict[str, Any]) -> dict[int, Expected]:
+    return {
+        int(status): _of_response(int(status), resolve(document, one), document)
+        for status, one in responses.items()
+    }
+
+
+def _of_response(status: int, response: dict[str, Any], document: dict[str, Any]) -> Expected:
+    content = response.get("content", {})
+    json = content.get("application/json")
+    return Expected(
+        media_types=frozenset(content),
+        validator=json and Draft202012Validator(stand_alone(json["schema"], document), validate_formats=True),
+        codes=_codes(json, document) if json and status >= 400 else frozenset(),
+        headers=frozenset(
+            name.lower()
+            for name, header in response.get("headers", {}).items()
+            if resolve(document, header).get("required")
+        ),
+    )
+
+
+def _codes(media: dict[str, Any], document: dict[str, Any]) -> frozenset[str]:
+    return frozenset(body["code"] for body in refusals(media, document).values())
+
+
+def refusals(media: dict[str, Any], document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The error bodies an answer's media type object documents, by the names of their examples."""
+    if "example" in media:
+        return {media["example"]["code"]: media["example"]}
+    return {name: resolve(document, example)["value"] for name, example in media.get("examples", {}).items()}
+
+
+def _check_headers(answer: Answer) -> None:
+    for name, value in HEADERS.items():
+        found = answer.headers.get(name)
+        assert found == value, f"{answer.what}: {name} is {found!r}, not {value!r}"
+    assert "Origin" in answer.headers.get("vary", ""), f"{answer.what}: Vary does not name Origin"
+    assert answer.headers.get("x-request-id"), f"{answer.what}: X-Request-Id is missing"
+    assert "server" not in answer.headers, f"{answer.what}: the Server header tells what runs here"
+
+
+def _check_answer(answer: Answer, expected: Expected) -> None:
+    missing = [name for name in expected.headers if name not in answer.headers]
+    assert not missing, f"{answer.what}: headers are missing: {missing}"
+    if not expected.media_types:
+        assert answer.body == b"", f"{answer.what}: the contract has no body here, not {answer.body!r}"
+        return
+    media_type = answer.headers.get("content-type", "").partition(";")[0]
+    wanted = sorted(expected.media_types)
+    assert media_type in wanted, f"{answer.what}: {media_type!r} instead of {wanted}"
+    if expected.validator is None or media_type != "application/json":
+        return
+    _check_body(answer, expected.validator)
+    if expected.codes:
+        code = orjson.loads(answer.body)["code"]
+        assert code in expected.codes, (
+            f"{answer.what}: {code} is not documented here, but {sorted(expected.codes)}"
+        )
+
+
+def _check_body(answer: Answer, validator: Draft202012Validator) -> None:
+    try:
+        value = orjson.loads(answer.body)
+    except orjson.JSONDecodeError as error:
+        raise AssertionError(f"{answer.what}: the body is no JSON: {answer.body!r}") from error
+    faults = [
+        f"{'.'.join(map(str, fault.instance_path))}: {fault.message}"
+        for fault in validator.iter_errors(value)
+    ]
+    assert not faults, f"{answer.what}: {'; '.join(faults)}; {answer.body!r}"

@@ -1,0 +1,315 @@
+"""The house rules of the contract: what a linter would not know, as tests."""
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+
+import pytest
+from jsonschema_rs import Draft202012Validator
+from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+
+from codegen.flat_ids import flat_ids
+from codegen.json_schemas import stand_alone
+from codegen.version_3_1 import to_3_1
+from codegen.walk import Operation, resolve
+from domain import errors
+from tests.contract import conformance
+from tests.contract.reading import (
+    DOCUMENT,
+    DOCUMENT_3_1,
+    OPERATIONS,
+    REFERENCES,
+    Example,
+    bodies,
+    examples,
+    keys,
+    media,
+    parameters,
+    pythonic,
+    references,
+    responses,
+    schemas_in,
+    schemas_under,
+)
+
+INTERFACE = """
+POST /sign-up/email, POST /sign-in/email, POST /sign-in/social, POST /sign-out,
+GET /get-session, GET /list-sessions,
+POST /revoke-session, POST /revoke-sessions, POST /revoke-other-sessions,
+POST /request-password-reset, POST /forget-password, POST /reset-password, GET /reset-password/{token},
+POST /change-password, POST /verify-password,
+GET /verify-email, POST /send-verification-email, POST /change-email,
+POST /update-user, POST /delete-user, GET /delete-user/callback,
+POST /link-social, GET /list-accounts, POST /unlink-account, POST /refresh-token, POST /get-access-token,
+POST /two-factor/enable, POST /two-factor/disable, POST /two-factor/get-totp-uri,
+POST /two-factor/generate-backup-codes, POST /two-factor/verify-totp, POST /two-factor/send-otp,
+POST /two-factor/verify-otp, POST /two-factor/verify-backup-code,
+GET /ok, GET /error
+"""
+"""The 36 operations of the interface, section 4."""
+
+ADDED = """
+POST /sign-in/username, POST /is-username-available, GET /account-info, GET /callback/{provider},
+POST /callback/{provider}, GET /ready
+"""
+"""The six that behaviour chapter 5 adds."""
+
+PUBLIC = {
+    *("/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social", "/is-username-available"),
+    *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
+    *("/callback/{provider}", "/ok", "/ready", "/error"),
+}
+OPTIONAL = {"/sign-out", "/send-verification-email", "/verify-email"}
+PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
+"""Classes of operations, behaviour 3.1; all others want a session."""
+
+SESSION: list[dict[str, list[str]]] = [{"bearerAuth": []}, {"cookieAuth": []}]
+CHALLENGE = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, *SESSION]
+
+NEVER_RAISED = {errors.Conflict, errors.Unprocessable}
+"""Families that only give their members a status."""
+
+OF_NO_OPERATION = errors.MethodNotAllowed
+"""Answered where a path has no such operation, so its response stands among the components only."""
+
+EVERYWHERE = {408, 414, 429, 431, 500, 503}
+
+each_operation = pytest.mark.parametrize("operation", list(OPERATIONS.values()), ids=list(OPERATIONS))
+
+
+def written(operations: str) -> set[str]:
+    return {" ".join(operation.split()) for operation in operations.split(",")}
+
+
+def refusals(family: type[errors.Refusal] = errors.Refusal) -> Iterator[type[errors.Refusal]]:
+    for refusal in family.__subclasses__():
+        if refusal not in NEVER_RAISED:
+            yield refusal
+        yield from refusals(refusal)
+
+
+def documented() -> Iterator[tuple[int, str, str]]:
+    """Every refusal in the contract: status, code and message."""
+    for operation in OPERATIONS.values():
+        for status, response in responses(operation).items():
+            content = response.get("content", {}).get("application/json")
+            if status >= 400 and content:
+                for body in conformance.refusals(content, DOCUMENT_3_1).values():
+                    yield status, body["code"], body["message"]
+    example = DOCUMENT["components"]["examples"][OF_NO_OPERATION.code]["value"]
+    yield OF_NO_OPERATION.status, example["code"], example["message"]
+
+
+class TestDocument:
+    def test_is_valid_as_3_0_3(self) -> None:
+        assert DOCUMENT["openapi"] == "3.0.3"
+        OpenAPIV30SpecValidator(DOCUMENT).validate()
+
+    def test_is_valid_as_3_1(self) -> None:
+        OpenAPIV31SpecValidator(DOCUMENT_3_1).validate()
+
+    def test_is_valid_as_published(self) -> None:
+        OpenAPIV31SpecValidator(flat_ids(to_3_1(DOCUMENT))).validate()
+
+    def test_holds_every_operation_of_the_interface_and_the_six_more(self) -> None:
+        found = {f"{operation.method.upper()} {operation.path}" for operation in OPERATIONS.values()}
+
+        assert len(written(INTERFACE)) == 36
+        assert found == written(INTERFACE) | written(ADDED)
+        assert len(OPERATIONS) == 42
+
+    def test_stands_alone(self) -> None:
+        assert all(node["$ref"].startswith(REFERENCES) for node in references(DOCUMENT))
+
+    def test_references_lead_somewhere_and_stand_alone(self) -> None:
+        for node in references(DOCUMENT):
+            assert resolve(DOCUMENT, node)
+            assert list(node) == ["$ref"], f"OpenAPI 3.0 ignores what stands beside {node['$ref']}"
+
+    def test_every_component_is_used(self) -> None:
+        used = {node["$ref"].removeprefix(REFERENCES) for node in references(DOCUMENT)}
+        sections = {
+            name: found for name, found in DOCUMENT["components"].items() if name != "securitySchemes"
+        }
+        named = {f"{section}/{name}" for section, found in sections.items() for name in found}
+
+        assert named - used <= {f"responses/{OF_NO_OPERATION.__name__}"}
+
+    def test_says_nothing_about_its_implementation(self) -> None:
+        assert [key for key in keys(DOCUMENT) if key.startswith("x-")] == []
+        assert re.findall(r"handlers\.|domain\.|\.py\b", str(DOCUMENT)) == []
+
+    def test_has_the_four_security_schemes(self) -> None:
+        schemes = DOCUMENT["components"]["securitySchemes"]
+
+        assert set(schemes) == {"bearerAuth", "cookieAuth", "pendingBearerAuth", "pendingCookieAuth"}
+        assert DOCUMENT["security"] == SESSION
+
+
+class TestOperations:
+    def test_ids_are_unique(self) -> None:
+        count = sum(len([key for key in item if key != "parameters"]) for item in DOCUMENT["paths"].values())
+
+        assert count == len(OPERATIONS)
+
+    @each_operation
+    def test_id_is_tag_and_verb_phrase(self, operation: Operation) -> None:
+        assert re.fullmatch(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*", operation.spec["operationId"])
+        assert operation.spec["tags"] == [operation.spec["operationId"].split(".")[0]]
+        assert operation.spec["tags"][0] in [tag["name"] for tag in DOCUMENT["tags"]]
+
+    @each_operation
+    def test_is_described(self, operation: Operation) -> None:
+        assert operation.spec["summary"]
+        assert operation.spec["description"]
+        assert not operation.spec["summary"].endswith(".")
+
+    @each_operation
+    def test_states_its_security(self, operation: Operation) -> None:
+        security = operation.spec.get("security", DOCUMENT["security"])
+
+        if operation.path in PUBLIC:
+            assert security == []
+        elif operation.path in OPTIONAL:
+            assert security == [*SESSION, {}]
+        elif operation.path.removeprefix("/two-factor/") in PENDING:
+            assert security == CHALLENGE
+        else:
+            assert security == SESSION
+
+    @each_operation
+    def test_documents_401_where_a_session_is_wanted(self, operation: Operation) -> None:
+        security = operation.spec.get("security", DOCUMENT["security"])
+
+        assert 401 in responses(operation) or not security or {} in security
+
+    @each_operation
+    def test_documents_what_can_happen_everywhere(self, operation: Operation) -> None:
+        wanted = EVERYWHERE | ({403, 413, 415} if operation.method == "post" else set())
+        if operation.path == "/callback/{provider}":
+            wanted -= {403}  # Its POST comes from the provider's page, so no origin is checked.
+        if operation.path in {"/ok", "/ready", "/error"}:
+            wanted -= {429}  # Never limited.
+
+        assert wanted - set(responses(operation)) == set()
+
+    @each_operation
+    def test_every_body_has_an_example(self, operation: Operation) -> None:
+        for where, content in media(operation):
+            assert "example" in content or content.get("examples"), f"{where} has no example"
+
+    @each_operation
+    def test_redirects_say_where_to(self, operation: Operation) -> None:
+        for status, response in responses(operation).items():
+            if 300 <= status < 400:
+                assert resolve(DOCUMENT, response["headers"]["Location"])["required"]
+                assert status == (303 if operation.method == "post" else 302)
+
+    @each_operation
+    def test_succeeds_with_200_or_a_redirect(self, operation: Operation) -> None:
+        assert {status for status in responses(operation) if status < 400} <= {200, 302, 303}
+
+    @each_operation
+    def test_links_lead_to_operations(self, operation: Operation) -> None:
+        for response in responses(operation).values():
+            for link in response.get("links", {}).values():
+                assert resolve(DOCUMENT, link)["operationId"] in OPERATIONS
+
+
+class TestHandlers:
+    @each_operation
+    def test_exists_and_takes_what_the_contract_gives(self, operation: Operation) -> None:
+        tag, name = operation.spec["operationId"].split(".")
+        handler = getattr(importlib.import_module(f"handlers.{tag}"), name)
+        wanted = {pythonic(parameter["name"]) for parameter in parameters(operation)}
+        if "requestBody" in operation.spec:
+            wanted.add("body")
+
+        first, *rest = inspect.signature(handler).parameters
+
+        assert inspect.iscoroutinefunction(handler)
+        assert first == "ctx"
+        assert set(rest) == wanted
+
+    @pytest.mark.parametrize("tag", sorted({operation_id.split(".")[0] for operation_id in OPERATIONS}))
+    def test_none_is_unnamed(self, tag: str) -> None:
+        module = importlib.import_module(f"handlers.{tag}")
+        own = {
+            name
+            for name, function in inspect.getmembers(module, inspect.iscoroutinefunction)
+            if function.__module__ == module.__name__ and not name.startswith("_")
+        }
+
+        assert {f"{tag}.{name}" for name in own} - set(OPERATIONS) == set()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("refusal", list(refusals()), ids=lambda refusal: str(refusal.__name__))
+    def test_is_documented_with_its_status_and_message(self, refusal: type[errors.Refusal]) -> None:
+        assert (refusal.status, refusal.code, refusal.message) in set(documented())
+
+    def test_every_documented_code_exists_at_its_status(self) -> None:
+        known = {(refusal.status, refusal.code) for refusal in refusals()}
+
+        assert {(status, code) for status, code, _ in documented()} - known == set()
+
+    def test_the_enumeration_holds_the_codes_and_no_others(self) -> None:
+        enumeration = DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"]
+
+        assert sorted(enumeration) == sorted({refusal.code for refusal in refusals()})
+
+    @pytest.mark.parametrize("name", list(DOCUMENT["components"]["examples"]))
+    def test_examples_are_named_by_their_code(self, name: str) -> None:
+        code = DOCUMENT["components"]["examples"][name]["value"]["code"]
+
+        # A code with two messages has a second example, whose name goes on after the code.
+        assert name == code or name.startswith(f"{code}_")
+
+
+class TestSchemas:
+    @pytest.mark.parametrize("example", list(examples()), ids=lambda example: str(example.where))
+    def test_example_validates(self, example: Example) -> None:
+        validator = Draft202012Validator(stand_alone(example.schema, DOCUMENT_3_1), validate_formats=True)
+
+        assert [fault.message for fault in validator.iter_errors(example.value)] == []
+
+    @each_operation
+    def test_every_string_of_a_request_is_bounded(self, operation: Operation) -> None:
+        requested = [content["schema"] for content in bodies(operation).values()]
+        requested += [parameter["schema"] for parameter in parameters(operation)]
+        for schema in requested:
+            for one in schemas_under(schema):
+                if "string" in one.get("type", ""):
+                    assert {"maxLength", "enum", "pattern", "format"} & set(one), f"{one} has no bound"
+
+    @each_operation
+    def test_request_bodies_are_named_for_what_they_ask(self, operation: Operation) -> None:
+        for content in bodies(operation).values():
+            assert re.fullmatch(rf"{REFERENCES}schemas/[A-Z]\w+(Request|Form)", content["schema"]["$ref"])
+
+    @each_operation
+    def test_unknown_keys_of_a_request_are_ignored(self, operation: Operation) -> None:
+        for content in bodies(operation).values():
+            for one in schemas_under(content["schema"]):
+                assert one.get("additionalProperties", True) is not False
+
+    @each_operation
+    def test_parameters_are_described_and_shown(self, operation: Operation) -> None:
+        for parameter in parameters(operation):
+            assert parameter["in"] in {"path", "query"}
+            assert parameter["description"]
+            assert "example" in parameter or "examples" in parameter or "examples" in parameter["schema"]
+
+    @pytest.mark.parametrize("name", list(DOCUMENT["components"]["schemas"]))
+    def test_is_a_noun_in_pascal_case(self, name: str) -> None:
+        assert re.fullmatch(r"([A-Z][a-z0-9]*)+", name)
+
+    @pytest.mark.parametrize("name", list(DOCUMENT["components"]["schemas"]))
+    def test_properties_are_camel_case_and_explained(self, name: str) -> None:
+        for schema in schemas_in(DOCUMENT_3_1["components"]["schemas"][name]):
+            for key, value in schema.get("properties", {}).items():
+                assert re.fullmatch(r"[a-z][A-Za-z0-9]*|error_description", key)
+                assert {"$ref", "description", "examples", "anyOf", "const", "enum"} & set(value), (
+                    f"{key} is unexplained"
+                )

@@ -1,0 +1,115 @@
+"""The service as the tests see it: assembled in this process, every answer checked against the contract."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import text
+
+from models import metadata
+from server import profiles
+from server.app import assemble, contract
+from server.services import Services
+from tests.contract.conformance import CheckingTransport, Contract
+
+BASE_URL = "http://127.0.0.1:8000"
+PASSWORD = "correct horse battery"
+START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+CHEAP = {
+    "GATEWRIGHT_PROFILE": "development",
+    "GATEWRIGHT_MAIL__SENDER": "file",
+    "GATEWRIGHT_PASSWORD_RESET__SENDER": "file",
+    "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
+    "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
+}
+"""Settings that every test runs with: mail into a file, hashing that costs little."""
+
+
+@dataclass
+class MovableClock:
+    """A clock that stands still until a test moves it."""
+
+    now: datetime = START
+
+    def __call__(self) -> datetime:
+        """Give the present moment of this test."""
+        return self.now
+
+    def advance(self, **time: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(**time)
+
+
+@dataclass
+class Service:
+    """One assembled service with its clock, its mail file and its checked client."""
+
+    services: Services
+    clock: MovableClock
+    mail_file: Path
+    client: httpx.AsyncClient
+    seen: int = field(default=0)
+
+    async def reset(self) -> None:
+        """Empty the database and the mail file, and set the clock back."""
+        async with self.services.database.begin() as db:
+            for table in reversed(metadata.sorted_tables):
+                await db.execute(table.delete())
+            await db.commit()
+        self.mail_file.unlink(missing_ok=True)
+        self.clock.now = START
+        self.client.cookies.clear()
+
+    async def post(self, path: str, body: Any = None, **options: Any) -> httpx.Response:
+        """POST a JSON body."""
+        return await self.client.post(path, json={} if body is None else body, **options)
+
+    async def get(self, path: str, **options: Any) -> httpx.Response:
+        """GET without following redirects."""
+        return await self.client.get(path, **options)
+
+    async def inbox(self, to: str | None = None, template: str | None = None) -> list[dict[str, Any]]:
+        """Deliver what is due now, and give the mails so far, oldest first."""
+        await self.services.worker.drain()
+        if not self.mail_file.exists():
+            return []
+        mails = [json.loads(line) for line in self.mail_file.read_text().splitlines()]
+        return [m for m in mails if to in (None, m["to"]) and template in (None, m["template"])]
+
+    async def rows(self, statement: str, **values: Any) -> list[Any]:
+        """Read from the database directly."""
+        async with self.services.database.begin() as db:
+            return list((await db.execute(text(statement), values)).all())
+
+
+def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]) -> dict[str, str]:
+    """Give the environment of a service under test; `overrides` are settings such as `session.expires_in`."""
+    named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
+    places = {"GATEWRIGHT_DATABASE_URL": database_url, "GATEWRIGHT_MAIL__FILE_PATH": str(mail_file)}
+    return {**CHEAP, **places, **named}
+
+
+async def open_service(database_url: str, directory: Path, overrides: Mapping[str, str]) -> Service:
+    """Assemble and open a service on an existing empty database."""
+    clock = MovableClock()
+    mail_file = directory / "mail.jsonl"
+    configured = profiles.load(environment(database_url, mail_file, overrides), directory)
+    services = Services(configured, clock=clock)
+    app = assemble(services)
+    await services.open()
+    checked = CheckingTransport(
+        httpx.ASGITransport(app, client=("127.0.0.1", 50000)), Contract(contract(configured))
+    )
+    client = httpx.AsyncClient(transport=checked, base_url=BASE_URL + services.policy.base_path)
+    return Service(services, clock, mail_file, client)
+
+
+async def close_service(service: Service) -> None:
+    """Close what `open_service` opened."""
+    await service.client.aclose()
+    await service.services.close()
