@@ -60,5 +60,7 @@ migration: setup ## draft the next migration from models/, as in: make migration
 
 ##@ Measuring
 
-bench: setup ## measure requests per second on this machine
-	$(BIN)/python -m tests.bench
+bench: setup ## measure beside a bare ASGI application and Better Auth (ARGS="--help" for choices)
+	@.ci/postgresql.sh
+	@tests/bench/wrk.sh
+	$(BIN)/python -m tests.bench $(ARGS)

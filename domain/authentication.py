@@ -42,7 +42,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | N
     if not (policy.email_password_enabled and policy.sign_up_enabled):
         raise errors.EmailPasswordSignUpDisabled
     user, hashed = await new_user(ctx, wanted)
-    owner = await users.by_email(ctx, user.email)
+    owner = await users.lock_by_email(ctx, user.email)
     if owner is not None:
         return _answer_taken_address(ctx, owner, user), None
     await add_user(ctx, user, hashed)

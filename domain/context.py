@@ -25,7 +25,8 @@ class Client(NamedTuple):
     request_id: str = ""
 
 
-class Caller(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Caller:
     """The signed-in user behind a request, as found by one statement, and the token that was presented."""
 
     token: str

@@ -38,7 +38,7 @@ async def send_verification(ctx: Context, email: str, callback_url: str | None) 
 
 async def resolve_verification(ctx: Context, email: str, callback_url: str | None) -> None:
     """In the background: send the link if there is such a user and there is something to verify."""
-    user = await users.by_email(ctx, email)
+    user = await users.lock_by_email(ctx, email)
     if user is not None and not user.email_verified:
         await mail_verification(ctx, user, callback_url)
 

@@ -33,7 +33,7 @@ def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
 
 async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
     """In the background: send the reset link if there is such a user, with or without a password."""
-    user = await users.by_email(ctx, email)
+    user = await users.lock_by_email(ctx, email)
     if user is None:
         return
     expires_in = ctx.policy.reset_token_expires_in

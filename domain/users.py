@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import select
+from sqlmodel import col, select
 
 from domain import errors, identifiers
 from domain.context import Context, Outdated
@@ -26,7 +27,19 @@ async def lock(ctx: Context, user_id: str) -> User | None:
     Whatever changes a user's sessions, accounts or password does this first, so that revocation and sign-in
     cannot cross (behaviour 9.1).
     """
-    statement = select(User).where(User.id == user_id).with_for_update()
+    return await _lock(ctx, col(User.id) == user_id)
+
+
+async def lock_by_email(ctx: Context, email: str) -> User | None:
+    """Give the row of the user with this lower-cased address, locked; None when nobody has it.
+
+    What is filed for an address must not cross the user's deletion or their move to another one.
+    """
+    return await _lock(ctx, col(User.email) == email)
+
+
+async def _lock(ctx: Context, condition: ColumnElement[bool]) -> User | None:
+    statement = select(User).where(condition).with_for_update()
     return (await ctx.db.execute(statement.execution_options(populate_existing=True))).scalar_one_or_none()
 
 

@@ -6,6 +6,9 @@ from handlers import shapes
 from models import Session, User
 from models.queries import SessionRow, UserRow
 
+_INSTANT = "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ"
+"""Half the time of `isoformat`, and every answer about a session holds five instants."""
+
 Flag = bool | str
 """A switch as it arrives: a JSON boolean or the text `true` or `false` in any case."""
 
@@ -19,7 +22,8 @@ def flag(value: Flag | None, *, default: bool = False) -> bool:
 
 def instant(moment: datetime) -> str:
     """Write a UTC time with exactly three digits of fraction and a Z; the official client misreads any other."""
-    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+    day = (moment.year, moment.month, moment.day)
+    return _INSTANT % (*day, moment.hour, moment.minute, moment.second, moment.microsecond // 1000)
 
 
 def _optional_instant(moment: datetime | None) -> str | None:

@@ -120,7 +120,7 @@ class Requests:
         if not await self._try(partial(sessions.extend, session=caller.session, expires_at=expires_at)):
             return caller, None
         session = caller.session._replace(expires_at=expires_at, updated_at=now)
-        return caller._replace(session=session), self._cookie(caller, expires_at, now)
+        return replace(caller, session=session), self._cookie(caller, expires_at, now)
 
     def _cookie(self, caller: Caller, expires_at: datetime, now: datetime) -> Header | None:
         if not caller.by_cookie:

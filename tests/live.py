@@ -2,27 +2,58 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
+from threading import Condition, Thread
 from typing import IO
 
 from tests.service import CHEAP
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 30.0
+"""Seconds for the service to start, or to print what is waited for."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a process has printed so far, on both streams; whoever waits for something is woken by each line."""
+
+    lines: list[str] = field(default_factory=list)
+    grown: Condition = field(default_factory=Condition)
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Read until the process ends. Somebody must, or it would wait for room in the pipe."""
+        for line in stream:
+            with self.grown:
+                self.lines.append(line.decode("utf-8", "replace"))
+                self.grown.notify_all()
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """Give the last match of a pattern over all lines. Raises AssertionError with all of them if it never comes."""
+        wanted = re.compile(pattern, re.DOTALL | re.MULTILINE)
+        found: list[re.Match[str]] = []
+
+        def look() -> bool:
+            found[:] = wanted.finditer("".join(self.lines))
+            return bool(found)
+
+        with self.grown:
+            assert self.grown.wait_for(look, PATIENCE), "".join(self.lines)
+        return found[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class LiveService:
-    """A running process, the origin it serves, and the file its standard output and error go to."""
+    """A running process, the origin it serves, and what it prints."""
 
     url: str
-    process: subprocess.Popen[bytes]
-    output: Path
+    process: "subprocess.Popen[bytes]"
+    output: Output
 
 
 @contextmanager
@@ -30,41 +61,22 @@ def serving(directory: Path, overrides: Mapping[str, str]) -> Iterator[LiveServi
     """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    environ = {**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named}
-    output = directory / "output.log"
     process = subprocess.Popen(
         [Path(sys.executable).with_name("gatewright"), "serve", "--port", "0"],
         cwd=directory,
-        env=environ,
+        env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
     assert process.stdout is not None
-    # Somebody must go on reading, or the service would wait for room in the pipe.
-    reader = Thread(target=_keep, args=(process.stdout, output), daemon=True)
+    output = Output()
+    reader = Thread(target=output.read, args=(process.stdout,))
+    reader.start()
     try:
-        address = _started(process.stdout)
-        reader.start()
-        yield LiveService(f"http://{address}", process, output)
+        started = output.wait_for(r"^\{.*\"service\.started\".*\}$")
+        yield LiveService(f"http://{json.loads(started[0].splitlines()[-1])['address']}", process, output)
     finally:
         process.terminate()
         process.wait(timeout=60)
-        if reader.is_alive():
-            reader.join()
+        reader.join()
         process.stdout.close()
-
-
-def _started(said: IO[bytes]) -> str:
-    """Give the address the service listens on. Raises AssertionError with what it said when it does not start."""
-    lines: list[bytes] = []
-    for line in said:
-        lines.append(line)
-        if b'"service.started"' in line:
-            return str(json.loads(line)["address"])
-    raise AssertionError(b"".join(lines).decode())
-
-
-def _keep(said: IO[bytes], output: Path) -> None:
-    with output.open("wb", buffering=0) as file:
-        for line in said:
-            file.write(line)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from connexion.operations import AbstractOperation
 
 from domain.policy import Policy
+from handlers import cookies
+from handlers.reply import Header
 from server.pipeline import body
 from server.pipeline.calling import Inputs, check_signature, compile_inputs
 from server.pipeline.ports import Handler
@@ -16,6 +18,8 @@ _HARMLESS_TAG = "service"
 
 _LENIENT_TAG = "sessions"
 """Session management, which `require_authentication = false` opens to everybody (interface 5.6)."""
+
+_SIGN_OUT = "authentication.sign_out"
 
 _SIGNING_IN = ("/sign-in/", "/sign-up/")
 
@@ -32,6 +36,8 @@ class Operation:
     checks_origin: bool
     signs_in: bool
     answers_head: bool
+    forget: tuple[Header, ...]
+    """What clears the session cookie although the operation may fail: nobody stays signed in who wanted to leave."""
 
 
 def compile_operation(
@@ -55,4 +61,5 @@ def compile_operation(
         checks_origin=operation.method == "post" and inputs.media_type != body.FORM,
         signs_in=operation.path.startswith(_SIGNING_IN),
         answers_head=operation.method == "get" and tag == _HARMLESS_TAG,
+        forget=(cookies.clear_session(policy.cookies),) if operation_id == _SIGN_OUT else (),
     )

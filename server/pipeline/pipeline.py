@@ -9,7 +9,9 @@ from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import secrets
+from domain.errors import Unavailable
 from domain.policy import Policy
+from handlers.reply import Header
 from server import errors
 from server.errors import Rendered
 from server.pipeline import answers, body, origins, sizes
@@ -34,6 +36,8 @@ class Request:
     captured: dict[str, str]
     """The values in the path's template."""
     body: bytes = b""
+    forget: tuple[Header, ...] = ()
+    """What clears cookies that are worth nothing any more, whatever the answer is."""
 
 
 class Pipeline(SpecMiddleware):  # type: ignore[misc]
@@ -70,6 +74,8 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             return
         except Exception as error:
             rendered = errors.render(error, request.request_id)
+        if request.forget:
+            rendered = answers.with_stale(rendered, request.forget)
         cors = self._cors_of(request.head)
         is_head = scope["method"] == "HEAD"
         await answers.send_answer(send, rendered, request.request_id, cors, bodiless=is_head)
@@ -84,18 +90,19 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         sizes.check(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await body.read(request.receive, self._max_body)
-        identity = await operation.security.identify(head)  # 4
-        if identity.stale:
-            return await self._admit_and_clear(request, operation, identity)
+        identity = await self._identify(request, operation)  # 4
+        request.forget = identity.stale
         return await self._admit(request, operation, identity)
 
-    async def _admit_and_clear(self, request: Request, operation: Operation, identity: Identity) -> Rendered:
-        """Go on, and clear the cookies that turned out to be worth nothing, whatever the answer is."""
+    async def _identify(self, request: Request, operation: Operation) -> Identity:
+        """Find who calls. Who wants to leave while nobody can be found may at least forget the cookie."""
         try:
-            rendered = await self._admit(request, operation, identity)
-        except Exception as error:
-            rendered = errors.render(error, request.request_id)
-        return answers.with_stale(rendered, identity.stale)
+            return await operation.security.identify(request.head)
+        except Unavailable:
+            if operation.forget:
+                origins.check(self._policy.origins, request.head, signs_in=False)
+                request.forget = operation.forget
+            raise
 
     async def _admit(self, request: Request, operation: Operation, identity: Identity) -> Rendered:
         """Let the operation's remaining checks decide, then call its handler."""
@@ -106,6 +113,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             origins.check(self._policy.origins, head, signs_in=operation.signs_in)  # 5
         inputs = operation.inputs
         arguments = inputs.arguments(scope["query_string"], request.captured, head, request.body)  # 6, 7
+        request.forget = request.forget or operation.forget
         call = Call(
             operation_id=operation.operation_id,
             handler=operation.handler,

@@ -68,23 +68,25 @@ class Lane:
 
 
 class Lanes:
-    """A few lanes; who comes takes a free one, or waits for it."""
+    """A few lanes; who comes takes the one used last, or waits for one in the order of coming."""
 
     def __init__(self, connect: Connect, count: int) -> None:
         self._all = [Lane(connect) for _ in range(count)]
-        self._free: asyncio.LifoQueue[Lane] = asyncio.LifoQueue()
-        for lane in self._all:
-            self._free.put_nowait(lane)
+        self._free = list(self._all)
+        # A queue would let newcomers take a lane before those it has just woken, who could then wait for ever.
+        self._places = asyncio.Semaphore(count)
 
     @asynccontextmanager
     async def take(self, deadline: float) -> AsyncIterator[Lane]:
         """Lend a lane; raises TimeoutError when none is free before `deadline`."""
         async with asyncio.timeout(_seconds_to(deadline)):
-            lane = await self._free.get()
+            await self._places.acquire()
+        lane = self._free.pop()
         try:
             yield lane
         finally:
-            self._free.put_nowait(lane)
+            self._free.append(lane)
+            self._places.release()
 
     async def close(self, within: float) -> None:
         """Close them all, for at most `within` seconds."""

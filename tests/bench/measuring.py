@@ -13,7 +13,7 @@ from tests.bench.machine import Cores
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
 
-WARM_UP = 2.0
+WARM_UP = 3.0
 """Seconds of load before the first run of a case; a just-in-time compiler wants them."""
 
 
@@ -54,7 +54,7 @@ class Rounds:
         results = [Result(case) for case in cases]
         for case in cases:
             case.try_out()
-            load.run(case, min(WARM_UP, self.seconds), self.cores, self.postmaster)
+            load.run(case, WARM_UP, self.cores, self.postmaster)
         for number in range(1, self.repeats + 1):
             for result in results:
                 result.runs.append(self._run(result.case, f"{number}/{self.repeats}"))

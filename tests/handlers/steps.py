@@ -1,9 +1,10 @@
 """Steps that many tests of operations take: join, look around, read a mail, change a row behind the service's back."""
 
+import asyncio
 from typing import Any
 
 import httpx
-from sqlalchemy import delete, update
+from sqlalchemy import delete, text, update
 from sqlmodel import SQLModel, col
 
 from models import CREDENTIAL, Account, User
@@ -141,6 +142,21 @@ async def count(service: Service, model: type[SQLModel]) -> int:
     [row] = await service.rows(f'SELECT count(*) AS n FROM "{model.__tablename__}"')
     number: int = row.n
     return number
+
+
+async def execute(service: Service, statement: str, **values: Any) -> None:
+    """Change the database directly, by SQL."""
+    await _execute(service, text(statement).bindparams(**values))
+
+
+async def until_blocked(service: Service) -> None:
+    """Return once a statement on this PostgreSQL waits for a lock that somebody holds."""
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    async with asyncio.timeout(10):
+        while not await service.rows(waiting):
+            pass
 
 
 async def _execute(service: Service, statement: Any) -> None:

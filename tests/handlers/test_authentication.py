@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from models import Account, Grant, Session, User
 from tests.conftest import Headers, MakeService
@@ -29,11 +30,13 @@ from tests.handlers.steps import (
     set_hash,
     set_user,
     sign_in,
+    until_blocked,
     user_of,
     verify,
     works,
 )
-from tests.service import BASE_URL, PASSWORD, START, Service
+from tests.postgres import Cluster
+from tests.service import BASE_URL, PASSWORD, START, Service, close_service, open_service
 
 NEWCOMER: dict[str, Any] = {"name": "Ada", "email": ADA, "password": PASSWORD}
 COOKIE = "service.session-token={}; Path=/; SameSite=Lax; Max-Age=604800; HttpOnly; Secure"
@@ -203,7 +206,7 @@ class TestSignUpEmail:
 
     async def test_v30_ignores_what_only_the_service_sets(self, service: Service) -> None:
         plain = await user_of(service, await join(service))
-        owned = {
+        owned: dict[str, Any] = {
             "id": "i" * 32, "emailVerified": True, "role": "admin", "banned": True, "banReason": "x",
             "banExpires": AT, "twoFactorEnabled": True, "createdAt": "2000-01-01T00:00:00.000Z", "updatedAt": AT,
             "__proto__": {"role": "admin"}, "constructor": {}, "user_id": "u" * 32, "email_verified": True,
@@ -573,6 +576,39 @@ class TestSignUpTakenAddress:
         }
         assert await count(service, User) == await count(service, Account) == 1
 
+    async def test_crossing_the_deletion_of_the_owner_it_breaks_nothing(
+        self, cluster: Cluster, tmp_path: Path
+    ) -> None:
+        settings = {"sign_up.auto_sign_in": "false"}
+        service = await open_service(cluster.create(migrated=True), tmp_path, settings)
+        await service.post("/sign-up/email", NEWCOMER)
+
+        async with service.services.database.transaction() as session:
+            await session.execute(text('DELETE FROM "user"'))
+            signing_up = asyncio.create_task(service.post("/sign-up/email", NEWCOMER))
+            await until_blocked(service)
+        answer = await signing_up
+
+        signs_in = await opens(service, PASSWORD)
+        await close_service(service)
+        assert (answer.status_code, signs_in) == (200, True)
+
+
+class TestSaturation:
+    async def test_what_cannot_be_hashed_now_is_refused_as_a_whole(self, make_service: MakeService) -> None:
+        service = await make_service({"password.hash_workers": "1", "password.hash_queue": "0"})
+        wanted = [{**NEWCOMER, "email": f"u{n}@example.com"} for n in range(10)]
+
+        *answers, other = await asyncio.gather(
+            *(service.post("/sign-up/email", body) for body in wanted), service.get("/get-session")
+        )
+
+        refused = [answer for answer in answers if answer.status_code != 200]
+        assert {refusal(answer) for answer in refused} == {(503, "OVERLOADED", "Server is busy")}
+        assert {answer.headers["retry-after"] for answer in refused} == {"1"}
+        assert await count(service, User) == await count(service, Account) == len(answers) - len(refused) > 0
+        assert other.status_code == 401
+
 
 class TestSignInEmail:
     async def test_gives_token_and_user(self, service: Service) -> None:
@@ -728,6 +764,7 @@ class TestBan:
         assert cookies_of(right) == []
         assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
         assert not await works(service, ada)
+        assert await count(service, Session) == 0
 
     async def test_v33_lifts_when_its_time_is_over(self, service: Service) -> None:
         await join(service)
@@ -960,6 +997,22 @@ class TestSignOut:
 
         assert answer.status_code == 200
         assert not await works(service, ada)
+
+    async def test_clears_the_cookie_even_while_the_database_cannot_revoke(
+        self, cluster: Cluster, tmp_path: Path
+    ) -> None:
+        service = await open_service(cluster.create(migrated=True), tmp_path, {"database.timeout": "0.3s"})
+        cookie = {"Cookie": f"service.session-token={(await join(service))['Authorization'][7:]}"}
+
+        async with service.services.database.transaction() as session:
+            await session.execute(text("LOCK TABLE session IN EXCLUSIVE MODE"))
+            answer = await service.post("/sign-out", headers=cookie)
+
+        alive = await works(service, cookie)
+        await close_service(service)
+        assert refusal(answer) == (503, "SERVICE_UNAVAILABLE", "Service unavailable")
+        assert cookies_of(answer) == [CLEARED]
+        assert alive
 
     async def test_twice_at_once_succeeds_twice(self, service: Service) -> None:
         ada = await join(service)

@@ -1,9 +1,11 @@
 """The operations of openapi/paths/emails.yaml, through the public door."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from models import Grant, Session, User
 from tests.conftest import Headers, MakeService, SignIn
@@ -26,11 +28,13 @@ from tests.handlers.steps import (
     sign_in,
     token_in,
     token_of,
+    until_blocked,
     user_of,
     verify,
     works,
 )
-from tests.service import BASE_URL, PASSWORD, Service
+from tests.postgres import Cluster
+from tests.service import BASE_URL, PASSWORD, Service, close_service, open_service
 
 NEW = "ada.king@example.com"
 ACCEPTED = {"status": True, "message": "Email updated"}
@@ -312,6 +316,24 @@ class TestVerify:
 
         assert refusal(await follow(service, token)) == INVALID_TOKEN
         assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_v82_verifies_no_address_that_takes_its_place_meanwhile(
+        self, cluster: Cluster, tmp_path: Path
+    ) -> None:
+        service = await open_service(cluster.create(migrated=True), tmp_path, {})
+        ada = await join(service)
+        token = token_in(await last_link(service, "verify-email"))
+
+        async with service.services.database.transaction() as session:
+            await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW))
+            verifying = asyncio.create_task(follow(service, token))
+            await until_blocked(service)
+        answer = await verifying
+
+        user = await user_of(service, ada)
+        await close_service(service)
+        assert refusal(answer) == INVALID_TOKEN
+        assert (user["email"], user["emailVerified"]) == (NEW, False)
 
     async def test_does_not_revive_when_the_address_comes_back(self, service: Service) -> None:
         ada = await join(service)
@@ -650,6 +672,27 @@ class TestChange:
         other = await join(service, ADA)
 
         assert (await user_of(service, other))["id"] != (await user_of(service, ada))["id"]
+
+    @pytest.mark.parametrize("path", ["/request-password-reset", "/send-verification-email"])
+    async def test_v82_no_link_that_is_made_meanwhile_goes_to_the_old_address(
+        self, cluster: Cluster, tmp_path: Path, path: str
+    ) -> None:
+        service = await open_service(cluster.create(migrated=True), tmp_path, {})
+        await join(service)
+        before = await service.inbox()
+        await service.post(path, {"email": ADA})
+
+        async with service.services.database.transaction() as session:
+            await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW))
+            await session.execute(text('DELETE FROM "grant"'))
+            resolving = asyncio.create_task(service.inbox())
+            await until_blocked(service)
+        after = await resolving
+
+        grants = await count(service, Grant)
+        await close_service(service)
+        assert after == before
+        assert grants == 0
 
     async def test_leaves_the_rest_of_the_world_alone(self, service: Service) -> None:
         ada, eve = await join(service), await join(service, EVE)

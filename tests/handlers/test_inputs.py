@@ -10,8 +10,19 @@ from codegen.json_schemas import stand_alone
 from codegen.walk import Operation, resolve
 from models import Session, User
 from tests.contract.reading import DOCUMENT_3_1, OPERATIONS, bodies, parameters
-from tests.handlers.steps import ADA, code, count, join, last_link, refusal, reset_token, token_in, user_of
-from tests.service import Service
+from tests.handlers.steps import (
+    ADA,
+    code,
+    count,
+    join,
+    last_link,
+    refusal,
+    reset_token,
+    token_in,
+    token_of,
+    user_of,
+)
+from tests.service import PASSWORD, Service
 
 WRONG: list[Any] = [1, True, [], {}, None, 1.5, ["x"], {"toString": "x"}, "a\x00b", "\x00"]
 
@@ -240,6 +251,71 @@ class TestAuthenticationFirst:
                     headers={**headers, "Origin": "https://evil.test"},
                 )
                 assert code(answer) == expected
+
+
+class TestOrigins:
+    @pytest.mark.parametrize("operation", by_name(POSTS))
+    async def test_v11_v12_a_foreign_page_does_nothing(self, service: Service, operation: Operation) -> None:
+        cookie = {"Cookie": f"service.session-token={token_of(await join(service))}"}
+        mails = await service.inbox()
+
+        for headers, error in (
+            ({"Origin": "https://evil.test"}, "403 INVALID_ORIGIN"),
+            ({"Origin": "http://localhost.evil.test"}, "403 INVALID_ORIGIN"),
+            ({"Origin": "null"}, "403 MISSING_OR_NULL_ORIGIN"),
+            ({"Referer": "https://evil.test/page"}, "403 INVALID_ORIGIN"),
+            ({"Sec-Fetch-Site": "cross-site"}, "403 MISSING_OR_NULL_ORIGIN"),
+        ):
+            answer = await service.post(operation.path, example_of(operation), headers={**cookie, **headers})
+            assert code(answer) == error
+            assert "set-cookie" not in answer.headers
+            assert "access-control-allow-origin" not in answer.headers
+
+        assert await service.inbox() == mails
+        assert (await count(service, User), await count(service, Session)) == (1, 1)
+
+    @pytest.mark.parametrize(
+        "path", ["/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social"]
+    )
+    async def test_v11_no_link_or_form_signs_anybody_in(self, service: Service, path: str) -> None:
+        crossing = {
+            "Sec-Fetch-Site": "cross-site",
+            "Sec-Fetch-Mode": "navigate",
+            "Origin": "http://localhost:3000",
+        }
+
+        answer = await service.post(path, headers=crossing)
+
+        assert refusal(answer) == (
+            403,
+            "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
+            "Cross-site navigation login blocked",
+        )
+
+
+class TestCookies:
+    async def test_v42_an_answer_sets_each_once_when_the_session_is_extended_too(
+        self, service: Service
+    ) -> None:
+        bodies_of = {
+            "/update-user": {"name": "B"},
+            "/change-password": {
+                "currentPassword": PASSWORD,
+                "newPassword": PASSWORD,
+                "revokeOtherSessions": True,
+            },
+            "/revoke-sessions": {},
+            "/sign-out": {},
+            "/delete-user": {"password": PASSWORD},
+        }
+
+        for n, (path, body) in enumerate(bodies_of.items()):
+            ada = await join(service, f"u{n}@example.com")
+            service.clock.advance(days=2)
+            cookie = {"Cookie": f"service.session-token={token_of(ada)}"}
+            answer = await service.post(path, body, headers=cookie)
+            assert answer.status_code == 200
+            assert len(answer.headers.get_list("set-cookie")) == 1
 
 
 class TestRedirectTargets:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from models import Session
 from tests.conftest import Headers, MakeService
-from tests.handlers.steps import UNKNOWN, count, join, refusal
+from tests.handlers.steps import UNKNOWN, count, execute, join, refusal
 from tests.postgres import Cluster
 from tests.service import Service, close_service, open_service
 
@@ -31,11 +31,6 @@ async def stopped(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) 
     service.services.refuse_new_work()
     yield service
     await close_service(service)
-
-
-async def execute(service: Service, statement: str) -> None:
-    async with service.services.database.transaction() as session:
-        await session.execute(text(statement))
 
 
 class TestCheckHealth:
@@ -123,8 +118,8 @@ class TestShowError:
 
     @pytest.mark.parametrize(
         "query",
-        ["", "?error=", "?error=" + "x" * 65, "?error=a%20b", "?error=<b>", "?error=a%0A", "?error=%C3%A9", "?error=a.b"],
-    )  # fmt: skip
+        ["", "?error=", "?error=" + "x" * 65, "?error=a%20b", "?error=<b>", "?error=a%0A", "?error=a.b"],
+    )
     async def test_v81_shows_no_other_text_as_an_error(self, service: Service, query: str) -> None:
         answer = await service.get(f"/error{query}")
 

@@ -127,7 +127,8 @@ class TestUpdate:
     async def test_leaves_the_address_to_change_email(self, service: Service) -> None:
         ada = await join(service)
 
-        for email in (EVE, ADA, None, 1, {}):
+        wrong: list[Any] = [EVE, ADA, None, 1, {}]
+        for email in wrong:
             answer = await update(service, ada, name="B", email=email)
             assert refusal(answer) == (400, "EMAIL_CAN_NOT_BE_UPDATED", "Email can not be updated")
 

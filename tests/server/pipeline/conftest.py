@@ -76,7 +76,7 @@ class Memory:
         """Find a session."""
         self.looked_up.append((token, by_cookie))
         found = self.sessions.get(token)
-        return None if found is None else found._replace(by_cookie=by_cookie)
+        return None if found is None else replace(found, by_cookie=by_cookie)
 
     async def __call__(self, call: Call) -> Any:
         """Run the handler with a stand-in for its context."""
