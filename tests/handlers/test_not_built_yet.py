@@ -27,6 +27,12 @@ EMPTY_HANDED = {
 }
 
 
+@pytest.fixture
+def dialect() -> str:
+    """One database is enough: what is not built keeps nothing in it."""
+    return "sqlite"
+
+
 def operations() -> list[Any]:
     return [pytest.param(operation, id=name) for name, operation in NOT_BUILT.items()]
 
