@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ def main(
     peer: Peer = True,
 ) -> None:
     """Measure the service, one worker on one processor, beside a bare ASGI application and Better Auth."""
+    # Whoever ends this ends the servers with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         load.check()
         rounds = Rounds(seconds, repeats, machine.choose_cores())
@@ -61,8 +64,8 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
                 contest.add_better_auth(name, place, peer)
         if cluster is not None:
             rounds.postmaster = asyncio.run(_postmaster(cluster.url()))
-        chosen = [case for case in contest.cases if case.name.startswith(("constant", *wanted))]
-        print(table.speeds(rounds.measure(chosen), contest.peers), end="\n\n")
+        results = rounds.measure(contest.cases_in_turn(wanted))
+        print(table.speeds(results, contest.peers), end="\n\n")
         print(table.starts(contest.servers), end="\n\n")
     hashes_per_second = hashes.per_second(rounds.cores.server)
     print(f"argon2id on the servers' processor, nothing else: {hashes_per_second:.0f} hashes per second")

@@ -9,6 +9,9 @@ import httpx
 from tests.bench.accounts import PASSWORD, SESSIONS, sign_up
 from tests.bench.servers import Server
 
+CONSTANT = "constant"
+"""The case of the bare ASGI application."""
+
 NAMES = (
     "get-session (bearer)",
     "get-session (cookie)",
@@ -48,7 +51,7 @@ class Case:
 
 def constant(server: Server) -> list[Case]:
     """Give the one case of a server that always answers the same."""
-    return [Case("constant", server, "/ok")]
+    return [Case(CONSTANT, server, "/ok")]
 
 
 def operations(server: Server) -> list[Case]:

@@ -48,6 +48,12 @@ class Contest:
         self.cases += cases.operations(server)
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
 
+    def cases_in_turn(self, wanted: tuple[str, ...]) -> list[Case]:
+        """Give the constant, then each case whose name begins as wanted, on one server after the other."""
+        order = (cases.CONSTANT, *cases.NAMES)
+        chosen = [case for case in self.cases if case.name.startswith((cases.CONSTANT, *wanted))]
+        return sorted(chosen, key=lambda case: order.index(case.name))
+
     def stop(self) -> None:
         """Stop every server that was started."""
         for server in self.servers:

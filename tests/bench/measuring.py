@@ -53,6 +53,7 @@ class Rounds:
         """Try every case out, warm it up, and run it as often as wanted, interleaved."""
         results = [Result(case) for case in cases]
         for case in cases:
+            print(f"  warm-up  {case.name:26} {case.server.name}", file=sys.stderr)
             case.try_out()
             load.run(case, WARM_UP, self.cores, self.postmaster)
         for number in range(1, self.repeats + 1):
@@ -74,7 +75,7 @@ def _tell(case: Case, run: Run, label: str) -> None:
         f", strangers {run.strangers_at_server:.0%} and {run.strangers_at_load:.0%}" if run.is_noisy else ""
     )
     print(
-        f"  {label}  {case.name:20} {case.server.name:24} {run.rate:9,.0f}/s  p99 {run.p99:8.1f} ms"
+        f"  {label:7}  {case.name:26} {case.server.name:24} {run.rate:9,.0f}/s  p99 {run.p99:8.1f} ms"
         f"  {run.cost:7.0f} µs{noise}",
         file=sys.stderr,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from tests.bench.cases import CONSTANT
 from tests.bench.measuring import Result
 from tests.bench.servers import Server
 
@@ -22,10 +23,9 @@ _COLUMNS = (
 def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
     """Give the table of all cases; `peers` names, for a server of ours, the one it is compared with."""
     rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
-    bare = rates.get(("constant", "bare ASGI"))
-    order = list(dict.fromkeys(result.case.name for result in results))
+    bare = rates.get((CONSTANT, "bare ASGI"))
     rows = []
-    for result in sorted(results, key=lambda result: order.index(result.case.name)):
+    for result in results:
         name, server = result.case.name, result.case.server.name
         rate = rates[name, server]
         peer = rates.get((name, peers.get(server, "")))
