@@ -1,7 +1,7 @@
 """What the operator does to users: look, create, ban, unban, end their sessions, delete (behaviour 5.9)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, func, or_, select, true
@@ -20,7 +20,7 @@ class NewUser:
 
     email: str
     name: str
-    password: str
+    password: str = field(repr=False)
     username: str | None = None
     email_verified: bool = False
 
@@ -109,7 +109,7 @@ async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datet
     """
     user = await _locked(ctx, identifier)
     user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
-    return await sessions.revoke_all(ctx, user.id)
+    return await sessions.end_all(ctx, user)
 
 
 async def unban(ctx: Context, identifier: str) -> bool:
@@ -124,7 +124,7 @@ async def unban(ctx: Context, identifier: str) -> bool:
 async def revoke_sessions(ctx: Context, identifier: str) -> int:
     """End a user's sessions; give how many were live. Raises NotFound."""
     user = await find(ctx, identifier)
-    return await sessions.revoke_all(ctx, user.id)
+    return await sessions.end_all(ctx, user)
 
 
 async def delete(ctx: Context, identifier: str) -> User:

@@ -1,6 +1,6 @@
 """Sign up, sign in, and the one gate that opens sessions (interface 4.1; behaviour 5.1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from domain import accounts, emails, errors, identifiers, mails, new_password, secrets, sessions, users
 from domain.context import Context, Outdated
@@ -15,7 +15,7 @@ class SignUp:
 
     name: str
     email: str
-    password: str
+    password: str = field(repr=False)
     image: str | None
     username: str | None
     display_username: str | None

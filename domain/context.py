@@ -29,7 +29,7 @@ class Client(NamedTuple):
 class Caller:
     """The signed-in user behind a request, as found by one statement, and the token that was presented."""
 
-    token: str
+    token: str = field(repr=False)
     session: SessionRow
     user: UserRow
     by_cookie: bool

@@ -15,30 +15,32 @@ async def delete_user(
 
     Raises InvalidPassword, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
     """
-    if password is not None:
-        await passwords.check(ctx, password)
+    checked = await passwords.check(ctx, password) if password is not None else None
+    user = await passwords.lock_caller(ctx, checked)
     if token is not None:
-        await confirm(ctx, token)
-        return True
-    if ctx.policy.delete_user_confirm_by_mail:
-        await _mail_confirmation(ctx, callback_url)
+        await _consume(ctx, user, token)
+    elif ctx.policy.delete_user_confirm_by_mail:
+        await _mail_confirmation(ctx, user, callback_url)
         return False
-    if password is None and not _is_fresh(ctx):
+    elif checked is None and not _is_fresh(ctx):
         raise errors.SessionExpired
-    await remove(ctx, await users.lock_caller(ctx))
+    await remove(ctx, user)
     return True
 
 
 async def confirm(ctx: Context, token: str | None) -> None:
     """Delete the caller by the mailed token. Raises InvalidDeletionToken; another user's token is not burned."""
     user = await users.lock_caller(ctx)
-    if not token or not await grants.consume(ctx, Purpose.DELETE, user.id, token):
-        raise errors.InvalidDeletionToken
+    await _consume(ctx, user, token)
     await remove(ctx, user)
 
 
-async def _mail_confirmation(ctx: Context, callback_url: str | None) -> None:
-    user = await users.lock_caller(ctx)
+async def _consume(ctx: Context, user: User, token: str | None) -> None:
+    if not token or not await grants.consume(ctx, Purpose.DELETE, user.id, token):
+        raise errors.InvalidDeletionToken
+
+
+async def _mail_confirmation(ctx: Context, user: User, callback_url: str | None) -> None:
     expires_in = ctx.policy.delete_user_token_expires_in
     token = await grants.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
     mails.delete_account(ctx, user, token, callback_url)

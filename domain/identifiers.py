@@ -27,7 +27,6 @@ EMAIL_PATTERN = (
 EMAIL_LENGTH = 254
 LOCAL_PART_LENGTH = 64
 
-USERNAME_PATTERN = r"^[A-Za-z0-9_.]{3,30}$"
 USERNAME_LENGTHS = range(3, 31)
 _USERNAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_.")
 

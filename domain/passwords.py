@@ -14,11 +14,29 @@ async def check(ctx: Context, password: str) -> str:
 
     Raises InvalidPassword, for a user without a password too, after the same work.
     """
+    return await _verify(ctx, password, await _stored(ctx))
+
+
+async def _stored(ctx: Context) -> str | None:
     found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
-    stored = found.hash if found is not None else None
+    return found.hash if found is not None else None
+
+
+async def _verify(ctx: Context, password: str, stored: str | None) -> str:
     if not await ctx.hasher.verify(password, stored) or stored is None:
         raise errors.InvalidPassword
     return stored
+
+
+async def lock_caller(ctx: Context, checked: str | None) -> User:
+    """Give the caller's row, locked, with the password hash that was `checked` before still in place.
+
+    Raises Outdated when another change was faster, so that the request is run again against the new password.
+    """
+    user = await users.lock_caller(ctx)
+    if checked is not None and await accounts.password_of(ctx, user.id) != checked:
+        raise Outdated
+    return user
 
 
 def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
@@ -64,7 +82,7 @@ async def reset(ctx: Context, token: str | None, new: str) -> User:
         raise errors.InvalidResetToken
     await _set(ctx, user, hashed)
     if ctx.policy.reset_revokes_sessions:
-        await sessions.revoke_all(ctx, user.id)
+        await sessions.end_all(ctx, user)
     return user
 
 
@@ -80,13 +98,11 @@ async def change(
     stored = await _check_current(ctx, current)
     _check_common(ctx, new, caller.user)
     hashed = await ctx.hasher.hash(new)
-    user = await users.lock_caller(ctx)
-    if await accounts.password_of(ctx, user.id) != stored:
-        raise Outdated  # Another change was faster; its password is the current one.
+    user = await lock_caller(ctx, stored)
     await _set(ctx, user, hashed)
     if not revoke_others:
         return None
-    await sessions.revoke_all(ctx, user.id)
+    await sessions.end_all(ctx, user)
     return sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
 
 
@@ -95,13 +111,13 @@ def _check_common(ctx: Context, new: str, user: UserRow) -> None:
 
 
 async def _check_current(ctx: Context, current: str | None) -> str:
-    found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
-    if found is None or found.hash is None:
+    stored = await _stored(ctx)
+    if stored is None:
         await ctx.hasher.verify(current or "", None)
         raise errors.CredentialAccountNotFound
     if current is None and not ctx.policy.require_current_password:
-        return found.hash
-    return await check(ctx, current or "")
+        return stored
+    return await _verify(ctx, current or "", stored)
 
 
 async def _set(ctx: Context, user: User, hashed: str) -> None:

@@ -40,8 +40,9 @@ class PasswordRules:
     min_length: int
     max_length: int
     blocklist: frozenset[str] = field(repr=False)
-    """Case-folded NFKC forms; empty when the blocklist is off."""
+    """Case-folded NFKC forms."""
     blocklist_enabled: bool = True
+    """Whether common passwords are refused, those of the list and those that name the user or the service."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import delete, update
@@ -23,7 +23,7 @@ COPY = "session.token_copy"
 class OpenedSession:
     """A session that was created now, its user, and the token that is never seen again in the clear."""
 
-    token: str
+    token: str = field(repr=False)
     session: Session
     user: User
 
@@ -85,7 +85,7 @@ async def revoke(ctx: Context, token: str) -> bool:
     session_id = await _own_session(ctx, caller, token)
     if session_id is None:
         return False
-    await users.lock(ctx, caller.user.id)
+    await users.lock_caller(ctx)
     await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)
     return session_id == caller.session.id
 
@@ -98,27 +98,35 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
     return found[0].id if found is not None and found[0].user_id == caller.user.id else None
 
 
-async def revoke_all(ctx: Context, user_id: str) -> int:
-    """End every session of the user; give how many of them were live."""
-    await users.lock(ctx, user_id)
-    return await _delete(ctx, col(Session.user_id) == user_id)
+async def revoke_all(ctx: Context) -> int:
+    """End every session of the caller, the current one included; give how many of them were live."""
+    return await end_all(ctx, await users.lock_caller(ctx))
+
+
+async def end_all(ctx: Context, user: User) -> int:
+    """End every session of a user whose row is locked; give how many of them were live."""
+    return await _delete(ctx, col(Session.user_id) == user.id)
 
 
 async def revoke_others(ctx: Context) -> int:
     """End every session of the caller but the current one; give how many of them were live."""
     caller = ctx.signed_in
-    await users.lock(ctx, caller.user.id)
+    await users.lock_caller(ctx)
     return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
 
 
 async def sign_out(ctx: Context) -> None:
     """End the current session."""
     caller = ctx.signed_in
+    await users.lock(ctx, caller.user.id)
     await _delete(ctx, col(Session.id) == caller.session.id)
 
 
 async def discard(ctx: Context, session_id: str) -> None:
-    """Delete a session that was presented after its end, or by a banned user (behaviour 3.2)."""
+    """Delete a session that was presented after its end, or by a banned user (behaviour 3.2).
+
+    Nothing can cross this one statement, so it takes no lock.
+    """
     await _delete(ctx, col(Session.id) == session_id)
 
 
@@ -137,7 +145,7 @@ def extended(rules: SessionRules, session: SessionRow, now: datetime) -> datetim
 
 
 async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
-    """Move the end of a live session; one that was revoked meanwhile stays revoked."""
+    """Move the end of a live session; one that was revoked meanwhile stays revoked, without any lock."""
     await ctx.db.execute(
         update(Session)
         .where(col(Session.id) == session.id, col(Session.expires_at) == session.expires_at)

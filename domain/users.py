@@ -9,7 +9,7 @@ from sqlmodel import col, select
 
 from domain import errors, identifiers
 from domain.context import Context, Outdated
-from models import User
+from models import Session, User
 from models.queries import PASSWORD_BY_USERNAME
 
 
@@ -44,9 +44,14 @@ async def _lock(ctx: Context, condition: ColumnElement[bool]) -> User | None:
 
 
 async def lock_caller(ctx: Context) -> User:
-    """Give the caller's own row, locked. Raises Unauthenticated when it was deleted a moment ago."""
-    user = await lock(ctx, ctx.signed_in.user.id)
-    if user is None:
+    """Give the caller's own row, locked, with their session still live.
+
+    Raises Unauthenticated when user or session ended after the request was let in.
+    """
+    caller = ctx.signed_in
+    user = await lock(ctx, caller.user.id)
+    live = select(Session.id).where(Session.id == caller.session.id, Session.expires_at > ctx.now)
+    if user is None or user.is_banned(ctx.now) or (await ctx.db.execute(live)).first() is None:
         raise errors.Unauthenticated
     return user
 
@@ -92,8 +97,13 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
 async def update(ctx: Context, changes: dict[str, Any]) -> None:
     """Change the caller's profile: any of `name`, `image`, `username`, `display_username`.
 
-    Raises the refusals of the two usernames. Keeping one's own username is no conflict.
+    Raises ValidationError when nothing is left to change, and the refusals of the two usernames, which are ignored
+    where usernames are off. Keeping one's own username is no conflict.
     """
+    if not ctx.policy.username_enabled:
+        changes = {field: value for field, value in changes.items() if field in ("name", "image")}
+    if not changes:
+        raise errors.ValidationError("No fields to update")
     if "username" in changes:
         changes["username"] = identifiers.username(changes["username"])
     if "display_username" in changes:

@@ -1,6 +1,6 @@
 """What a handler gives back: a plain shape (200, JSON), or one of these for headers, a redirect or a page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Shape = TypeVar("Shape")
@@ -12,16 +12,16 @@ Header = tuple[bytes, bytes]
 class Reply(Generic[Shape]):
     """A JSON body with status 200, and headers such as Set-Cookie beside it."""
 
-    body: Shape
-    headers: tuple[Header, ...] = ()
+    body: Shape = field(repr=False)
+    headers: tuple[Header, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
     """A way to somewhere else: 302, or 303 after a POST."""
 
-    location: str
-    headers: tuple[Header, ...] = ()
+    location: str = field(repr=False)
+    headers: tuple[Header, ...] = field(default=(), repr=False)
     status: int = 302
     refused: bool = False
     """Whether it tells of a refusal, so that nothing the rule wrote may stay."""

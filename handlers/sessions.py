@@ -35,7 +35,7 @@ async def revoke_all(ctx: Context) -> Reply[shapes.RevokedSessions]:
     """End every session of the caller, the current one included."""
     if ctx.caller is None:
         return Reply({"status": True, "count": 0})
-    return take_away(ctx, {"status": True, "count": await sessions.revoke_all(ctx, ctx.caller.user.id)})
+    return take_away(ctx, {"status": True, "count": await sessions.revoke_all(ctx)})
 
 
 async def revoke_others(ctx: Context) -> shapes.RevokedSessions:

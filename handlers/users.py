@@ -18,21 +18,17 @@ _OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFact
 
 async def update(ctx: Context, body: shapes.UpdateUserRequest) -> shapes.Status:
     """Change the caller's profile."""
-    await users.update(ctx, _changes(ctx, dict(body)))
+    await users.update(ctx, _changes(dict(body)))
     return {"status": True}
 
 
-def _changes(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
+def _changes(body: dict[str, Any]) -> dict[str, Any]:
     if "email" in body:
         raise errors.EmailCanNotBeUpdated
     for key in _OWNED:
         if key in body:
             raise errors.FieldNotAllowed(f"{key} is not allowed to be set")
     changes = {column: body[key] for key, column in _PROFILE.items() if key in body}
-    if not ctx.policy.username_enabled:
-        changes = {column: value for column, value in changes.items() if column in ("name", "image")}
-    if not changes:
-        raise errors.ValidationError("No fields to update")
     if changes.get("image") == "":
         changes["image"] = None
     return changes

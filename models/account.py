@@ -18,4 +18,4 @@ class Account(Record, table=True):
     provider_id: str
     issuer: str = ""
     account_id: str
-    password: str | None = None
+    password: str | None = Field(default=None, repr=False)

@@ -11,8 +11,8 @@ class Session(Record, table=True):
     """One sign-in on one device. The token itself is never stored in the clear."""
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
-    token_digest: bytes = Field(unique=True)
-    token_copy: bytes | None = None
+    token_digest: bytes = Field(unique=True, repr=False)
+    token_copy: bytes | None = Field(default=None, repr=False)
     remembered: bool = True
     method: str
     expires_at: datetime = Field(index=True, sa_type=Instant)
@@ -20,7 +20,3 @@ class Session(Record, table=True):
     user_agent: str | None = None
     impersonated_by: str | None = None
     active_organization_id: str | None = None
-
-    def is_active(self, now: datetime) -> bool:
-        """Whether the session still opens anything at `now`."""
-        return now < self.expires_at

@@ -1,8 +1,8 @@
 """One operation = one Context, one caller, one `now`, at most one transaction; the only place that commits."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from domain.context import Caller, Client, Context, Outdated
 from domain.policy import Policy
 from domain.ports import Cipher, Hasher
 from handlers import cookies
-from handlers.reply import Header, Page, Redirect, Reply
+from handlers.reply import Redirect
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
 from server.pipeline.ports import Call
@@ -47,16 +47,16 @@ class Requests:
         now = self.clock()
         if session.is_active(now) and not user.is_banned(now):
             return Caller(token, session, user, by_cookie)
-        await self._try(partial(sessions.discard, session_id=session.id))
+        with contextlib.suppress(errors.Unavailable):
+            await self.run(partial(sessions.discard, session_id=session.id))
         return None
 
     async def __call__(self, call: Call) -> Any:
         """Run an operation's handler; give what it returned, after the commit."""
-        caller, cookie = call.caller, None
+        caller = call.caller
         if caller is not None and not call.disable_refresh:
-            caller, cookie = await self._extend(caller)
-        answer = await self.run(partial(call.handler, **call.arguments), client=call.client, caller=caller)
-        return answer if cookie is None else _with_cookie(answer, cookie)
+            caller = await self._extend(caller, call)
+        return await self.run(partial(call.handler, **call.arguments), client=call.client, caller=caller)
 
     async def run(self, job: Job[Result], *, client: Client = NOBODY, caller: Caller | None = None) -> Result:
         """Run a job in a transaction of its own, again when the database asks for it.
@@ -111,41 +111,28 @@ class Requests:
         if ctx.outbox:
             self.mailed()
 
-    async def _extend(self, caller: Caller) -> tuple[Caller, Header | None]:
-        """Move the end of a session that is due; when the database cannot write, the session lives on as it was."""
+    async def _extend(self, caller: Caller, call: Call) -> Caller:
+        """Move the end of a session that is due, and of its cookie, whatever becomes of the request (behaviour 3.5).
+
+        When the database cannot write, a GET goes on with the session as it was; any other request would wait a second
+        time for nothing. Raises Unavailable.
+        """
         now = self.clock()
         expires_at = sessions.extended(self.policy.session, caller.session, now)
         if expires_at is None:
-            return caller, None
-        if not await self._try(partial(sessions.extend, session=caller.session, expires_at=expires_at)):
-            return caller, None
-        session = caller.session._replace(expires_at=expires_at, updated_at=now)
-        return replace(caller, session=session), self._cookie(caller, expires_at, now)
-
-    def _cookie(self, caller: Caller, expires_at: datetime, now: datetime) -> Header | None:
-        if not caller.by_cookie:
-            return None
-        max_age = int((expires_at - now).total_seconds())
-        return cookies.set_session(self.policy.cookies, caller.token, max_age=max_age)
-
-    async def _try(self, job: Job[None]) -> bool:
+            return caller
         try:
-            await self.run(job)
+            await self.run(partial(sessions.extend, session=caller.session, expires_at=expires_at))
         except errors.Unavailable:
-            return False
-        return True
+            if call.method != "GET":
+                raise
+            return caller
+        if caller.by_cookie:
+            max_age = int((expires_at - now).total_seconds())
+            call.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
+        return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=now))
 
 
 async def _roll_back(ctx: Context) -> None:
     if ctx.opened is not None:
         await ctx.opened.close()
-
-
-def _with_cookie(answer: Any, cookie: Header) -> Any:
-    """Add the session cookie, unless the handler set or cleared it itself."""
-    if not isinstance(answer, Reply | Redirect | Page):
-        return Reply(answer, (cookie,))
-    name = cookie[1].partition(b"=")[0]
-    if any(header[1].partition(b"=")[0] == name for header in answer.headers):
-        return answer
-    return replace(answer, headers=(*answer.headers, cookie))

@@ -41,22 +41,33 @@ def options(allow: str, *, is_preflight: bool) -> Rendered:
     return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
 
 
-def with_stale(rendered: Rendered, stale: tuple[Header, ...]) -> Rendered:
-    """Add the headers that clear worthless cookies, but never a second Set-Cookie for one name (behaviour
-    3.3)."""
+def with_cookies(rendered: Rendered, cookies: list[Header]) -> Rendered:
+    """Add Set-Cookie headers, but never a second one for one name: the first counts (behaviour 3.3)."""
     status, headers, body = rendered
-    taken = {value.partition(b"=")[0] for name, value in headers if name == b"set-cookie"}
-    added = tuple(header for header in stale if header[1].partition(b"=")[0] not in taken)
-    return status, (*headers, *added), body
+    taken = {_cookie_name(value) for name, value in headers if name == b"set-cookie"}
+    added: dict[bytes, Header] = {}
+    for header in cookies:
+        added.setdefault(_cookie_name(header[1]), header)
+    return status, (*headers, *(header for name, header in added.items() if name not in taken)), body
 
 
-async def send_answer(
-    send: Send, rendered: Rendered, request_id: str, cors: tuple[Header, ...], *, bodiless: bool
+def _cookie_name(value: bytes) -> bytes:
+    return value.partition(b"=")[0]
+
+
+async def send_answer(  # noqa: PLR0913
+    send: Send,
+    rendered: Rendered,
+    request_id: str,
+    cors: tuple[Header, ...],
+    *,
+    bodiless: bool,
+    always: tuple[Header, ...] = ALWAYS,
 ) -> None:
     """Send an answer with the headers every answer has; `bodiless` for HEAD, whose length is still told."""
     status, headers, body = rendered
     own: list[Header] = [(b"x-request-id", request_id.encode()), *headers, *cors]
-    if status != 204:
+    if status not in (204, 304):
         own.append((b"content-length", b"%d" % len(body)))
-    await send({"type": "http.response.start", "status": status, "headers": [*ALWAYS, *own]})
+    await send({"type": "http.response.start", "status": status, "headers": [*always, *own]})
     await send({"type": "http.response.body", "body": b"" if bodiless else body})

@@ -46,7 +46,8 @@ async def read(receive: Receive, max_body: int) -> bytes:
 
 def parse(raw: bytes, head: Head, media_type: str) -> Any:
     """Give the value of a body; an empty one counts as `{}`. Raises UnsupportedMediaType, BadRequest."""
-    if head.fields.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
+    codings = b",".join(head.every(b"content-encoding")).lower().split(b",")
+    if any(coding.strip() not in (b"identity", b"") for coding in codings):
         raise errors.UnsupportedMediaType
     if not raw:
         return {}

@@ -31,6 +31,8 @@ class Operation:
     operation_id: str
     handler: Handler
     method: str
+    template: str
+    """The path as the contract writes it: what the log says, and nothing that was sent."""
     security: Security
     inputs: Inputs
     checks_origin: bool
@@ -52,6 +54,7 @@ def compile_operation(
         operation_id=operation_id,
         handler=operation.function,
         method=operation.method.upper(),
+        template=policy.base_path + operation.path,
         security=security.compile(
             operation, without_session=tag == _LENIENT_TAG and not policy.require_authentication
         ),

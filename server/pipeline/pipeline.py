@@ -1,7 +1,8 @@
 """The compiled pipeline: a request goes through every check of behaviour 1.3, in its order, and is answered
 once."""
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 from connexion.middleware.abstract import SpecMiddleware
@@ -9,10 +10,11 @@ from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import secrets
+from domain.context import Client
 from domain.errors import Unavailable
 from domain.policy import Policy
 from handlers.reply import Header
-from server import errors
+from server import errors, logs
 from server.errors import Rendered
 from server.pipeline import answers, body, origins, sizes
 from server.pipeline.body import ClientGoneError
@@ -32,12 +34,14 @@ class Request:
     scope: Scope
     receive: Receive
     head: Head
-    request_id: str
+    client: Client
     captured: dict[str, str]
     """The values in the path's template."""
     body: bytes = b""
-    forget: tuple[Header, ...] = ()
-    """What clears cookies that are worth nothing any more, whatever the answer is."""
+    cookies: list[Header] = field(default_factory=list)
+    """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
+    template: str | None = None
+    """The path as the contract writes it, once an operation is found."""
 
 
 class Pipeline(SpecMiddleware):  # type: ignore[misc]
@@ -67,18 +71,21 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         if scope["type"] != "http":
             await self._next_app(scope, receive, send)
             return
-        request = Request(scope, receive, Head(scope["headers"]), secrets.identifier(), {})
+        began = time.perf_counter()
+        head = Head(scope["headers"])
+        client = client_of(scope, head, secrets.identifier(), self._ports.addresses)
+        request = Request(scope, receive, head, client, {})
         try:
             rendered = await self._answer(request)
         except ClientGoneError:
             return
         except Exception as error:
-            rendered = errors.render(error, request.request_id)
-        if request.forget:
-            rendered = answers.with_stale(rendered, request.forget)
-        cors = self._cors_of(request.head)
+            rendered = errors.render(error, client.request_id)
+        if request.cookies:
+            rendered = answers.with_cookies(rendered, request.cookies)
         is_head = scope["method"] == "HEAD"
-        await answers.send_answer(send, rendered, request.request_id, cors, bodiless=is_head)
+        await answers.send_answer(send, rendered, client.request_id, self._cors_of(head), bodiless=is_head)
+        _log(request, rendered[0], time.perf_counter() - began)
 
     async def _answer(self, request: Request) -> Rendered:
         """Find the operation and who calls it, then go on; the numbers are the steps of behaviour 1.3."""
@@ -87,11 +94,12 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         if scope["method"] == "OPTIONS":
             return answers.options(place.allow, is_preflight=origins.is_preflight(head, self._cors_of(head)))
         operation = place.operation(scope["method"])
+        request.template = operation.template
         sizes.check(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await body.read(request.receive, self._max_body)
         identity = await self._identify(request, operation)  # 4
-        request.forget = identity.stale
+        request.cookies += identity.stale
         return await self._admit(request, operation, identity)
 
     async def _identify(self, request: Request, operation: Operation) -> Identity:
@@ -100,8 +108,8 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             return await operation.security.identify(request.head)
         except Unavailable:
             if operation.forget:
-                origins.check(self._policy.origins, request.head, signs_in=False)
-                request.forget = operation.forget
+                self._check_origin(request, operation, by_cookie=False)
+                request.cookies += operation.forget
             raise
 
     async def _admit(self, request: Request, operation: Operation, identity: Identity) -> Rendered:
@@ -109,19 +117,37 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         scope, head = request.scope, request.head
         if identity.refusal is not None:
             raise identity.refusal
-        if operation.checks_origin and (identity.by_cookie or not head.has_bearer()):
-            origins.check(self._policy.origins, head, signs_in=operation.signs_in)  # 5
+        self._check_origin(request, operation, by_cookie=identity.by_cookie)  # 5
         inputs = operation.inputs
         arguments = inputs.arguments(scope["query_string"], request.captured, head, request.body)  # 6, 7
-        request.forget = request.forget or operation.forget
+        request.cookies += operation.forget
         call = Call(
             operation_id=operation.operation_id,
             handler=operation.handler,
             arguments=arguments,
             method=scope["method"],
-            client=client_of(scope, head, request.request_id, self._ports.addresses),
+            client=request.client,
             caller=identity.caller,
             challenge=identity.challenge,
             head=head,
+            cookies=request.cookies,
         )
         return answers.answer(await self._ports.endpoint(call), operation.method)  # 8
+
+    def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
+        if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
+            origins.check(self._policy.origins, request.head, signs_in=operation.signs_in)
+
+
+def _log(request: Request, status: int, seconds: float) -> None:
+    scope = request.scope
+    logs.access(
+        method=scope["method"],
+        path=scope["path"],
+        template=request.template,
+        query=scope["query_string"].decode("latin-1"),
+        status=status,
+        seconds=seconds,
+        address=request.client.address,
+        request_id=request.client.request_id,
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from domain.context import Caller, Client
+from handlers.reply import Header
 from server.addresses import Addresses
 from server.pipeline.head import Head
 
@@ -28,6 +29,8 @@ class Call(NamedTuple):
     none."""
     head: Head
     """The headers; `head.cookie(name)` gives the raw value of any cookie that was sent along."""
+    cookies: list[Header]
+    """Set-Cookie headers for the answer, whatever it turns out to be; the endpoint may add to them."""
 
     @property
     def disable_refresh(self) -> bool:

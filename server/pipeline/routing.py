@@ -58,9 +58,7 @@ class Routes:
         captured: dict[str, str] = {}
         if place is None:
             place, captured = self._match(scope["path"])
-        raw_path = scope.get("raw_path") or b""
-        if b"%" in raw_path and _ENCODED_SEPARATOR.search(raw_path):
-            raise errors.NotFound
+        check_separators(scope)
         return place, captured
 
     def _match(self, path: str) -> tuple[Place, dict[str, str]]:
@@ -68,6 +66,13 @@ class Routes:
             found = pattern.fullmatch(path)
             if found is not None and _DOT_SEGMENTS.isdisjoint(found.groups()):
                 return place, found.groupdict()
+        raise errors.NotFound
+
+
+def check_separators(scope: Scope) -> None:
+    """Refuse a path that hides a slash or backslash, which decodes to one of ours. Raises NotFound."""
+    raw_path = scope.get("raw_path") or b""
+    if b"%" in raw_path and _ENCODED_SEPARATOR.search(raw_path):
         raise errors.NotFound
 
 

@@ -124,6 +124,16 @@ class TestLockedDatabase:
         assert answer.headers["retry-after"] == "5"
         assert later.status_code == 200
 
+    async def test_a_write_that_is_due_for_extension_waits_only_once(
+        self, impatient: Service, ada: Headers
+    ) -> None:
+        impatient.clock.advance(days=2)
+
+        with locked(impatient):
+            answer = await impatient.post("/update-user", {"name": "Countess"}, headers=ada)
+
+        assert answer.status_code == 503
+
     async def test_a_sign_out_that_cannot_revoke_still_clears_the_cookie(
         self, impatient: Service, ada: Headers
     ) -> None:
@@ -135,3 +145,18 @@ class TestLockedDatabase:
         assert "Max-Age=0" in answer.headers["set-cookie"]
         assert (foreign.status_code, foreign.headers.get("set-cookie")) == (403, None)
         assert (await impatient.get("/get-session", headers=ada)).status_code == 200
+
+
+async def test_the_cookie_of_an_extended_session_is_set_though_the_request_is_refused(
+    service: Service,
+) -> None:
+    answer = await service.post("/sign-up/email", ADA)
+    token = answer.json()["token"]
+    service.clock.advance(days=2)
+
+    refused = await service.post(
+        "/verify-password", {"password": "wrong"}, headers={"Cookie": f"service.session-token={token}"}
+    )
+
+    assert refused.status_code == 400
+    assert "Max-Age=604800" in refused.headers["set-cookie"]
