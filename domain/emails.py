@@ -97,6 +97,8 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
     if not at_once and policy.mail_sender == "none":
         raise errors.VerificationEmailNotEnabled
     if await _is_taken(ctx, address):
+        # A row is written all the same, for a token nobody ever sees: the answer must not come sooner.
+        await _issue_change(ctx, user, address)
         return
     if at_once:
         await _set_address(ctx, user, address, verified=False)
@@ -108,9 +110,12 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
 
 async def _mail_change(ctx: Context, user: User, address: str, callback_url: str | None) -> None:
     await grants.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)
+    mails.change_email(ctx, user, address, await _issue_change(ctx, user, address), callback_url)
+
+
+async def _issue_change(ctx: Context, user: User, address: str) -> str:
     expires_in = ctx.policy.verification_token_expires_in
-    token = await grants.issue(ctx, Purpose.CHANGE_EMAIL, user.id, expires_in=expires_in, email=address)
-    mails.change_email(ctx, user, address, token, callback_url)
+    return await grants.issue(ctx, Purpose.CHANGE_EMAIL, user.id, expires_in=expires_in, email=address)
 
 
 async def _set_address(ctx: Context, user: User, address: str, *, verified: bool) -> None:

@@ -23,8 +23,8 @@ _AUTHORITY = r"[!\"$-.0->@-\[\]-~]"
 """The same without what ends an authority."""
 
 _SEGMENT = r"(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9_.+@-]+"
-_ESCAPE = r"%(?:[2-6A-Fa-f89][0-9A-Fa-f]|7[0-9A-Ea-e])"
-"""A percent escape of any byte but a control character."""
+_ESCAPE = r"%(?![Cc]2%[89])(?:[2-6A-Fa-f89][0-9A-Fa-f]|7[0-9A-Ea-e])"
+"""A percent escape that is no control character: neither of ASCII nor, in UTF-8, one of U+0080 to U+009F."""
 
 _RELATIVE = re.compile(rf"/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?(?:[A-Za-z0-9_.+/=&@-]|{_ESCAPE})*)?")
 _ABSOLUTE = re.compile(rf"(?P<scheme>https?)://(?P<host>{_HOST}){_PORT}(?:[/?#]{_PRINTABLE}*)?")

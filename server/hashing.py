@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 
 import structlog
 from passlib.context import CryptContext
+from passlib.utils import MAX_PASSWORD_SIZE
 
 from domain.errors import Overloaded
 from domain.new_password import LONGEST_PASSWORD
@@ -42,6 +43,11 @@ class HashingRules:
 
 def _normal(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
+
+
+def _fits(password: str) -> bool:
+    """Whether passlib takes it: NFKC makes up to 18 characters of one."""
+    return len(password) <= MAX_PASSWORD_SIZE
 
 
 def _shape(hashed: str) -> tuple[str, list[int]]:
@@ -98,13 +104,13 @@ class PasswordPool:
         return hashed
 
     def _verify(self, password: str, hashed: str | None) -> bool:
-        if hashed is not None:
+        if hashed is not None and _fits(_normal(password)):
             try:
                 return self._matches(password, hashed)
             except (ValueError, TypeError, OverflowError, RuntimeError) as error:
                 # Passlib's own errors are among these. The hash itself stays out of the log.
                 _log.warning("password_hash.unreadable", reason=type(error).__name__)
-        self._argon2.verify(_normal(password), self._dummy)
+        self._argon2.verify(_normal(password)[:MAX_PASSWORD_SIZE], self._dummy)
         return False
 
     def _matches(self, password: str, hashed: str) -> bool:

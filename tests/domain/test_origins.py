@@ -49,7 +49,7 @@ REFUSED = [
     "https://[::1]", "https://[2001:db8::1", "https://[2001:db8::1%25eth0]", "https://[zz]",
     "https://\uff12.app.test", "/./a", "/../a", "/a/.", "/a/..", "/a/../b", "/a//b", "/a//", "/.", "/..",
     "/..?x", "/a/..?x", "/a#b", "/a?b#c", "/a%20b", "/a;b", "/a:b", "/a?b=%", "/a?b=%2", "/a?b=%zz",
-    "/a?b=%0a", "/a?b=%0D%0A", "/a?b=%7f", "/a?b=%1F", "/a?b=?", "/a?b c", "/a?b=\\", "/é", "/a?é",
+    "/a?b=%0a", "/a?b=%0D%0A", "/a?b=%7f", "/a?b=%c2%85", "/a?b=%1F", "/a?b=?", "/a?b c", "/a?b=\\", "/é", "/a?é",
     "myapp://", "myapp://callback", "myapp://callbackx", "myapp://callback/../x",
     "myapp://callback/%2e%2E/x", "myapp://callback/.", "myapp://evil/callback/", "MYAPP://callback/",
     "myapp:callback/", "other:", "other:/x", "other:// x", "other://\x01", "other://é", "another://x",

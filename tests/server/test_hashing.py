@@ -70,6 +70,11 @@ class TestVerify:
     async def test_more_than_1024_code_points_are_wrong(self, pool: PasswordPool) -> None:
         assert not await pool.verify("x" * 1025, await pool.hash("x" * 1025))
 
+    async def test_one_that_nfkc_makes_too_long_is_wrong_and_no_fault(self, pool: PasswordPool) -> None:
+        """One U+FDFA becomes 18 characters; passlib takes 4 096."""
+        assert not await pool.verify("\ufdfa" * 228, await pool.hash("short"))
+        assert not await pool.verify("\ufdfa" * 1024, None)
+
     async def test_nobody_has_no_password(self, pool: PasswordPool) -> None:
         assert not await pool.verify("The password of nobody.", None)
 
