@@ -54,8 +54,10 @@ class _Files:
     """The files of one contract, each read once."""
 
     def __init__(self, index: Path) -> None:
-        self._index = index
+        self._index = index.resolve()
         self._loaded: dict[Path, Any] = {}
+        self._targets: dict[tuple[Path, str], Path] = {}
+        """Where references lead, by the file they stand in; to ask the file system each time would slow the start."""
 
     def bundled(self) -> Document:
         """The index with its paths inlined and every file under components/ as one section of components."""
@@ -70,6 +72,11 @@ class _Files:
             self._loaded[file] = yaml.load(file.read_text("utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
         return self._loaded[file]
 
+    def _target(self, where: str, file: Path) -> Path:
+        if (file, where) not in self._targets:
+            self._targets[file, where] = (file.parent / where).resolve()
+        return self._targets[file, where]
+
     def _rewritten(self, node: Any, file: Path) -> Any:
         """`node` of `file` with every reference made to stand in one document."""
         if isinstance(node, list):
@@ -83,7 +90,7 @@ class _Files:
     def _resolved(self, reference: str, file: Path) -> Any:
         """What stands for a `$ref`: a reference into the bundle's components, or the thing itself."""
         where, _, pointer = reference.partition("#")
-        target = (file.parent / where).resolve() if where else file
+        target = self._target(where, file) if where else file
         found = self._load(target)
         for part in pointer.strip("/").split("/") if pointer.strip("/") else ():
             key = part.replace("~1", "/").replace("~0", "~")
@@ -92,6 +99,6 @@ class _Files:
             found = found[key]
         if target.parent.name == "components" and pointer:
             return {"$ref": f"#/components/{target.stem}{pointer}"}
-        if target == self._index.resolve() and pointer.startswith("/components/"):
+        if target == self._index and pointer.startswith("/components/"):
             return {"$ref": f"#{pointer}"}
         return self._rewritten(found, target)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -19,17 +20,25 @@ _HOP = re.compile(
 )
 
 
+class _Hop(NamedTuple):
+    """One end of a connection on the way, and how its address is spelled."""
+
+    address: Address
+    text: str
+
+
 @lru_cache(maxsize=4096)
-def _parse(text: str) -> Address | None:
+def _parse(text: str) -> _Hop | None:
     """Read an address; one that is IPv4 in IPv6's clothes becomes IPv4."""
     try:
         address = ip_address(text)
     except ValueError:
         return None
-    return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
+    plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
+    return _Hop(plain, str(plain))
 
 
-def _parse_hop(value: bytes) -> Address | None:
+def _parse_hop(value: bytes) -> _Hop | None:
     match = _HOP.fullmatch(value.strip(b" \t"))
     return _parse(match[match.lastindex or 0].decode("ascii")) if match is not None else None
 
@@ -54,22 +63,22 @@ class Addresses:
         `peer` is the socket's other end, `forwarded_for` the values of X-Forwarded-For in their order,
         walked from the right past trusted hops to the first other address. What is no address ends the walk.
         """
-        address = _parse(peer.partition("%")[0]) if peer is not None else None
-        if address is None:
+        hop = _parse(peer.partition("%")[0]) if peer is not None else None
+        if hop is None:
             return None
-        if self._trusted and forwarded_for and self._trusts(address):
-            address = self._walk(address, forwarded_for)
-        return str(address)
+        if self._trusted and forwarded_for and self._trusts(hop):
+            hop = self._walk(hop, forwarded_for)
+        return hop.text
 
-    def _walk(self, address: Address, forwarded_for: Sequence[bytes]) -> Address:
+    def _walk(self, last: _Hop, forwarded_for: Sequence[bytes]) -> _Hop:
         for value in reversed(b",".join(forwarded_for).split(b",")):
             hop = _parse_hop(value)
             if hop is None:
                 break
-            address = hop
-            if not self._trusts(address):
+            last = hop
+            if not self._trusts(last):
                 break
-        return address
+        return last
 
-    def _trusts(self, address: Address) -> bool:
-        return any(address in network for network in self._trusted)
+    def _trusts(self, hop: _Hop) -> bool:
+        return any(hop.address in network for network in self._trusted)

@@ -50,7 +50,8 @@ def assemble(services: Services) -> ASGIApp:
         lifespan=lifespan,
         max_body=settings.server.max_body,
     )
-    return _with_documents(api, Documents(flat_ids(document), policy.base_path))
+    documents = Documents(flat_ids(document), policy.base_path, policy.origins, settings.server.max_body)
+    return _with_documents(api, documents)
 
 
 def contract(settings: Settings) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from server.commands import configuration, contract, database, mail, reference, 
 from server.database import DatabaseAbsent
 from server.mail import DeliveryError
 from server.migrations import SchemaRefused
+from server.reads.plans import is_storable
 from server.sources import ConfigurationError
 
 EXPECTED = (ConfigurationError, DatabaseAbsent, SchemaRefused, DeliveryError, TemplateError, Refusal)
@@ -19,6 +20,13 @@ EXPECTED = (ConfigurationError, DatabaseAbsent, SchemaRefused, DeliveryError, Te
 
 class Commands(TyperGroup):
     """The commands, with one way to report what went wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the words of the command line; no command has a use for one that cannot be stored."""
+        if not all(map(is_storable, args)):
+            typer.echo("gatewright: the arguments must be text in UTF-8 without NUL", err=True)
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an expected fault becomes lines on standard error and the exit status 1."""

@@ -7,15 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from sqlalchemy import URL, String, bindparam, make_url, select, text
+from sqlalchemy import URL, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
-from sqlmodel import col
 
-from domain.errors import Unavailable
 from domain.ports import Reads
-from models import Lease
-from models.queries import Query
 from server.database_faults import is_retryable, is_unavailable
 from server.engines import TimedSession, postgresql_connect, postgresql_engine, sqlite_engine
 from server.reads import PostgresqlReads, SqliteReads
@@ -29,10 +25,6 @@ __all__ = [
     "open_database",
     "parse",
 ]
-
-_name = col(Lease.name)
-_PING = Query(select(_name).where(_name == bindparam("value", type_=String())), tuple)
-"""A look-up that finds nothing, in the smallest table."""
 
 _PAUSE = 0.5
 """Seconds between two attempts to reach a database that is absent at start."""
@@ -80,14 +72,6 @@ class Database:
         """Give a session that is committed at the end, rolled back after an exception, and closed."""
         async with self._sessions() as session, session.begin():
             yield session
-
-    async def ping(self, timeout: float) -> None:  # noqa: ASYNC109
-        """Ask for something small; raises Unavailable unless the database answers within `timeout` seconds."""
-        try:
-            async with asyncio.timeout(timeout):
-                await self.reads.one(_PING, "")
-        except TimeoutError as error:
-            raise Unavailable from error
 
     async def close(self) -> None:
         """Close every connection."""

@@ -16,6 +16,8 @@ system, configuration, internal: PostgreSQL's appendix A."""
 _UNAVAILABLE_STATES = frozenset({"25006", "25P03", "55P03"})
 """read_only_sql_transaction, idle_in_transaction_session_timeout, lock_not_available."""
 
+_UNDEFINED_TABLE = "42P01"
+
 _UNAVAILABLE_SQLITE = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -47,14 +49,25 @@ def is_unavailable(error: BaseException) -> bool:
     return any(_says_unavailable(cause) for cause in _causes(error))
 
 
+def is_missing_table(error: BaseException) -> bool:
+    """Whether a statement names a table that does not exist; SQLite has no code for that, only a text."""
+    return any(
+        _state(cause) == _UNDEFINED_TABLE
+        or (isinstance(cause, sqlite3.Error) and str(cause).startswith("no such table"))
+        for cause in _causes(error)
+    )
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Whether SQLite failed because somebody else holds the lock."""
     return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Give the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in."""
-    while error is not None:
+    """Give the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in, each once."""
+    met: list[BaseException] = []
+    while error is not None and error not in met:
+        met.append(error)
         yield error
         error = (error.orig if isinstance(error, exc.StatementError) else None) or error.__cause__
 

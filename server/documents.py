@@ -9,22 +9,30 @@ import orjson
 from starlette.types import Receive, Scope, Send
 from swagger_ui_bundle import swagger_ui_path
 
-from domain.errors import MethodNotAllowed
+from domain import secrets
+from domain.errors import MethodNotAllowed, Refusal
+from domain.origins import TrustedOrigins
+from handlers.reply import Header
+from server.errors import Rendered, render_refusal
+from server.pipeline import answers, origins, sizes
+from server.pipeline.head import Head
+from server.pipeline.routing import check_separators
 
-Header = tuple[bytes, bytes]
+METHODS = "GET, HEAD, OPTIONS"
 
-METHODS = b"GET, HEAD, OPTIONS"
-COMMON: tuple[Header, ...] = (
-    (b"cache-control", b"no-cache"),  # To be kept, and asked about each time: the ETag makes that cheap.
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+_ALWAYS: tuple[Header, ...] = (
+    # Unlike any other answer (behaviour 1.7) a document holds nothing of anybody, and is large: it may be kept, and is
+    # asked about each time, which the ETag makes cheap.
+    (b"cache-control", b"no-cache"),
+    *(header for header in answers.ALWAYS if header[0] != b"cache-control"),
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ),
 )
-"""Swagger UI styles elements in place, so inline styles are allowed; nothing may come from another host."""
+"""With every document. Swagger UI styles elements in place, so inline styles are allowed; nothing may come from
+another host."""
 
 STATIC = {
     "swagger-ui.css": b"text/css; charset=utf-8",
@@ -73,31 +81,22 @@ class Document:
 def prepared(body: bytes, media_type: bytes) -> Document:
     """A body with its strong ETag and the headers of its 200."""
     etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
-    length = str(len(body)).encode()
-    return Document(body, etag, ((b"content-type", media_type), (b"content-length", length), (b"etag", etag)))
+    return Document(body, etag, ((b"content-type", media_type), (b"etag", etag)))
 
 
 class Documents:
-    """An ASGI application for the paths in `paths`; whoever mounts it asks `matches` first.
+    """An ASGI application for its few paths; whoever mounts it asks `matches` first.
 
-    `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash.
+    `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash. Pages of
+    `trusted` origins may read the answers; `max_body` is in bytes. Requests go through the checks of behaviour 1.3.
     """
 
-    def __init__(self, document: dict[str, Any], base_path: str) -> None:
-        page = PAGE.format(title=escape(document["info"]["title"]), base_path=escape(base_path))
-        contract = f"{base_path}/openapi.json"
-        self._documents = {
-            contract: prepared(orjson.dumps(document), b"application/json"),
-            f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
-            f"{base_path}/docs/start.js": prepared(
-                START % orjson.dumps(contract), STATIC["swagger-ui-bundle.js"]
-            ),
-        }
-        for name, media_type in STATIC.items():
-            self._documents[f"{base_path}/docs/{name}"] = prepared(
-                (swagger_ui_path / name).read_bytes(), media_type
-            )
-        self.paths = frozenset(self._documents)
+    def __init__(
+        self, document: dict[str, Any], base_path: str, trusted: TrustedOrigins, max_body: int
+    ) -> None:
+        self._documents = _prepare(document, base_path)
+        self._cors_of = origins.cors(trusted)
+        self._max_body = max_body
 
     def matches(self, path: str) -> bool:
         """Whether a decoded request path (base path included) is one of the documents."""
@@ -105,34 +104,47 @@ class Documents:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 200, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
+        request_id, head = secrets.identifier(), Head(scope["headers"])
+        cors = self._cors_of(head)
+        try:
+            rendered = self._answer(scope, head, is_preflight=origins.is_preflight(head, cors))
+        except Refusal as refusal:
+            rendered = render_refusal(refusal)
+        always = _ALWAYS if rendered[0] in (200, 304) else answers.ALWAYS
+        bodiless = scope["method"] == "HEAD"
+        await answers.send_answer(send, rendered, request_id, cors, bodiless=bodiless, always=always)
+
+    def _answer(self, scope: Scope, head: Head, *, is_preflight: bool) -> Rendered:
         document, method = self._documents[scope["path"]], scope["method"]
+        check_separators(scope)
         if method == "OPTIONS":
-            await _answer(send, 204, ((b"allow", METHODS),))
-        elif method not in {"GET", "HEAD"}:
-            await _refuse(send)
-        elif _is_known(document.etag, scope["headers"]):
-            await _answer(send, 304, ((b"etag", document.etag),))
-        else:
-            await _answer(send, 200, document.headers, document.body if method == "GET" else b"")
+            return answers.options(METHODS, is_preflight=is_preflight)
+        if method not in ("GET", "HEAD"):
+            status, headers, body = render_refusal(MethodNotAllowed())
+            return status, (*headers, (b"allow", METHODS.encode())), body
+        sizes.check(scope, head, self._max_body)
+        if _is_known(document.etag, head):
+            return 304, ((b"etag", document.etag),), b""
+        return 200, document.headers, document.body
 
 
-def _is_known(etag: bytes, headers: list[Header]) -> bool:
+def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
+    """Give every document by its path."""
+    page = PAGE.format(title=escape(document["info"]["title"]), base_path=escape(base_path))
+    contract = f"{base_path}/openapi.json"
+    start = START % orjson.dumps(contract)
+    documents = {
+        contract: prepared(orjson.dumps(document), b"application/json"),
+        f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
+        f"{base_path}/docs/start.js": prepared(start, STATIC["swagger-ui-bundle.js"]),
+    }
+    for name, media_type in STATIC.items():
+        documents[f"{base_path}/docs/{name}"] = prepared((swagger_ui_path / name).read_bytes(), media_type)
+    return documents
+
+
+def _is_known(etag: bytes, head: Head) -> bool:
     """Whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
-    listed = b",".join(value for name, value in headers if name == b"if-none-match")
+    listed = b",".join(head.every(b"if-none-match"))
     tags = {tag.strip().removeprefix(b"W/") for tag in listed.split(b",")}
     return etag in tags or b"*" in tags
-
-
-async def _refuse(send: Send) -> None:
-    body = orjson.dumps({"message": MethodNotAllowed.message, "code": MethodNotAllowed.code})
-    headers = (
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"allow", METHODS),
-    )
-    await _answer(send, MethodNotAllowed.status, headers, body)
-
-
-async def _answer(send: Send, status: int, headers: tuple[Header, ...], body: bytes = b"") -> None:
-    await send({"type": "http.response.start", "status": status, "headers": [*COMMON, *headers]})
-    await send({"type": "http.response.body", "body": body})

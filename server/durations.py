@@ -3,6 +3,9 @@
 import re
 from datetime import timedelta
 
+LONGEST = timedelta(days=36500)
+"""A century: longer than anything here lasts, and short enough to be added to any date of today."""
+
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)", re.ASCII)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZE = re.compile(r"([0-9]{1,12}) ?(|KiB|MiB|GiB)", re.ASCII)
@@ -10,17 +13,20 @@ _BYTES = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def parse(written: object) -> timedelta:
-    """Give the span for `90s`, `15m`, `24h`, `7d` or a number of seconds; raises ValueError for all else."""
+    """Give the span for `90s`, `15m`, `24h`, `7d` or a number of seconds.
+
+    Raises ValueError for all else, and for what is longer than a century.
+    """
     if isinstance(written, timedelta):
         return written
     text = str(written) if isinstance(written, int | float) and not isinstance(written, bool) else written
     match = _DURATION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError("should be a duration such as 90s, 15m, 24h or 7d, or a number of seconds")
-    try:
-        return timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
-    except OverflowError:
-        raise ValueError("is longer than any duration may be") from None
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > LONGEST.total_seconds():
+        raise ValueError("should be at most 36500d")
+    return timedelta(seconds=seconds)
 
 
 def parse_size(written: object) -> object:

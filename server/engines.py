@@ -61,10 +61,16 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:
+    # SQLite's own function knows ASCII only; a search must find on both databases what it finds on one.
+    connection.create_function("lower", 1, _lower, deterministic=True)
     cursor = connection.cursor()
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _begin_sqlite(timeout: float, connection: Connection) -> None:

@@ -1,5 +1,4 @@
-"""The only renderer: refusals, HTTP errors and crashes become a status, headers and `{"message", "code"}`
-(behaviour 1.4)."""
+"""The only renderer: refusals, HTTP errors and crashes become status, headers and `{message, code}` (behaviour 1.4)."""
 
 import re
 from http import HTTPStatus
@@ -39,8 +38,7 @@ _GENERIC: dict[int, type[Refusal]] = {
         errors.Unavailable,
     )
 }
-"""How an HTTP error that is no refusal of ours is worded; the text it carries may repeat input and is
-dropped."""
+"""How an HTTP error that is no refusal of ours is worded; the text it carries may repeat input and is dropped."""
 
 _CLOSING = frozenset({408, 413, 414, 431})
 """Statuses after which the connection closes, because the rest of the request is not read (behaviour 1.3)."""
@@ -54,8 +52,7 @@ _log = structlog.get_logger()
 
 
 def render(error: Exception, request_id: str) -> Rendered:
-    """Give status, headers and body of whatever was raised; what nobody foresaw is a 500, logged with the
-    request id."""
+    """Give status, headers and body of whatever was raised; what nobody foresaw is a 500, logged with the id."""
     if isinstance(error, Refusal):
         return render_refusal(error)
     if isinstance(error, HTTPException) and error.status_code < 500:
@@ -92,8 +89,7 @@ def _render_http(error: HTTPException) -> Rendered:
 
 
 def _headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
-    """Give what the status itself asks for: a challenge, when to come again (seconds), the end of the
-    connection."""
+    """Give what the status itself asks for: a challenge, when to come again (seconds), the end of the connection."""
     headers: tuple[Header, ...] = ()
     if status == HTTPStatus.UNAUTHORIZED:
         headers = ((b"www-authenticate", b"Bearer"),)

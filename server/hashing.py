@@ -47,7 +47,7 @@ def _normal(password: str) -> str:
 
 def _fits(password: str) -> bool:
     """Whether passlib takes it: NFKC makes up to 18 characters of one."""
-    return len(password) <= MAX_PASSWORD_SIZE
+    return len(password) <= int(MAX_PASSWORD_SIZE)
 
 
 def _shape(hashed: str) -> tuple[str, list[int]]:

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
@@ -23,9 +22,3 @@ async def take(database: Database, name: str, holder: str, *, now: datetime, sec
     taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)
     async with database.transaction() as session:
         return await session.scalar(taking.returning(col(Lease.name))) is not None
-
-
-async def release(database: Database, name: str, holder: str) -> None:
-    """Give the lease back before its time, if `holder` still has it."""
-    async with database.transaction() as session:
-        await session.execute(delete(Lease).where(col(Lease.name) == name, col(Lease.holder) == holder))

@@ -25,7 +25,8 @@ _FOREIGN_LINE = 500
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
 """Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
 
-_SECRET_KEYS = frozenset({"password", "token", "secret", "authorization", "cookie", "link"})
+_SECRET_ENDINGS = ("password", "token", "secret", "authorization", "cookie", "link")
+"""How the keys of values end that are never written: `token`, `reset_token`, `newPassword`."""
 _MASK = "***"
 _LONG_RUN = re.compile(r"[A-Za-z0-9_=-]{24,}", re.ASCII)
 _AFTER_RESET = re.compile(r"(/reset-password/).+", re.ASCII)
@@ -170,7 +171,7 @@ def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDic
 
 
 def _hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {key: _MASK if key.lower() in _SECRET_KEYS else value for key, value in event.items()}
+    return {key: _MASK if key.lower().endswith(_SECRET_ENDINGS) else value for key, value in event.items()}
 
 
 def _renderer(output: Output) -> Callable[[WrappedLogger, str, EventDict], bytes]:

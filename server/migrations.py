@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from models import migrations
 from models.queries import Query
 from server.database import Database, is_unavailable
+from server.database_faults import is_missing_table
 from server.engines import patient_postgresql_engine
 
 _version = column("version_num", String(32))
@@ -52,7 +53,12 @@ async def prepare(database: Database, mode: Literal["auto", "check"], *, patienc
 
 async def current_is_head(database: Database) -> bool:
     """Whether the schema is what this program was written for. Raises Unavailable when the database does not answer."""
-    return await database.reads.one(_AT_REVISION, head()) is not None
+    try:
+        return await database.reads.one(_AT_REVISION, head()) is not None
+    except Exception as error:
+        if is_missing_table(error):
+            return False
+        raise
 
 
 @cache

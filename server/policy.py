@@ -19,7 +19,7 @@ def trusted_origins(settings: Settings) -> TrustedOrigins:
 def policy_of(settings: Settings, blocklist: frozenset[str]) -> Policy:
     """Give the policy of complete settings; switches that need mail count only when there is a sender.
 
-    `blocklist` holds case-folded NFKC forms; it is dropped when the setting is off.
+    `blocklist` holds case-folded NFKC forms.
     """
     mails = settings.mail.sender != "none"
     return Policy(
@@ -84,6 +84,6 @@ def _password_rules(settings: Settings, blocklist: frozenset[str]) -> PasswordRu
     return PasswordRules(
         min_length=password.min_length,
         max_length=password.max_length,
-        blocklist=blocklist if password.blocklist else frozenset(),
+        blocklist=blocklist,
         blocklist_enabled=password.blocklist,
     )

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
 from pydantic import SecretStr
 from sqlalchemy import URL
 
 from domain import secrets
 from domain.origins import TrustedOrigins
 from server import settings
+from server.blocklist import blocklist
 from server.database import parse
+from server.rendering import Renderer
 from server.setting_groups import Provider
 from server.settings import Settings
-from server.sources import ConfigurationError
+from server.sources import ConfigurationError, reason
 from server.values import is_http
 
 SECRET_FILE = "gatewright.secret"  # noqa: S105 - the name of a file
@@ -141,6 +144,8 @@ def _mail(chosen: Settings) -> Iterator[str]:
             yield "mail.from: must be given when mail is sent by smtp"
     if chosen.email_verification.required and chosen.mail.sender == "none":
         yield "email_verification.required: needs a mail.sender, or nobody could sign in"
+    if chosen.delete_user.enabled and chosen.delete_user.confirm_by_mail and chosen.mail.sender == "none":
+        yield "delete_user.confirm_by_mail: needs a mail.sender, or nobody could delete themselves"
 
 
 def _cookies(chosen: Settings) -> Iterator[str]:
@@ -165,11 +170,25 @@ def _passwords(chosen: Settings) -> Iterator[str]:
         yield "password.argon2_memory_kib: must be at least 8 for each of password.argon2_parallelism"
 
 
-def _files(chosen: Settings) -> Iterator[str]:
-    if (listed := chosen.password.blocklist_file) is not None and not listed.is_file():
-        yield f"password.blocklist_file: there is no file {listed}"
-    if (folder := chosen.mail.templates_dir) is not None and not folder.is_dir():
+def _blocklist(chosen: Settings) -> Iterator[str]:
+    if (listed := chosen.password.blocklist_file) is not None:
+        try:
+            blocklist(chosen.password.blocklist, listed)
+        except (OSError, UnicodeDecodeError) as fault:
+            yield f"password.blocklist_file: {listed}: {reason(fault)}"
+
+
+def _templates(chosen: Settings) -> Iterator[str]:
+    folder = chosen.mail.templates_dir
+    if folder is None:
+        return
+    if not folder.is_dir():
         yield f"mail.templates_dir: there is no folder {folder}"
+        return
+    try:
+        Renderer(chosen.app_name, chosen.base_url, "", folder)
+    except TemplateError as fault:
+        yield f"mail.templates_dir: {fault}"
 
 
 def _providers(chosen: Settings) -> Iterator[str]:
@@ -225,7 +244,8 @@ _EVERYWHERE: tuple[Check, ...] = (
     _mail,
     _cookies,
     _passwords,
-    _files,
+    _blocklist,
+    _templates,
     _providers,
 )
 _PRODUCTION: tuple[Check, ...] = (_no_sample, _no_http, _no_console)

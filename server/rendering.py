@@ -5,11 +5,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateSyntaxError,
+)
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from domain.outbox import Claim
 from server.mail import Mail
+from server.sources import reason
 
 BUILT_IN = Path(__file__).parent / "templates" / "email"
 MESSAGES = (
@@ -17,6 +26,8 @@ MESSAGES = (
     "existing-account", "password-changed", "email-changed", "test",
 )  # fmt: skip
 PARTS = ("subject.txt", "body.txt", "body.html")
+LAYOUTS = ("layout.txt", "layout.html")
+"""What the bodies stand in; read at construction as well, so that a broken one stops the start too."""
 
 _NAME_LENGTH = 64
 _JOINERS = "\u200c\u200d"
@@ -27,7 +38,7 @@ _WORD_JOINER = "\u2060"
 
 
 class Renderer:
-    """Makes mails of outbox rows. Its construction reads every template; a TemplateError names a broken one.
+    """Makes mails of outbox rows. Its construction reads every template; a TemplateError names a broken one in a line.
 
     `sender` is the From address; `templates_dir` may replace single files, such as `<template>/body.html`.
     """
@@ -42,8 +53,8 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        names = [f"{message}/{part}" for message in MESSAGES for part in PARTS]
-        self._templates = {name: environment.get_template(name) for name in names}
+        names = [*LAYOUTS, *(f"{message}/{part}" for message in MESSAGES for part in PARTS)]
+        self._templates = {name: _read(environment, name) for name in names}
         self._service = {"app_name": app_name, "service": urlsplit(base_url).netloc}
         self._sender = sender
 
@@ -82,6 +93,16 @@ class Renderer:
             code=code,
             created_at=row.created_at,
         )
+
+
+def _read(environment: Environment, name: str) -> Template:
+    """Read one template. Raises TemplateError."""
+    try:
+        return environment.get_template(name)
+    except TemplateSyntaxError as fault:
+        raise TemplateError(f"{fault.filename}, line {fault.lineno}: {fault.message}") from fault
+    except (OSError, UnicodeDecodeError) as fault:
+        raise TemplateError(f"{name}: {reason(fault)}") from fault
 
 
 def one_line(text: str) -> str:

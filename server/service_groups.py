@@ -22,7 +22,10 @@ class Database(Group):
     """`database.*`: the connections, and the schema at start."""
 
     pool_size: int = Field(
-        default=10, ge=1, le=1000, description="Connections each server process keeps at most."
+        default=10,
+        ge=1,
+        le=1000,
+        description="Connections each server process keeps at most, at least 3; PostgreSQL only.",
     )
     timeout: Duration = lasting("5s", "Longest wait for a connection or a statement.", at_least="0.05s")
     migrate: Literal["auto", "check"] = Field(

@@ -67,7 +67,7 @@ class TomlFile(PydanticBaseSettingsSource):
             if required:
                 raise ConfigurationError(f"{CONFIG}: there is no file {path}") from None
         except (OSError, ValueError) as fault:
-            raise ConfigurationError(f"{path}: {_reason(fault)}") from None
+            raise ConfigurationError(f"{path}: {reason(fault)}") from None
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """Give the value of one top-level setting, its name, and that it needs no decoding."""
@@ -139,10 +139,10 @@ def _contents(name: str, path: str) -> str:
     try:
         return Path(path).read_text("utf-8").strip()
     except (OSError, ValueError) as fault:
-        raise ConfigurationError(f"{name}: {path}: {_reason(fault)}") from None
+        raise ConfigurationError(f"{name}: {path}: {reason(fault)}") from None
 
 
-def _reason(fault: OSError | ValueError) -> str:
+def reason(fault: OSError | ValueError) -> str:
     """Say in one line what is wrong with a file."""
     return (
         (fault.strerror or "cannot be read") if isinstance(fault, OSError) else " ".join(str(fault).split())

@@ -17,7 +17,6 @@ _LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
 _URL = re.compile(r"https?://[^/?#@\\]+(?:[/?#].*)?", re.ASCII)
 _PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?", re.ASCII)
 _DOMAIN = re.compile(rf"\.?({_LABEL}(?:\.{_LABEL})+)", re.ASCII)
-_CENTURY = timedelta(days=36500)
 
 
 class Group(BaseModel):
@@ -28,11 +27,9 @@ class Group(BaseModel):
     )
 
 
-def lasting(default: str, description: str, *, at_least: str = "1s", at_most: timedelta = _CENTURY) -> Any:
-    """Declare a duration with its default and its bounds."""
-    return Field(
-        default=durations.parse(default), ge=durations.parse(at_least), le=at_most, description=description
-    )
+def lasting(default: str, description: str, *, at_least: str = "1s") -> Any:
+    """Declare a duration with its default and its lower bound; the upper one is that of all durations."""
+    return Field(default=durations.parse(default), ge=durations.parse(at_least), description=description)
 
 
 def is_http(url: str) -> bool:
@@ -106,7 +103,6 @@ Duration = Annotated[timedelta, BeforeValidator(durations.parse)]
 Size = Annotated[int, BeforeValidator(durations.parse_size)]
 Origin = Annotated[str, AfterValidator(lambda text: _origin(text) if text else "")]
 BasePath = Annotated[str, AfterValidator(_base_path)]
-Url = Annotated[str, AfterValidator(_url)]
 OptionalUrl = Annotated[str | None, _optional(_url)]
 OptionalText = Annotated[str | None, _optional(str)]
 OptionalPath = Annotated[Path | None, _optional(Path)]

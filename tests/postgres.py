@@ -52,7 +52,18 @@ class Cluster:
         if os.geteuid() == 0:
             shutil.chown(self._directory, "postgres", "postgres")
         self._run(
-            "initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"
+            "initdb",
+            "-D",
+            "data",
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-sync",
+            "--locale=C",
+            "--lc-ctype=C.UTF-8",
         )
         self._port = _free_port()
         self.resume()

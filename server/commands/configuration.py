@@ -10,7 +10,6 @@ import typer
 from server import logs, profiles
 from server.database import parse
 from server.settings import Settings
-from server.sources import ConfigurationError
 
 NOTHING: Mapping[str, str] = {}
 
@@ -51,6 +50,3 @@ def mail_route(settings: Settings) -> str:
         "file": f"is appended to {settings.mail.file_path}",
         "smtp": f"goes to {smtp.host}:{smtp.port}",
     }[settings.mail.sender]
-
-
-__all__ = ["ConfigurationError", "check_config", "mail_route", "read"]

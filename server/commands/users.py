@@ -15,11 +15,13 @@ from rich.text import Text
 from domain import administration
 from domain.administration import NewUser, Overview
 from domain.context import Context
+from domain.errors import BadRequest
 from handlers import wire
 from models import User
 from models.queries import SessionRow
 from server import durations
 from server.commands import configuration
+from server.reads.plans import is_storable
 from server.services import opened
 
 Result = TypeVar("Result")
@@ -144,11 +146,17 @@ def _confirm(question: str, yes: bool) -> None:
 
 
 def _read_password() -> str:
-    """Ask for the password where somebody can answer; never take it from the command line, which others can read."""
+    """Ask for the password where somebody can answer; never take it from the command line, which others can read.
+
+    Raises BadRequest for what is no text.
+    """
     if sys.stdin.isatty():
         answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
-        return answer
-    return sys.stdin.readline().rstrip("\r\n")
+    else:
+        answer = sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
+    if not is_storable(answer):
+        raise BadRequest("The password must be text in UTF-8 without NUL")
+    return answer
 
 
 def _row(user: User) -> tuple[str, ...]:

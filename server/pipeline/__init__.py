@@ -2,8 +2,7 @@
 
 import warnings
 
-# Importing Connexion imports Starlette's test client, which warns of its own httpx. Users can do nothing
-# about it.
+# Importing Connexion imports Starlette's test client, which warns of its own httpx. Users can do nothing about it.
 warnings.filterwarnings("ignore", message="Using `httpx`", module="connexion")
 
 from server.pipeline.building import build  # noqa: E402

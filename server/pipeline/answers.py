@@ -1,5 +1,4 @@
-"""What goes back: status, headers and body of what a handler returned, and the two messages that carry
-them."""
+"""What goes back: status, headers and body of what a handler returned, and the two messages that carry them."""
 
 from typing import Any
 
@@ -27,8 +26,7 @@ def answer(result: Any, method: str) -> Rendered:
     if isinstance(result, Reply):
         return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
     if isinstance(result, Redirect):
-        # After a POST the browser must come back with a GET, and never post the credentials again (RFC 9110,
-        # 15.4.4).
+        # After a POST the browser must come back with a GET, and never post the credentials again (RFC 9110, 15.4.4).
         status = 303 if method == "POST" else result.status
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
@@ -55,7 +53,7 @@ def _cookie_name(value: bytes) -> bytes:
     return value.partition(b"=")[0]
 
 
-async def send_answer(  # noqa: PLR0913
+async def send_answer(
     send: Send,
     rendered: Rendered,
     request_id: str,

@@ -26,8 +26,7 @@ class ClientGoneError(Exception):
 
 
 async def read(receive: Receive, max_body: int) -> bytes:
-    """Give the whole body. Raises PayloadTooLarge as soon as it passes `max_body` bytes, ClientGoneError on a
-    hang-up."""
+    """Give the whole body. Raises PayloadTooLarge once it passes `max_body` bytes, ClientGoneError on a hang-up."""
     pieces: list[bytes] = []
     size = 0
     more = True
@@ -56,8 +55,7 @@ def parse(raw: bytes, head: Head, media_type: str) -> Any:
 
 
 def depth(value: Any) -> int:
-    """Give the levels of arrays and objects in a value; never by recursion, which could outgrow the
-    interpreter's stack."""
+    """Give the levels of arrays and objects in a value; without recursion, which could outgrow the stack."""
     levels, containers = 0, [value]
     while containers := [item for item in containers if isinstance(item, dict | list)]:
         levels += 1

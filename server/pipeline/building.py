@@ -1,5 +1,4 @@
-"""Putting the pipeline together: Connexion around it, the contract into it, everything compiled before the
-first request."""
+"""Putting the pipeline together: Connexion around it, the contract into it, all compiled before the first request."""
 
 from functools import partial
 from typing import Any
@@ -46,8 +45,7 @@ def build(  # noqa: PLR0913
         security_map=security_map(policy.cookies),
     )
     connexion.add_api(document, base_path=policy.base_path)
-    # Connexion would build its stack at the first request; a contract that does not fit must stop the start
-    # instead.
+    # Connexion would build its stack at the first request; a contract that does not fit must stop the start instead.
     application, _ = connexion._build_middleware_stack()
     return application  # type: ignore[no-any-return]
 

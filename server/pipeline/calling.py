@@ -77,8 +77,7 @@ _ANY_OBJECT = Schema("body", {"type": "object"})
 
 
 def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> Inputs:
-    """Compile the parameters and the body of an operation. Raises ValueError for what the pipeline cannot
-    read."""
+    """Compile the parameters and the body of an operation. Raises ValueError for what the pipeline cannot read."""
     unreadable = [
         parameter["name"] for parameter in operation.parameters if parameter["in"] not in ("query", "path")
     ]

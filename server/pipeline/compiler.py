@@ -15,8 +15,7 @@ from server.pipeline.security import SecurityCompiler
 
 
 class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]
-    """The routes of one contract. Operations that are switched off are compiled like the others, and lead
-    nowhere."""
+    """The routes of one contract. Operations that are switched off are compiled like the others, and lead nowhere."""
 
     def __init__(
         self,

@@ -13,8 +13,7 @@ MALFORMED = ""
 
 
 class Head:
-    """The headers of a request by name, lower case as ASGI gives them; `repeated` when a name occurs
-    twice."""
+    """The headers of a request by name, lower case as ASGI gives them; `repeated` when a name occurs twice."""
 
     __slots__ = ("fields", "headers", "repeated")
 
@@ -31,8 +30,7 @@ class Head:
         return [] if value is None else [value]
 
     def size(self) -> int:
-        """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's
-        end."""
+        """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
         return sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def cookie(self, name: bytes) -> str | None:
@@ -71,8 +69,7 @@ class Head:
         return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None
 
     def has_bearer(self) -> bool:
-        """Whether an Authorization header names the scheme Bearer; no page of another origin can send one
-        unasked."""
+        """Whether an Authorization header names the scheme Bearer; no page of another origin can send one unasked."""
         if b"authorization" not in self.fields:
             return False
         values = (value.partition(b" ")[0].lower() for value in self.every(b"authorization"))

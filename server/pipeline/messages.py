@@ -1,5 +1,4 @@
-"""What a schema's complaint sounds like to people; names and limits of the contract only, never a value that
-was sent."""
+"""What a schema's complaint sounds like to people: names and limits of the contract only, never a value sent."""
 
 from collections.abc import Sequence
 from typing import Any

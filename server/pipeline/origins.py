@@ -38,8 +38,7 @@ def check(origins: TrustedOrigins, head: Head, *, signs_in: bool) -> None:
 
 
 def cors(origins: TrustedOrigins) -> Callable[[Head], tuple[Header, ...]]:
-    """Give what finds the CORS headers for an answer: none for an origin that is not trusted, or when none is
-    sent."""
+    """Give what finds the CORS headers for an answer: none for an origin that is not trusted, or when none is sent."""
 
     @lru_cache(maxsize=_ORIGINS_REMEMBERED)
     def headers_for(origin: bytes) -> tuple[Header, ...]:

@@ -91,8 +91,7 @@ def _decoded(text: bytes) -> str | None:
 
 
 def _converter(schema: dict[str, Any]) -> Callable[[str], Any]:
-    """Give what turns the text of a parameter into its type. Raises ValueError for a type that has no text
-    form."""
+    """Give what turns the text of a parameter into its type. Raises ValueError for a type that has no text form."""
     kind = schema.get("type", "string")
     converters: dict[str, Callable[[str], Any]] = {
         "string": str,

@@ -1,5 +1,4 @@
-"""From path and method to the operation: one look-up for fixed paths, patterns for templated ones only
-(behaviour 1.1)."""
+"""From path and method to the operation: a look-up for fixed paths, patterns for templated ones (behaviour 1.1)."""
 
 import re
 from dataclasses import dataclass, field
@@ -77,8 +76,7 @@ def check_separators(scope: Scope) -> None:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    """Turn `/reset-password/{token}` into a pattern; a value is one segment, never empty, without a
-    backslash."""
+    """Turn `/reset-password/{token}` into a pattern; a value is one segment, never empty, without a backslash."""
     pieces = _TEMPLATE.split(path)
     literal = [
         re.escape(piece) if index % 2 == 0 else rf"(?P<{piece}>[^/\\]+)" for index, piece in enumerate(pieces)

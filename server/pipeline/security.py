@@ -1,5 +1,4 @@
-"""Who is calling: the contract's security of an operation, compiled once into its class (behaviour 3.1,
-3.2)."""
+"""Who is calling: the contract's security of an operation, compiled once into its class (behaviour 3.1, 3.2)."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,8 +18,7 @@ PENDING_PREFIX = "2fa_"
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Where a security scheme of the contract has its token: a Bearer header, or a cookie by its configured
-    name."""
+    """Where a security scheme of the contract has its token: a Bearer header, or a cookie by its configured name."""
 
     cookie: bytes | None = None
     pending: bool = False
@@ -147,8 +145,7 @@ def security_map(policy: Cookies) -> dict[str, type]:
 
 
 class SecurityCompiler:
-    """Turns the security requirements of an operation into its class, through Connexion's factory of
-    handlers."""
+    """Turns the security requirements of an operation into its class, through Connexion's factory of handlers."""
 
     def __init__(
         self, factory: SecurityHandlerFactory, policy: Cookies, sessions: Sessions, challenges: Challenges

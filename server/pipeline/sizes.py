@@ -1,5 +1,4 @@
-"""What a request may be before anybody looks into it: of which size (behaviour 1.3, step 2), for which
-host."""
+"""What a request may be before anybody looks into it: of which size (behaviour 1.3, step 2), for which host."""
 
 from starlette.types import Scope
 

@@ -1,5 +1,4 @@
-"""Redirect targets: every field with `format: redirect-target` must lead to a trusted place (behaviour
-1.6)."""
+"""Redirect targets: every field with `format: redirect-target` must lead to a trusted place (behaviour 1.6)."""
 
 from typing import Any
 
@@ -20,8 +19,7 @@ Targets = tuple[tuple[str, type[errors.Refusal]], ...]
 
 
 def compile_targets(properties: dict[str, Any]) -> Targets:
-    """Find the redirect targets among the properties of a schema. Raises ValueError for one that has no
-    refusal."""
+    """Find the redirect targets among the properties of a schema. Raises ValueError for one that has no refusal."""
     names = [name for name, schema in properties.items() if _is_target(schema)]
     unknown = sorted(set(names) - set(_REFUSALS))
     if unknown:

@@ -15,8 +15,7 @@ _DEEP = 100
 """Levels in a field beyond which its complaint is its depth; the validator itself stops at some 250."""
 
 _MANY = 100
-"""Members of a field beyond which it gets one complaint: to find every wrong one of 30 000 would hold up
-everybody."""
+"""Members of a field beyond which it gets one complaint: to find every wrong one of 30 000 would hold up everybody."""
 
 
 def refuse(failures: Failures) -> None:
@@ -27,14 +26,12 @@ def refuse(failures: Failures) -> None:
 
 
 class Schema:
-    """The compiled schema of an object: the body, or all query or path parameters of an operation
-    together."""
+    """The compiled schema of an object: the body, or all query or path parameters of an operation together."""
 
     __slots__ = ("_fields", "_names", "_place", "_required", "_validator", "properties")
 
     def __init__(self, place: str, schema: dict[str, Any]) -> None:
-        """Compile the schema of what stands in `place` (`body`, `query`, `path`), in OpenAPI 3.0's
-        dialect."""
+        """Compile the schema of what stands in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
         plain = to_json_schema(schema)
         self.properties: dict[str, Any] = plain.get("properties", {})
         self._place = place

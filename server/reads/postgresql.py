@@ -63,7 +63,9 @@ class PostgresqlReads:
             async with self._lanes.take(deadline) as lane:
                 rows = await lane.fetch(prepared.sql, prepared.arguments(value), deadline)
         except Exception as error:
-            raise _fault(error) from error
+            if is_unavailable(error):
+                raise Unavailable from error
+            raise
         return [prepared.result(row) for row in rows]
 
     async def close(self) -> None:
@@ -146,11 +148,13 @@ class _Batch(Generic[Result]):
 def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:
     for lookup in asked:
         if not lookup.answer.done():
-            lookup.answer.set_exception(_fault(error))
+            lookup.answer.set_exception(_seen(error))
 
 
-def _fault(error: BaseException) -> Exception:
-    """Give what the caller is to see; a new one for each, as exceptions remember who raised them."""
-    fault = Unavailable() if is_unavailable(error) or not isinstance(error, Exception) else error
-    fault.__cause__ = error if fault is not error else None
-    return fault
+def _seen(error: BaseException) -> Exception:
+    """Give what one caller is to see: a defect as it is, else an Unavailable of their own."""
+    if isinstance(error, Exception) and not is_unavailable(error):
+        return error
+    unavailable = Unavailable()  # A new one for each, as exceptions remember who raised them.
+    unavailable.__cause__ = error
+    return unavailable

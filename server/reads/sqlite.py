@@ -59,7 +59,9 @@ class SqliteReads:
             rows = self._here.fetch(prepared.sql, arguments, limit or _LONG + 1)
         except sqlite3.Error as error:
             if not is_busy(error):
-                raise _fault(error) from error
+                if is_unavailable(error):
+                    raise Unavailable from error
+                raise
         else:
             if limit or len(rows) <= _LONG:
                 return [prepared.result(row) for row in rows]
@@ -76,7 +78,9 @@ class SqliteReads:
             async with asyncio.timeout(self._timeout):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except (sqlite3.Error, TimeoutError) as error:
-            raise _fault(error) from error
+            if is_unavailable(error):
+                raise Unavailable from error
+            raise
 
 
 class _Connection:
@@ -114,7 +118,3 @@ class _Connection:
         self._connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout, isolation_level=None)
         self._connection.execute("PRAGMA query_only = ON").close()
         return self._connection
-
-
-def _fault(error: Exception) -> Exception:
-    return Unavailable() if is_unavailable(error) else error

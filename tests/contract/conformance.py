@@ -10,9 +10,9 @@ import httpx
 import orjson
 from jsonschema_rs import Draft202012Validator
 
-from codegen.json_schemas import stand_alone
 from codegen.version_3_1 import to_3_1
 from codegen.walk import operations, resolve
+from tests.contract.json_schemas import stand_alone
 
 HEADERS = {
     "cache-control": "no-store",

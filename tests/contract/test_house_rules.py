@@ -10,11 +10,11 @@ from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
 from codegen.flat_ids import flat_ids
-from codegen.json_schemas import stand_alone
 from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, resolve
 from domain import errors
 from tests.contract import conformance
+from tests.contract.json_schemas import stand_alone
 from tests.contract.reading import (
     DOCUMENT,
     DOCUMENT_3_1,

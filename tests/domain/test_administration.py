@@ -154,6 +154,15 @@ class TestList:
 
         assert (sorted(user.name for user in users), total) == (names, len(names))
 
+    @pytest.mark.parametrize("search", ["Éloïse", "éloïse", "ÉLOÏSE", "ï"])
+    async def test_finds_names_beyond_ascii_in_any_case(self, do: Do, search: str) -> None:
+        await do(administration.create, NewUser(email=ADA.email, name="ÉLOïse", password=PASSWORD))
+        await do(administration.create, GRACE)
+
+        users, total = await do(administration.list_users, search, limit=10)
+
+        assert ([user.name for user in users], total) == (["ÉLOïse"], 1)
+
 
 class TestShow:
     async def test_gives_the_live_sessions(self, service: Service, do: Do) -> None:

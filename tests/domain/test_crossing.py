@@ -1,4 +1,4 @@
-"""What was let in before a revocation does nothing after it; what was checked before a change is checked again (9.1)."""
+"""What was let in before a revocation does nothing after it; what was checked before a change is checked again."""
 
 from functools import partial
 from typing import Any

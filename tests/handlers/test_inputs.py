@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from codegen.json_schemas import stand_alone
 from codegen.walk import Operation, resolve
 from models import Session, User
+from tests.contract.json_schemas import stand_alone
 from tests.contract.reading import DOCUMENT_3_1, OPERATIONS, bodies, parameters
 from tests.handlers.steps import (
     ADA,

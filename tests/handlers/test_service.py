@@ -93,6 +93,26 @@ class TestCheckReadiness:
         assert [refusal(answer) for answer in (other, none)] == [UNAVAILABLE] * 2
         assert (await service.get("/ready")).status_code == 200
 
+    async def test_refuses_while_there_is_no_schema(self, service: Service) -> None:
+        await execute(service, "ALTER TABLE alembic_version RENAME TO gone")
+        answers = [await service.get(path) for path in ("/ready", "/ready", "/ok")]
+        await execute(service, "ALTER TABLE gone RENAME TO alembic_version")
+
+        assert [refusal(answer) for answer in answers[:2]] == [UNAVAILABLE] * 2
+        assert answers[2].status_code == 200
+        assert (await service.get("/ready")).status_code == 200
+
+    async def test_a_table_that_is_gone_is_a_defect_of_those_who_read_it(self, service: Service) -> None:
+        ada = await join(service)
+        await execute(service, "ALTER TABLE session RENAME TO gone")
+        broken = await service.get("/get-session", headers=ada)
+        other = await service.get("/ok")
+        await execute(service, "ALTER TABLE gone RENAME TO session")
+
+        assert refusal(broken) == (500, "INTERNAL_SERVER_ERROR", "Internal server error")
+        assert other.status_code == 200
+        assert (await service.get("/get-session", headers=ada)).status_code == 200
+
     async def test_refuses_while_the_database_does_not_answer(self, cluster: Cluster, tmp_path: Path) -> None:
         service = await open_service(cluster.create(migrated=True), tmp_path, {})
 

@@ -45,7 +45,7 @@ def restored() -> Iterator[None]:
 def run(tmp_path: Path) -> Run:
     """Run a command in an empty folder, in the development profile; settings are given by their variables."""
 
-    def run(*words: str, stdin: str = "", **variables: str) -> Result:
+    def run(*words: str, stdin: str | bytes = "", **variables: str) -> Result:
         with chdir(tmp_path):
             return CliRunner().invoke(app, words, input=stdin, env=DEVELOPMENT | variables)
 
@@ -105,6 +105,16 @@ class TestCheckConfig:
             "database_url",
             "mail.sender",
         ]
+
+    def test_names_a_faulty_file(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "refused.txt"
+        file.write_bytes(b"passw\xf6rd\n")
+
+        done = run("check-config", GATEWRIGHT_PASSWORD__BLOCKLIST_FILE=str(file))
+
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr.startswith(f"gatewright: password.blocklist_file: {file}: ")
+        assert done.stderr.count("\n") == 1
 
     def test_warns_of_unknown_variables(self, run: Run) -> None:
         done = run("check-config", GATEWRIGHT_SERVICE_HOST="10.0.0.1")
@@ -230,9 +240,32 @@ class TestUsers:
         assert user["banExpires"] is not None
         assert (unbanned.stdout, again.stdout) == (f"{ADA} may sign in again.\n", f"{ADA} was not banned.\n")
 
-    def test_ban_refuses_a_strange_duration(self, run: Run, ada: str) -> None:
-        assert run("users", "ban", ADA, "--for", "soon").exit_code == 2
+    @pytest.mark.parametrize("duration", ["soon", "3000000d", "999999999999d", "36501d"])
+    def test_ban_refuses_a_strange_duration(self, run: Run, ada: str, duration: str) -> None:
+        assert run("users", "ban", ADA, "--for", duration).exit_code == 2
         assert not json.loads(run("users", "show", ADA, "--json").stdout)["user"]["banned"]
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["list", "\udcff"],
+            ["show", "ada\0"],
+            ["create", "\udcff@example.com"],
+            ["ban", ADA, "--reason=\udcff"],
+        ],
+    )
+    def test_what_is_no_text_is_refused(self, run: Run, words: list[str]) -> None:
+        done = run("users", *words, stdin=f"{PASSWORD}\n")
+
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr == "gatewright: the arguments must be text in UTF-8 without NUL\n"
+
+    @pytest.mark.parametrize("password", [b"correct\0horse battery\n", b"correct horse \xff battery\n"])
+    def test_create_refuses_a_password_that_is_no_text(self, run: Run, password: bytes) -> None:
+        done = run("users", "create", ADA, stdin=password)
+
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr == "gatewright: The password must be text in UTF-8 without NUL\n"
 
     @pytest.mark.parametrize("words", [["users", "delete"], ["users", "revoke-sessions"]])
     def test_dangerous_ones_ask_first(self, run: Run, ada: str, words: list[str]) -> None:
@@ -305,6 +338,15 @@ class TestServe:
         assert process.returncode == 1
         assert "Traceback" not in errors
         assert all(line.startswith("gatewright: ") for line in errors.splitlines())
+
+    def test_does_not_start_with_a_faulty_file(self, tmp_path: Path) -> None:
+        (tmp_path / "layout.txt").write_text("{% block %}")
+        with start(tmp_path, "serve", GATEWRIGHT_MAIL__TEMPLATES_DIR=str(tmp_path)) as process:
+            _, errors = process.communicate()
+
+        assert process.returncode == 1
+        (line,) = errors.splitlines()
+        assert line.startswith(f"gatewright: mail.templates_dir: {tmp_path / 'layout.txt'}, line 1: ")
 
     def test_does_not_start_on_a_taken_port(self, tmp_path: Path) -> None:
         with start(tmp_path, "serve", "--port", "0") as first:

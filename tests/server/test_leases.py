@@ -38,17 +38,3 @@ class TestTake:
     async def test_another_task_is_another_lease(self, migrated: Database) -> None:
         assert await leases.take(migrated, "task", "a", now=NOW, seconds=60)
         assert await leases.take(migrated, "other", "b", now=NOW, seconds=60)
-
-
-class TestRelease:
-    async def test_frees_it_before_its_time(self, migrated: Database) -> None:
-        await leases.take(migrated, "task", "a", now=NOW, seconds=60)
-        await leases.release(migrated, "task", "a")
-
-        assert await leases.take(migrated, "task", "b", now=NOW, seconds=60)
-
-    async def test_leaves_the_lease_of_another(self, migrated: Database) -> None:
-        await leases.take(migrated, "task", "a", now=NOW, seconds=60)
-        await leases.release(migrated, "task", "b")
-
-        assert not await leases.take(migrated, "task", "b", now=NOW, seconds=60)

@@ -90,6 +90,15 @@ class TestLines:
         assert b"hunter2" not in stream.getvalue()
         assert TOKEN.encode() not in stream.getvalue()
 
+    @pytest.mark.parametrize(
+        "key", ["token", "reset_token", "newPassword", "current_password", "Set-Cookie", "client_secret"]
+    )
+    def test_hide_secrets_by_the_end_of_their_keys(self, stream: io.BytesIO, key: str) -> None:
+        structlog.get_logger().info("odd", **{key: "hunter2"}, tokens=3)
+
+        (event,) = events(stream)
+        assert (event[key], event["tokens"]) == ("***", 3)
+
     def test_a_full_disk_breaks_nothing(self) -> None:
         with open("/dev/full", "wb", buffering=0) as full:
             logs.configure("info", "json", full)

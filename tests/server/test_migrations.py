@@ -54,6 +54,25 @@ class TestAuto:
         assert not await current_is_head(migrated)
 
 
+class TestCurrentIsHead:
+    async def test_says_no_where_there_is_no_schema(self, empty_url: str, opening: OpenDatabase) -> None:
+        assert not await current_is_head(await opening(empty_url))
+
+    async def test_says_no_once_the_schema_is_gone(self, migrated: Database) -> None:
+        before = await current_is_head(migrated)
+        async with migrated.transaction() as session:
+            await session.execute(text("DROP TABLE alembic_version"))
+
+        assert [before, await current_is_head(migrated)] == [True, False]
+
+    async def test_hides_no_other_defect(self, migrated: Database) -> None:
+        async with migrated.transaction() as session:
+            await session.execute(text("ALTER TABLE alembic_version RENAME COLUMN version_num TO gone"))
+
+        with pytest.raises(Exception, match="version_num"):
+            await current_is_head(migrated)
+
+
 class TestCheck:
     async def test_accepts_a_current_schema(self, migrated: Database) -> None:
         await prepare(migrated, "check")

@@ -253,11 +253,42 @@ class TestBoth:
             ),
             ({"PASSWORD__BLOCKLIST_FILE": "/absent"}, ["password.blocklist_file"]),
             ({"MAIL__TEMPLATES_DIR": "/absent"}, ["mail.templates_dir"]),
+            (
+                {"DELETE_USER__CONFIRM_BY_MAIL": "true", "MAIL__SENDER": "none"},
+                ["delete_user.confirm_by_mail"],
+            ),
             ({"DATABASE_URL": "postgresql://db.test/x", "DATABASE__POOL_SIZE": "2"}, ["database.pool_size"]),
         ],
     )
     def test_refuse(self, load: Load, variables: dict[str, str], keys: list[str]) -> None:
         assert refused(load, **variables) == keys
+
+    def test_refuse_a_blocklist_that_is_not_utf_8(self, load: Load, tmp_path: Path) -> None:
+        file = tmp_path / "refused.txt"
+        file.write_bytes(b"hunter2\npassw\xf6rd\n")
+
+        with pytest.raises(ConfigurationError, match=rf"^password\.blocklist_file: {file}: .*$") as refusal:
+            load(PASSWORD__BLOCKLIST_FILE=str(file))
+        assert "hunter2" not in str(refusal.value)
+
+    @pytest.mark.parametrize("text", [b"{% if %}", b"\xff"])
+    def test_refuse_a_broken_template(self, load: Load, tmp_path: Path, text: bytes) -> None:
+        (tmp_path / "verify-email").mkdir()
+        (tmp_path / "verify-email" / "body.txt").write_bytes(text)
+
+        with pytest.raises(ConfigurationError, match=r"^mail\.templates_dir: .*verify-email/body\.txt.*$"):
+            load(MAIL__TEMPLATES_DIR=str(tmp_path))
+
+    def test_accept_files_that_are_in_order(self, load: Load, tmp_path: Path) -> None:
+        file, folder = tmp_path / "refused.txt", tmp_path / "templates"
+        file.write_text("passwörd\n", "utf-8")
+        (folder / "verify-email").mkdir(parents=True)
+        (folder / "verify-email" / "body.txt").write_text("{{ link }}")
+
+        assert load(PASSWORD__BLOCKLIST_FILE=str(file), MAIL__TEMPLATES_DIR=str(folder))
+
+    def test_accept_that_nobody_can_delete_themselves_where_nobody_may(self, load: Load) -> None:
+        assert load(DELETE_USER__ENABLED="false", DELETE_USER__CONFIRM_BY_MAIL="true", MAIL__SENDER="none")
 
     def test_accept_a_host_cookie(self, load: Load) -> None:
         assert load(SESSION__COOKIE_NAME="__Host-session").session.cookie_name == "__Host-session"

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import LargeBinary, bindparam, delete, select, text, update
 from sqlmodel import col
 
 from domain import secrets
@@ -24,11 +25,17 @@ from models.queries import (
     SessionRow,
     UserRow,
 )
-from server.database import Database
-from server.reads import SqliteReads
+from server.database import Database, is_retryable, is_unavailable
+from server.engines import postgresql_connect
+from server.reads import PostgresqlReads, SqliteReads
 from tests.postgres import Cluster
 from tests.rows import NOW, WEEK, session, user
 from tests.server.conftest import OpenDatabase
+
+SESSIONS_BY_DIGEST: Query[Any] = Query(
+    select(col(Session.id)).where(col(Session.token_digest) == bindparam("value", type_=LargeBinary())), tuple
+)
+"""The look-up of the hot path, asked for as a list."""
 
 
 async def add(database: Database, *rows: Any) -> None:
@@ -177,6 +184,56 @@ class TestManyAtOnce:
             await asyncio.sleep(0)
 
 
+class TestDefects:
+    """What no waiting can mend is told as it is, whoever asks and however often, and passes when it is mended."""
+
+    DEFECTS = pytest.mark.parametrize(
+        ("statements", "mended"),
+        [
+            (["ALTER TABLE session RENAME TO gone"], ["ALTER TABLE gone RENAME TO session"]),
+            (
+                ["ALTER TABLE session RENAME COLUMN token_digest TO gone"],
+                ["ALTER TABLE session RENAME COLUMN gone TO token_digest"],
+            ),
+        ],
+        ids=["table", "column"],
+    )
+
+    @DEFECTS
+    async def test_of_the_schema(self, migrated: Database, statements: list[str], mended: list[str]) -> None:
+        await self.execute(migrated, statements)
+        outcomes = await self.ask(migrated)
+        await self.execute(migrated, mended)
+
+        assert not [error for error in outcomes if isinstance(error, Unavailable) or error is None]
+        assert not [error for error in outcomes if is_unavailable(error) or is_retryable(error)]
+        assert not [error for error in outcomes if error.__cause__ is error]
+        assert await find(migrated, "t") is None
+
+    async def test_of_privileges(self, cluster: Cluster, opening: OpenDatabase) -> None:
+        server = await opening(cluster.create(migrated=True))
+        # A role that every server has, and that may read none of our tables.
+        reads = PostgresqlReads(postgresql_connect(server.address.target, 5, role="pg_monitor"), 2, 5)
+
+        asked: list[Any] = [reads.one(SESSION_BY_DIGEST, b""), reads.all(SESSIONS_OF_USER, "u")]
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        await reads.close()
+
+        assert [type(outcome) for outcome in outcomes] == [asyncpg.InsufficientPrivilegeError] * 2
+
+    async def execute(self, database: Database, statements: list[str]) -> None:
+        async with database.transaction() as db:
+            for statement in statements:
+                await db.execute(text(statement))
+
+    async def ask(self, database: Database) -> list[Any]:
+        """Give what both kinds of read fail with, several callers at once."""
+        reads = database.reads
+        asked: list[Any] = [reads.one(SESSION_BY_DIGEST, bytes([number])) for number in range(3)]
+        asked += [reads.all(SESSIONS_BY_DIGEST, bytes([number])) for number in range(3)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+
 @pytest.fixture
 async def rollback_file(tmp_path: Path) -> AsyncIterator[tuple[SqliteReads, sqlite3.Connection]]:
     """Reads of a file that is not in WAL mode, so that a writer shuts readers out, and the writer."""
@@ -250,7 +307,7 @@ class TestPostgresql:
 
     async def test_who_waits_at_the_end_is_told(self, cluster: Cluster, opening: OpenDatabase) -> None:
         server = await opening(cluster.create(migrated=True))
-        await server.ping(1)
+        assert await find(server, "none") is None
         asked = [asyncio.create_task(find(server, str(number))) for number in range(5)]
         await asyncio.sleep(0)
         await server.close()

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from jinja2 import TemplateSyntaxError
+from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
 
 from domain.outbox import Claim
@@ -183,9 +183,21 @@ class TestReplacements:
     def test_a_broken_one_is_named_at_start(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/body.txt", "{% if %}")
 
-        with pytest.raises(TemplateSyntaxError) as caught:
+        with pytest.raises(TemplateError, match=r"verify-email/body\.txt, line 1: [^\n]+$"):
             self.renderer(tmp_path)
-        assert caught.value.name == "verify-email/body.txt"
+
+    def test_a_broken_layout_is_named_at_start(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "layout.html", "<p>\n{% block %}")
+
+        with pytest.raises(TemplateError, match=r"layout\.html, line 2: "):
+            self.renderer(tmp_path)
+
+    def test_one_that_is_not_utf_8_is_named_at_start(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/body.txt", "")
+        (tmp_path / "verify-email" / "body.txt").write_bytes(b"Gr\xfc\xdfe")
+
+        with pytest.raises(TemplateError, match=r"^verify-email/body\.txt: [^\n]+$"):
+            self.renderer(tmp_path)
 
     def test_they_run_in_a_sandbox(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/body.txt", "{{ ''.__class__.__mro__ }}")

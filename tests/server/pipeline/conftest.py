@@ -1,5 +1,4 @@
-"""The pipeline over the small contract, with sessions from memory and handlers that give back what they
-got."""
+"""The pipeline over the small contract, with sessions from memory and handlers that give back what they got."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
@@ -144,8 +143,7 @@ MakePeer = Callable[..., Peer]
 
 @pytest.fixture
 async def make_peer() -> AsyncIterator[MakePeer]:
-    """Give pipelines over the small contract: `make_peer(disabled=…, base_path=…,
-    require_authentication=…)`."""
+    """Give pipelines over the small contract: `make_peer(disabled=…, base_path=…, require_authentication=…)`."""
     opened: list[httpx.AsyncClient] = []
 
     def make(

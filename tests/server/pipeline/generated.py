@@ -1,5 +1,4 @@
-"""Requests made up from the contract's schemas: some that fit, some with a field missing or of another
-kind."""
+"""Requests made up from the contract's schemas: some that fit, some with a field missing or of another kind."""
 
 import string
 from dataclasses import dataclass
@@ -80,8 +79,7 @@ def _object(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def requests(draw: st.DrawFn, method: str, path: str, operation: dict[str, Any], *, wrong: bool) -> Sent:
-    """Give requests to an operation whose references are resolved; `wrong` spoils one field of most of
-    them."""
+    """Give requests to an operation whose references are resolved; `wrong` spoils one field of most of them."""
     parameters = operation.get("parameters", [])
     for parameter in parameters:
         if parameter["in"] == "path":

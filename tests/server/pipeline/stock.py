@@ -1,5 +1,4 @@
-"""The same contract on stock Connexion, default middlewares and all: what the compiled pipeline is compared
-with."""
+"""The same contract on stock Connexion, default middlewares and all: what the compiled pipeline is compared with."""
 
 import functools
 import inspect
@@ -14,16 +13,14 @@ from tests.server.pipeline.conftest import TOKEN
 
 
 def stock_app(document: dict[str, Any]) -> AsyncApp:
-    """Give Connexion's own application over a contract; each handler is replaced by one that tells its
-    arguments."""
+    """Give Connexion's own application over a contract; each handler is replaced by one that tells its arguments."""
     app = AsyncApp(__name__, pythonic_params=True, security_map={"bearer": Bearer, "apiKey": Cookie})
     app.add_api(document, resolver=RelativeResolver("handlers", function_resolver=_teller), base_path="")
     return app
 
 
 def told(operation_id: str, handler: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Give what both sides answer: the operation, and every argument its handler takes, absent ones as
-    None."""
+    """Give what both sides answer: the operation, and every argument its handler takes, absent ones as None."""
     taken = [name for name in inspect.signature(handler).parameters if name != "ctx"]
     return {"operation": operation_id, "arguments": {name: arguments.get(name) for name in taken}}
 

@@ -62,6 +62,21 @@ class TestMediaTypes:
     async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
         assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
 
+    @pytest.mark.parametrize(
+        ("codings", "status"),
+        [
+            (["gzip", "identity"], 415),
+            (["identity", "gzip"], 415),
+            (["identity", "Identity"], 200),
+            (["identity,IDENTITY"], 200),
+            ([""], 200),
+        ],
+    )
+    async def test_every_coding_counts(self, peer: Peer, codings: list[str], status: int) -> None:
+        headers = [*JSON, *(("content-encoding", coding) for coding in codings)]
+
+        assert (await sign_in(peer, GOOD, headers))[0] == status
+
     @pytest.mark.parametrize("headers", [[], JSON, [("content-type", "text/plain")]])
     async def test_an_empty_body_counts_as_an_empty_object(
         self, peer: Peer, headers: list[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""Schemas of the contract that stand alone, for validators compiled at start."""
+"""Schemas of the contract that stand alone, for the validators of these tests."""
 
 from typing import Any
 
