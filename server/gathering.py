@@ -6,8 +6,7 @@ from typing import Any
 
 
 class Gathered:
-    """Stands before a transport. A response's head and body leave together, one system call instead of
-    two."""
+    """Stands before a transport. A response's head and body leave together, one system call instead of two."""
 
     __slots__ = ("_close", "_is_closed", "_loop", "_pieces", "_transport")
 
@@ -25,8 +24,12 @@ class Gathered:
         self._is_closed = False
 
     def write(self, piece: bytes) -> None:
-        """Take a piece; it leaves at the end of this turn of the event loop, or when the transport is
-        closed."""
+        """Take a piece; it leaves at the end of this turn of the event loop, or when the transport is closed.
+
+        After that there is nobody to take it: a closed transport may still be open for reading.
+        """
+        if self._is_closed:
+            return
         if not self._pieces:
             self._loop.call_soon(self.flush)
         self._pieces.append(piece)

@@ -1,10 +1,11 @@
-"""uvicorn's HTTP protocol, with one write per response, a time limit for requests and bounded heads
-(behaviour 1.3).
+"""uvicorn's HTTP protocol, with one write per response, a time limit for requests and a bound for everything that
+is no body (behaviour 1.3).
 
 Given as `--http server.protocol:GatheringProtocol`, or made for other limits by `gathering`.
 """
 
 import asyncio
+import re
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -16,15 +17,30 @@ from server.pipeline.answers import ALWAYS
 from server.pipeline.sizes import MAX_TARGET
 
 MAX_HEAD = 64 * 1024
-"""Bytes of an unfinished head that are kept. Shorter heads are finished first and refused, if need be, in the
-order
-of behaviour 1.3; this bound is for those that never end."""
+"""Bytes of an unfinished head that are kept. Shorter heads are finished first and refused, if need be, in the order of
+behaviour 1.3; this bound is for those that never end."""
+
+MAX_FRAMING = 16 * 1024
+"""Bytes of line ends before a request, of chunk extensions and of trailers that are read beside a body."""
+
+MAX_REST = 64 * 1024
+"""Bytes of a request that are still read, and thrown away, when the request has been answered already."""
+
+PIECE = 4 * 1024
+"""Bytes that are parsed at a time; after each piece the bounds above are checked."""
+
+CHUNK_FRAME = 20
+"""Bytes around a chunk that are ordinary: 16 digits and two line ends."""
 
 LINGER = 2.0
-"""Seconds in which the rest of a refused request is read and thrown away, so that the client can read the
-refusal."""
+"""Seconds in which the rest of a refused request is read and thrown away, so that the client can read the refusal."""
 
 REQUEST_TIMEOUT = 30.0
+
+_UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
+
+
+_BODY_HEADERS = (b"content-length", b"transfer-encoding")
 
 
 class _Trailers(list[Any]):
@@ -45,7 +61,9 @@ class GatheringProtocol(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _farewell: asyncio.TimerHandle | None = None
-    _head_bytes = 0
+
+    _idle = 0
+    """Bytes received in a row that brought nothing to an end: no head, no body that is waited for, no request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin; a connection on which no request follows is closed in time."""
@@ -60,30 +78,82 @@ class GatheringProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless all that comes is to be thrown away."""
+        """Read on, unless all that comes is to be thrown away, and end what is endless."""
+        if len(data) > PIECE:
+            self._read_in_pieces(data)
+            return
         if self._farewell is not None:
             return
-        super().data_received(data)
-        if self._is_received():
-            self._stop_clock()
-            self._head_bytes = 0
-            return
-        if self._deadline is None:
+        self._idle += len(data)
+        super().data_received(self._without_upgrade(data))
+        if self._deadline is None and not self._is_received():
             self._deadline = self.loop.call_later(self.request_timeout, self._expire)
-        if self._is_in_head():
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD:
-                self._refuse(errors.UriTooLong() if len(self.url) > MAX_TARGET else errors.HeadersTooLarge())
+        if self._idle > MAX_FRAMING:
+            self._check_bounds()
 
     def on_headers_complete(self) -> None:
         """Hand the request over; its head is closed from here on."""
+        if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
+            # The parser would take the body for another protocol's, and later for the next request.
+            self._refuse(errors.BadRequest("Invalid HTTP request"))
+            return
         super().on_headers_complete()
-        self._head_bytes = 0
+        self._idle = 0
         self.headers = _TRAILERS
+
+    def on_chunk_header(self) -> None:
+        """Allow each chunk its frame: a body in many small chunks is a body like any other."""
+        self._allow(CHUNK_FRAME)
+
+    def on_body(self, body: bytes) -> None:
+        """Hand a part of the body over."""
+        self._allow(len(body))
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End the request and its clock, also when it has been answered before it was complete."""
+        self._stop_clock()
+        self._idle = 0
+        self.cycle.more_body = False
+        self.cycle.message_event.set()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in the form of every other error."""
         self._refuse(errors.BadRequest("Invalid HTTP request"))
+
+    def _read_in_pieces(self, data: bytes) -> None:
+        """Read what is longer than a piece; nothing more once a piece of it has been refused."""
+        for start in range(0, len(data), PIECE):
+            if not self.transport.is_closing():
+                self.data_received(data[start : start + PIECE])
+
+    def _without_upgrade(self, data: bytes) -> bytes:
+        """Leave the wish for another protocol out of a head that begins here: there is none, and who expresses it
+        by habit gets an ordinary answer (RFC 9110, 7.8). One that arrives otherwise is refused if it has a body."""
+        if (b"pgrade:" not in data and b"PGRADE:" not in data) or not self._is_between_requests():
+            return data
+        head, end, rest = data.partition(b"\r\n\r\n")
+        return _UPGRADE.sub(b"", head) + end + rest if end else data
+
+    def _is_between_requests(self) -> bool:
+        """Whether the next byte begins a request."""
+        cycle = self.cycle
+        return self.scope is None or (cycle is not None and cycle.scope is self.scope and not cycle.more_body)
+
+    def _check_bounds(self) -> None:
+        """Refuse a request of which nothing but frame has come for too long."""
+        if self._is_in_head():
+            if self._idle > MAX_HEAD:
+                self._refuse(errors.UriTooLong() if len(self.url) > MAX_TARGET else errors.HeadersTooLarge())
+        elif self.cycle is None:
+            self._refuse(errors.BadRequest("Invalid HTTP request"))
+        elif not self.cycle.response_complete or self._idle > MAX_REST:
+            self._refuse(errors.HeadersTooLarge())
+
+    def _allow(self, size: int) -> None:
+        """Take bytes out of the count, unless they come after the answer, when nobody waits for them."""
+        if not self.cycle.response_complete:
+            self._idle = max(0, self._idle - size)
 
     def _is_in_head(self) -> bool:
         """Whether a request has begun and its head is not complete."""
@@ -102,8 +172,7 @@ class GatheringProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _expire(self) -> None:
-        """Refuse the request that is not there in time. One that waits behind another is given as long
-        again."""
+        """Refuse the request that is not there in time. One that waits behind another is given as long again."""
         self._deadline = None
         is_behind = self.cycle is not None and not self.cycle.response_complete and self._is_in_head()
         if is_behind or self.pipeline:
@@ -114,20 +183,25 @@ class GatheringProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, refusal: errors.Refusal) -> None:
-        """Answer in the application's place, unless it has begun to, and close."""
+        """Answer the request that is coming in, in the application's place and unless it has an answer; close."""
+        is_owed = self._is_owed()
         cycle = self.cycle
-        is_answering = cycle is not None and not cycle.response_complete
-        if cycle is not None and is_answering:
+        if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
             cycle.message_event.set()
-        if not self.transport.is_closing() and not (is_answering and self._has_begun()):
+        if is_owed and not self.transport.is_closing():
             self.transport.write(_rendered(refusal, self.server_state.default_headers))
         self.transport.close()
 
-    def _has_begun(self) -> bool:
-        """Whether an answer is under way, or one is owed to an earlier request: another must not come
-        between."""
-        return self.cycle.response_started or self._is_in_head() or bool(self.pipeline)
+    def _is_owed(self) -> bool:
+        """Whether an answer from here is the next that the client expects: none is under way or owed to an
+        earlier request, and none has gone out to this one. Every other would count for the wrong request."""
+        cycle = self.cycle
+        if cycle is None:
+            return True
+        if self._is_in_head():
+            return cycle.response_complete
+        return cycle.more_body and not cycle.response_started and not self.pipeline
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close; when the client is still sending, only after it had time to read the answer.
@@ -136,7 +210,7 @@ class GatheringProtocol(HttpToolsProtocol):
         """
         if self._farewell is not None or transport.is_closing():
             return
-        is_sending = self._is_in_head() or (self.cycle is not None and self.cycle.more_body)
+        is_sending = self._idle > 0 or self._is_in_head() or (self.cycle is not None and self.cycle.more_body)
         if not is_sending or not transport.can_write_eof():
             transport.close()
             return

@@ -53,6 +53,16 @@ class TestGathered:
 
         assert (recorder.written, recorder.closed, transport.is_closing()) == ([b"last"], 1, True)
 
+    async def test_what_is_written_after_the_end_is_dropped_while_the_other_side_is_still_read(self) -> None:
+        recorder = Recorder()
+        transport = Gathered(recorder, asyncio.get_running_loop(), lambda transport: None)
+
+        transport.close()
+        transport.write(b"too late")
+        await turn()
+
+        assert (recorder.written, recorder.closed) == ([], 0)
+
     async def test_everything_else_is_the_transports(self) -> None:
         transport, _ = gathered()
 

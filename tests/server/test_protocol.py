@@ -11,10 +11,13 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from server.protocol import MAX_HEAD, gathering
+from server.protocol import MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE, gathering
 
 PATIENCE = 10.0
 """Seconds after which a test gives up on the server."""
+
+LONG = PATIENCE * 6
+"""A time limit for requests that no test waits for."""
 
 SHORT = 0.2
 """A time limit for requests that a test can wait for."""
@@ -59,6 +62,7 @@ class App:
     """Answers with what it was asked; what it saw can be looked at."""
 
     seen: list[dict[str, Any]] = field(default_factory=list)
+    answered: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -66,6 +70,9 @@ class App:
         self.seen.append(scope)
         if path == "/refuse":
             await self.reply(send, 413, b"no", close=True)
+            return
+        if path == "/skip":
+            await self.reply(send, 404, b"no")
             return
         if path == "/wait":
             await self.release.wait()
@@ -76,6 +83,7 @@ class App:
             return
         body = await read(receive)
         if body is not None:
+            self.answered += 1
             await self.reply(send, 200, path.encode() + b" " + body)
 
     async def reply(self, send: Any, status: int, body: bytes, *, close: bool = False) -> None:
@@ -104,6 +112,11 @@ async def read(receive: Any) -> bytes | None:
         body += message["body"]
         if not message["more_body"]:
             return body
+
+
+def repeated(piece: bytes, size: int) -> bytes:
+    """Give a piece as often as it takes for so many bytes."""
+    return piece * (size // len(piece) + 1)
 
 
 Connect = Callable[..., Any]
@@ -253,6 +266,15 @@ class TestWhatIsNoHttp:
 
         assert await wire.refusal() == (400, "BAD_REQUEST")
 
+    async def test_is_refused_after_another_answer_too(self, connect: Connect) -> None:
+        wire = await connect()
+        await wire.send(get("/a"))
+        await wire.answer()
+
+        await wire.send(b"\x16\x03\x01")
+
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+
     async def test_never_gets_between_an_earlier_request_and_its_answer(
         self, connect: Connect, app: App
     ) -> None:
@@ -262,6 +284,226 @@ class TestWhatIsNoHttp:
 
         assert await wire.rest() == b""
         app.release.set()
+
+
+CHUNKED = post("/a", "Transfer-Encoding: chunked") + b"2\r\n{}\r\n"
+"""A request that is complete but for what may follow its body."""
+
+
+class TestUpgrade:
+    """A body must never be read as a request, whatever protocol its head wishes for."""
+
+    BODY = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    def head(self, name: str, value: str = "h2c") -> bytes:
+        wish = (
+            "Connection: Upgrade, HTTP2-Settings",
+            f"{name}: {value}",
+            f"Content-Length: {len(self.BODY)}",
+        )
+        return post("/echo", *wish)
+
+    @pytest.mark.parametrize("name", ["Upgrade", "upgrade", "UPGRADE"])
+    @pytest.mark.parametrize("value", ["h2c", "websocket"])
+    async def test_is_not_heeded(self, connect: Connect, app: App, name: str, value: str) -> None:
+        wire = await connect()
+
+        await wire.send(self.head(name, value))
+        await wire.send(self.BODY)
+
+        assert (await wire.answer())[2] == b"/echo " + self.BODY
+        await wire.send(get("/next"))
+        assert (await wire.answer())[2] == b"/next "
+        assert [scope["path"] for scope in app.seen] == ["/echo", "/next"]
+
+    @pytest.mark.parametrize("cut", [5, 40])
+    @pytest.mark.parametrize("name", ["uPgRaDe", "Upgrade"])
+    async def test_in_a_form_nobody_sends_it_is_refused(
+        self, connect: Connect, app: App, name: str, cut: int
+    ) -> None:
+        wire = await connect()
+        raw = self.head(name)
+
+        await wire.send(raw[:cut])
+        await asyncio.get_running_loop().run_in_executor(None, bool)
+        await wire.send(raw[cut:] + self.BODY)
+
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+        assert app.seen == []
+
+    async def test_without_a_body_it_is_not_heeded_either(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(get("/a", "Connection: Upgrade", "Upgrade: websocket"))
+        await wire.send(get("/b"))
+
+        assert [(await wire.answer())[2], (await wire.answer())[2]] == [b"/a ", b"/b "]
+
+
+class TestWhatIsEndless:
+    @pytest.mark.parametrize(
+        ("begin", "again"),
+        [
+            (CHUNKED + b"0\r\nX: ", b"a"),
+            (CHUNKED + b"0\r\n", b"a"),
+            (CHUNKED + b"0\r\n", b"x: y\r\n"),
+            (CHUNKED + b"2;", b"a"),
+            (CHUNKED + b"2;a=", b"a"),
+            (CHUNKED, b"0"),
+            (CHUNKED, b"1;" + b"a" * 1000 + b"\r\nz\r\n"),
+        ],
+        ids=["trailer value", "trailer name", "trailers", "extension", "its value", "digits", "extensions"],
+    )
+    async def test_frame_of_a_body_is_cut_off(self, connect: Connect, begin: bytes, again: bytes) -> None:
+        wire = await connect(request_timeout=LONG)
+
+        await wire.send(begin + repeated(again, MAX_FRAMING + 2 * PIECE))
+
+        assert await wire.refusal() == (431, "HEADERS_TOO_LARGE")
+
+    async def test_trailers_in_small_pieces_are_cut_off(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=LONG)
+
+        await wire.send(CHUNKED + b"0\r\nX: ")
+        with contextlib.suppress(ConnectionError):
+            for _ in range((MAX_FRAMING + 2 * PIECE) // 10):
+                await wire.send(b"a" * 10)
+
+        assert await wire.refusal() == (431, "HEADERS_TOO_LARGE")
+
+    async def test_the_application_sees_the_request_end(self, connect: Connect, app: App) -> None:
+        wire = await connect(request_timeout=LONG)
+
+        await wire.send(CHUNKED + b"0\r\nX: " + b"a" * (MAX_FRAMING + 2 * PIECE))
+        await wire.refusal()
+
+        assert (len(app.seen), app.answered) == (1, 0)
+
+    @pytest.mark.parametrize("line_end", [b"\r\n", b"\n"])
+    async def test_line_ends_before_a_request_are_cut_off(self, connect: Connect, line_end: bytes) -> None:
+        wire = await connect(request_timeout=LONG)
+
+        await wire.send(repeated(line_end, MAX_FRAMING + 2 * PIECE))
+
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+
+    async def test_line_ends_after_an_answer_are_cut_off_without_a_word(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=LONG)
+        await wire.send(get("/a"))
+        await wire.answer()
+
+        with contextlib.suppress(ConnectionError):
+            await wire.send(repeated(b"\r\n", MAX_REST + 2 * PIECE))
+
+        assert await wire.rest() == b""
+
+    async def test_line_ends_behind_a_request_are_cut_off_without_a_word(
+        self, connect: Connect, app: App
+    ) -> None:
+        wire = await connect(request_timeout=LONG)
+
+        await wire.send(get("/wait") + repeated(b"\r\n", MAX_FRAMING + 2 * PIECE))
+
+        assert await wire.rest() == b""
+        app.release.set()
+
+    @pytest.mark.parametrize(
+        ("header", "again"),
+        [
+            ("Content-Length: 1000000000", b"x"),
+            ("Transfer-Encoding: chunked", b"1\r\nz\r\n"),
+            ("Transfer-Encoding: chunked", b"400\r\n" + b"x" * 1024 + b"\r\n"),
+        ],
+    )
+    async def test_a_body_after_its_answer_is_cut_off(
+        self, connect: Connect, header: str, again: bytes
+    ) -> None:
+        wire = await connect(request_timeout=LONG)
+        await wire.send(post("/skip", header))
+        assert (await wire.answer())[0] == 404
+
+        with contextlib.suppress(ConnectionError):
+            await wire.send(repeated(again, MAX_REST + 2 * PIECE))
+
+        assert await wire.rest() == b""
+
+    async def test_a_body_in_small_chunks_is_none_of_it(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(post("/a", "Transfer-Encoding: chunked") + b"1\r\nz\r\n" * 40_000 + b"0\r\n\r\n")
+
+        assert (await wire.answer())[2] == b"/a " + b"z" * 40_000
+
+    async def test_a_large_body_is_none_of_it(self, connect: Connect) -> None:
+        wire = await connect()
+        body = b"x" * 1_000_000
+
+        await wire.send(post("/a", f"Content-Length: {len(body)}") + body + get("/b"))
+
+        assert [(await wire.answer())[2] for _ in range(2)] == [b"/a " + body, b"/b "]
+
+    async def test_many_requests_at_once_are_none_of_it(self, connect: Connect) -> None:
+        wire = await connect()
+        count = 2 * MAX_HEAD // len(get("/a"))
+
+        await wire.send(get("/a") * count + get("/b")[:-2])
+
+        for _ in range(count):
+            assert (await wire.answer())[2] == b"/a "
+        await wire.send(b"\r\n")
+        assert (await wire.answer())[2] == b"/b "
+
+
+class TestAnAnswerThatCameFirst:
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            post("/skip", "Content-Length: 10") + b"x",
+            get("/skip", "Content-Length: 10") + b"x",
+            post("/skip", "Transfer-Encoding: chunked") + b"5\r\nx",
+        ],
+    )
+    async def test_is_the_only_one(self, connect: Connect, raw: bytes) -> None:
+        wire = await connect(request_timeout=SHORT)
+        await wire.send(raw)
+        assert (await wire.answer())[0] == 404
+
+        await wire.send(b"x")
+
+        assert await wire.rest() == b""
+
+    async def test_is_not_followed_by_a_refusal_of_the_body(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=LONG)
+        await wire.send(post("/skip", "Transfer-Encoding: chunked"))
+        assert (await wire.answer())[0] == 404
+
+        await wire.send(b"zz\r\n")
+
+        assert await wire.rest() == b""
+
+    @pytest.mark.parametrize(
+        ("header", "body"),
+        [("Content-Length: 10000", b"x" * 10_000), ("Transfer-Encoding: chunked", b"1\r\nz\r\n0\r\n\r\n")],
+    )
+    async def test_leaves_the_connection_for_the_next_request(
+        self, connect: Connect, header: str, body: bytes
+    ) -> None:
+        wire = await connect()
+        await wire.send(post("/skip", header))
+        assert (await wire.answer())[0] == 404
+
+        await wire.send(body + get("/a"))
+
+        assert (await wire.answer())[2] == b"/a "
+
+    async def test_leaves_no_clock_behind_that_speaks(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=SHORT)
+        await wire.send(post("/skip", "Content-Length: 2") + b"x")
+        assert (await wire.answer())[0] == 404
+
+        await wire.send(b"y")
+
+        assert await wire.rest() == b""
 
 
 class TestLimits:
