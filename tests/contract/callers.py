@@ -1,14 +1,16 @@
 """Who schemathesis is while it knocks at every operation. Its command line loads this module, not pytest.
 
 The environment says where and how: `LIVE_SERVER` is the root URL of the service, `CARRIED_BY` how the session
-token travels (bearer, cookie, or nothing).
+token travels (bearer, cookie, or nothing), or `pending`: a sign-in that waits for its second factor.
 """
 
 import os
 import secrets
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+import pyotp
 import schemathesis
 from hypothesis import strategies
 
@@ -50,31 +52,55 @@ class Caller:
 
     def get(self, case: schemathesis.Case[Any], context: schemathesis.AuthContext) -> str:
         """Give the token of a live session; asked for before every request."""
-        if not self._token or not self._is_signed_in():
-            self._token = self._sign_up()
+        if not self._token or not self._is_live():
+            self._token = self._renewed()
         return self._token
 
     def set(self, case: schemathesis.Case[Any], token: str, context: schemathesis.AuthContext) -> None:
         """Put the token where this run carries it."""
-        if CARRIED_BY == "bearer":
-            case.headers["Authorization"] = f"Bearer {token}"
-        else:
+        if CARRIED_BY == "cookie":
             case.cookies["service.session-token"] = token
+        else:
+            case.headers["Authorization"] = f"Bearer {token}"
 
-    def _is_signed_in(self) -> bool:
-        answer = self._client.get("/get-session", headers={"Authorization": f"Bearer {self._token}"})
+    def _is_live(self) -> bool:
+        answer = self._client.get("/get-session", headers=_bearer(self._token))
         return answer.status_code == 200
 
-    def _sign_up(self) -> str:
-        body: dict[str, Any] = {
-            "name": "Ada",
-            "email": f"{secrets.token_hex(8)}@example.com",
-            "password": PASSWORD,
-        }
-        answer = self._client.post("/sign-up/email", json=body).raise_for_status()
+    def _renewed(self) -> str:
+        return self._sign_up(f"{secrets.token_hex(8)}@example.com")
+
+    def _sign_up(self, email: str) -> str:
+        return str(self._post("/sign-up/email", name="Ada", email=email, password=PASSWORD)["token"])
+
+    def _post(self, path: str, token: str = "", **body: str) -> dict[str, Any]:
+        headers = _bearer(token) if token else {}
+        answer = self._client.post(path, json=body, headers=headers).raise_for_status()
         self._client.cookies.clear()
-        return str(answer.json()["token"])
+        shape: dict[str, Any] = answer.json()
+        return shape
+
+
+class PendingCaller(Caller):
+    """A user with an authenticator who has entered the password only; another one when the challenge is dead."""
+
+    def _is_live(self) -> bool:
+        """Ask without a code: that is a bad request while the challenge lives, and takes no attempt."""
+        answer = self._client.post("/two-factor/verify-totp", json={}, headers=_bearer(self._token))
+        return answer.status_code == 400
+
+    def _renewed(self) -> str:
+        email = f"{secrets.token_hex(8)}@example.com"
+        session = self._sign_up(email)
+        uri = self._post("/two-factor/enable", session, password=PASSWORD)["totpURI"]
+        code = pyotp.TOTP(pyotp.parse_uri(uri).secret).at(datetime.now(UTC))
+        self._post("/two-factor/verify-totp", session, code=code)
+        return str(self._post("/sign-in/email", email=email, password=PASSWORD)["token"])
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
 
 
 if CARRIED_BY != "nothing":
-    schemathesis.auth(refresh_interval=None)(Caller)
+    schemathesis.auth(refresh_interval=None)(PendingCaller if CARRIED_BY == "pending" else Caller)

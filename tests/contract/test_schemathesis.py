@@ -27,7 +27,7 @@ def knock(live_server: str, carried_by: str, phases: str) -> None:
     assert finished.returncode == 0, f"{finished.stdout}\n{finished.stderr}"
 
 
-@pytest.mark.parametrize("carried_by", ["bearer", "cookie", "nothing"])
+@pytest.mark.parametrize("carried_by", ["bearer", "cookie", "pending", "nothing"])
 def test_every_operation_keeps_the_contract(live_server: str, carried_by: str) -> None:
     knock(live_server, carried_by, "examples,coverage,fuzzing")
 
