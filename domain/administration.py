@@ -1,4 +1,5 @@
-"""What the operator does to users: look, create, ban, unban, end their sessions, delete (behaviour 5.9)."""
+"""What the operator does to users: look, create, ban, unban, end their sessions, take the second factor off, delete
+(behaviour 5.9)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select, true
 from sqlmodel import col
 
-from domain import authentication, deletion, errors, identifiers, sessions, users
+from domain import authentication, deletion, errors, identifiers, sessions, two_factor, users
 from domain.authentication import SignUp
 from domain.context import Context
 from models import Account, User
@@ -125,6 +126,17 @@ async def revoke_sessions(ctx: Context, identifier: str) -> int:
     """End a user's sessions; give how many were live. Raises NotFound."""
     user = await find(ctx, identifier)
     return await sessions.end_all(ctx, user)
+
+
+async def reset_two_factor(ctx: Context, identifier: str) -> tuple[User, int | None]:
+    """Switch off the second factor of a user who has lost everything, tell them, and end their sessions.
+
+    Gives the user, and how many sessions were live; None, and no session ended, when it was off. Raises NotFound.
+    """
+    user = await _locked(ctx, identifier)
+    was_on = user.two_factor_enabled
+    await two_factor.remove(ctx, user)
+    return user, await sessions.end_all(ctx, user) if was_on else None
 
 
 async def delete(ctx: Context, identifier: str) -> User:

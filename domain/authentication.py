@@ -1,8 +1,21 @@
 """Sign up, sign in, and the one gate that opens sessions (interface 4.1; behaviour 5.1)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from domain import accounts, emails, errors, identifiers, mails, new_password, secrets, sessions, users
+from domain import (
+    accounts,
+    challenges,
+    emails,
+    errors,
+    identifiers,
+    mails,
+    new_password,
+    secrets,
+    sessions,
+    trusted_devices,
+    users,
+)
+from domain.challenges import Pending
 from domain.context import Context, Outdated
 from domain.sessions import OpenedSession
 from models import User
@@ -48,7 +61,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | N
     await add_user(ctx, user, hashed)
     if policy.verification_enabled and policy.verification_on_sign_up:
         await emails.mail_verification(ctx, user, wanted.callback_url)
-    return user, _first_session(ctx, user, wanted.remembered)
+    return user, await _first_session(ctx, user, wanted)
 
 
 async def new_user(ctx: Context, wanted: SignUp) -> tuple[User, str]:
@@ -73,10 +86,12 @@ def _makes_session(ctx: Context) -> bool:
     return ctx.policy.sign_up_auto_sign_in and not ctx.policy.verification_required
 
 
-def _first_session(ctx: Context, user: User, remembered: bool) -> OpenedSession | None:
+async def _first_session(ctx: Context, user: User, wanted: SignUp) -> OpenedSession | None:
     if not _makes_session(ctx):
         return None
-    return sessions.create(ctx, user, remembered=remembered, method="password")
+    opened = await admit(ctx, user, SignIn(wanted.remembered, wanted.callback_url, "password"))
+    assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
+    return opened
 
 
 def _answer_taken_address(ctx: Context, owner: User, invented: User) -> User:
@@ -100,7 +115,9 @@ def _row(ctx: Context, wanted: SignUp, names: users.Names) -> User:
     )
 
 
-async def sign_in_by_email(ctx: Context, email: str, password: str, wanted: SignIn) -> OpenedSession:
+async def sign_in_by_email(
+    ctx: Context, email: str, password: str, wanted: SignIn
+) -> OpenedSession | Pending:
     """Sign in with an address.
 
     Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword and the refusals of the gate.
@@ -111,7 +128,9 @@ async def sign_in_by_email(ctx: Context, email: str, password: str, wanted: Sign
     return await _sign_in(ctx, PASSWORD_BY_EMAIL, address, password, wanted, errors.InvalidEmailOrPassword)
 
 
-async def sign_in_by_username(ctx: Context, username: str, password: str, wanted: SignIn) -> OpenedSession:
+async def sign_in_by_username(
+    ctx: Context, username: str, password: str, wanted: SignIn
+) -> OpenedSession | Pending:
     """Sign in with a username.
 
     Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword and those of the gate.
@@ -129,7 +148,7 @@ async def _sign_in(
     password: str,
     wanted: SignIn,
     refusal: type[errors.Refusal],
-) -> OpenedSession:
+) -> OpenedSession | Pending:
     found = await ctx.reads.one(query, identifier)
     stored = found.hash if found is not None else None
     if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
@@ -143,10 +162,11 @@ async def _sign_in(
     return await admit(ctx, user, wanted)
 
 
-async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession:
+async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession | Pending:
     """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
 
-    `user` is the locked row. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
+    `user` is the locked row, or a new one. Who has a second factor gets a session only on a device they trust,
+    otherwise a challenge. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
     """
     if user.is_banned(ctx.now):
         raise errors.BannedUser
@@ -156,7 +176,13 @@ async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession:
         if ctx.policy.verification_on_sign_in:
             await emails.mail_verification(ctx, user, wanted.callback_url)
         raise errors.EmailNotVerified
-    return sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+    device = None
+    if user.two_factor_enabled:
+        device = await trusted_devices.rotate(ctx, user.id)
+        if device is None:
+            return await challenges.make(ctx, user, remembered=wanted.remembered)
+    opened = sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+    return replace(opened, device=device)
 
 
 def lift_ban(ctx: Context, user: User) -> None:

@@ -35,6 +35,28 @@ class Caller:
     by_cookie: bool
 
 
+class Challenge(NamedTuple):
+    """A sign-in that waits for its second factor, as found by one statement behind a pending token."""
+
+    digest: bytes
+    user: UserRow
+    remembered: bool
+    attempts: int
+    """How many were taken so far."""
+
+
+class Presented(NamedTuple):
+    """The cookies that came along beside the session's."""
+
+    pending: bool = False
+    """Whether there was one with a pending token, of whatever worth."""
+    device: str | None = None
+    """The token that says the device is trusted, unchecked."""
+
+
+_NOTHING = Presented()
+
+
 @dataclass(slots=True)
 class Context:
     """What a rule works with. `db` begins the request's only transaction at its first use."""
@@ -48,6 +70,8 @@ class Context:
     cipher: Cipher
     begin: Callable[[], AsyncSession]
     ready: Callable[[], Awaitable[bool]]
+    challenge: Challenge | None = None
+    presented: Presented = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
     """Mails of this transaction; written at commit, sent after it."""
     opened: AsyncSession | None = None

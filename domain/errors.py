@@ -15,12 +15,14 @@ class Refusal(Exception):
 
     `status` is the HTTP status, `code` the stable UPPER_SNAKE name, `message` the English sentence for people.
     A refusal rolls the transaction back, unless `keeps_writes` says that what was written (an attempt) must stay.
+    `ends_challenge` says that the caller's pending token is worth nothing any more.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     message: str
     keeps_writes: ClassVar[bool] = False
+    ends_challenge: ClassVar[bool] = False
     retry_after: int | None = None
 
     def __init_subclass__(cls) -> None:
@@ -545,6 +547,7 @@ class InvalidTwoFactorCookie(Unauthenticated):
     """Neither a session nor a live challenge."""
 
     message = "Invalid two factor cookie"
+    ends_challenge = True
 
 
 class TotpNotEnabled(BadRequest):
@@ -596,6 +599,19 @@ class TooManyAttemptsRequestNewCode(BadRequest):
 
     message = "Too many attempts. Please request a new code."
     keeps_writes = True
+
+
+class ChallengeSpent(TooManyAttemptsRequestNewCode):
+    """As its family, where no attempts are left for the whole sign-in: it begins again with the password."""
+
+    code = "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
+    ends_challenge = True
+
+
+class UndecipherableSecret(Unavailable):
+    """The authenticator's secret is encrypted under a key that is gone; no code can be told right or wrong."""
+
+    code = "SERVICE_UNAVAILABLE"
 
 
 class AccountTemporarilyLocked(Limited):

@@ -1,6 +1,6 @@
 """One function per message, adding an outbox row: to whom, which template, which values (behaviour 8.2)."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from domain import links, outbox
@@ -67,6 +67,23 @@ def email_changed(ctx: Context, user: Addressee, old_email: str) -> None:
         _file(ctx, "email-changed", user, to=old_email)
 
 
+def otp(ctx: Context, user: Addressee, code: str) -> None:
+    """Mail a code of the second factor, without a link (behaviour 8.2)."""
+    _file(ctx, "otp", user, code=code, lives=ctx.policy.two_factor.otp_expires_in)
+
+
+def two_factor_changed(ctx: Context, user: Addressee, *, enabled: bool) -> None:
+    """Notice: the second factor was switched on or off."""
+    if ctx.policy.send_email_notifications:
+        _file(ctx, "two-factor-changed", user, switched="on" if enabled else "off")
+
+
+def second_factor_locked(ctx: Context, user: Addressee, until: datetime) -> None:
+    """Notice: wrong codes have locked the second factor until that moment; it is worth reading later, too."""
+    if ctx.policy.send_email_notifications:
+        _file(ctx, "second-factor-locked", user, until=until.isoformat())
+
+
 def file_reset_request(ctx: Context, email: str, redirect_to: str | None) -> None:
     """File that somebody asked for a reset of `email`; the worker looks for the user (behaviour 8.1)."""
     _file_request(ctx, "reset-password", ctx.policy.reset_sender, email, redirect_to)
@@ -84,17 +101,21 @@ def _file(
     *,
     to: str | None = None,
     sender: str | None = None,
-    link: str | None = None,
     lives: timedelta | None = None,
+    **values: str,
 ) -> None:
-    """Add a mail for the user, by `mail.sender` and to the stored address unless said otherwise."""
+    """Add a mail for the user, by `mail.sender` and to the stored address unless said otherwise.
+
+    `lives` says how long its link or code works; `values` are what the template shows: link, code, until, switched.
+    """
     expires_at = None if lives is None else ctx.now + lives
     payload: outbox.Payload = {
         "to": user.email if to is None else to,
         "name": user.name,
-        "link": link,
+        "link": None,
         "code": None,
         "expires": None if expires_at is None else expires_at.isoformat(),
+        **values,
     }
     row = outbox.row(ctx, template, sender or ctx.policy.mail_sender, payload, expires_at)
     row.user_id = user.id

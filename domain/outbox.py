@@ -20,7 +20,8 @@ from models import MailState, Outbox
 from models.queries import Query
 
 Payload = dict[str, str | None]
-"""Of a mail: to, name, link, code, expires (ISO time). Of an unresolved request: email, target."""
+"""Of a mail: to, name, link, code, expires (ISO time), and of some until (ISO time) or switched (on, off).
+Of an unresolved request: email, target."""
 
 LEASE = timedelta(seconds=60)
 FIRST_RETRY = timedelta(seconds=30)

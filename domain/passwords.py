@@ -1,12 +1,18 @@
 """Passwords: check, replace a forgotten one, change a known one (interface 4.3; behaviour 5.3)."""
 
-from domain import accounts, errors, grants, mails, new_password, sessions, users
+from domain import accounts, errors, grants, mails, new_password, sessions, trusted_devices, users
 from domain.context import Context, Outdated
 from models import Purpose, User
 from models.queries import PASSWORD_BY_USER, UserRow
 
-DIES_WITH_PASSWORD = (Purpose.RESET, Purpose.CHANGE_EMAIL, Purpose.DELETE)
-"""The tokens an intruder may have asked for with the old password."""
+DIES_WITH_PASSWORD = (
+    Purpose.RESET,
+    Purpose.CHANGE_EMAIL,
+    Purpose.DELETE,
+    Purpose.CHALLENGE,
+    Purpose.MAIL_CODE,
+)
+"""What an intruder may have got with the old password."""
 
 
 async def check(ctx: Context, password: str) -> str:
@@ -123,4 +129,5 @@ async def _check_current(ctx: Context, current: str | None) -> str:
 async def _set(ctx: Context, user: User, hashed: str) -> None:
     await accounts.set_password(ctx, user.id, hashed)
     await grants.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
+    await trusted_devices.forget_all(ctx, user.id)
     mails.password_changed(ctx, user)

@@ -46,6 +46,27 @@ class PasswordRules:
 
 
 @dataclass(frozen=True, slots=True)
+class TwoFactorRules:
+    """How the second factor works (behaviour chapter 6)."""
+
+    issuer: str
+    """What an authenticator shows, unless the user asks for another name; without a colon."""
+    otp_available: bool
+    """`two_factor.otp_enabled`, and a mail sender is configured."""
+    totp_window: int
+    """Steps of 30 seconds accepted before and after the present one."""
+    otp_expires_in: timedelta
+    otp_attempts: int
+    backup_code_count: int
+    challenge_expires_in: timedelta
+    challenge_attempts: int
+    lock_after: int
+    """Wrong codes in a row."""
+    lock_for: timedelta
+    trust_expires_in: timedelta
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Everything the operator decided that a rule or handler asks for."""
 
@@ -58,6 +79,7 @@ class Policy:
     cookies: Cookies
     session: SessionRules
     password: PasswordRules
+    two_factor: TwoFactorRules
 
     require_authentication: bool
     require_current_password: bool

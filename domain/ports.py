@@ -29,6 +29,13 @@ class Hasher(Protocol):
         Over 1 024 code points the answer is no. Raises Overloaded.
         """
 
+    @property
+    def derivation(self) -> str:
+        """What deriving costs by current policy, to be stored beside what was derived."""
+
+    async def derive(self, code: str, salt: bytes, derivation: str) -> bytes:
+        """Give 32 bytes of argon2id over a code with this salt, at the cost it was stored with. Raises Overloaded."""
+
     def needs_rehash(self, hashed: str) -> bool:
         """Whether the hash is not current policy."""
 

@@ -2,12 +2,18 @@
 
 import hashlib
 import os
+import random
 import re
 import string
 
 _ALPHABET = string.ascii_letters + string.digits
 _TABLE = {byte: _ALPHABET[byte % 62] for byte in range(248)}
 """A byte below 248 picks one of the 62 characters without bias; a higher one is thrown away."""
+
+BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+_choice = random.SystemRandom()
+"""The operating system's generator, where a choice has to be without bias."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9]{32}", re.ASCII)
 
@@ -18,6 +24,26 @@ def token(length: int = 32) -> str:
     while len(characters) < length:
         characters += [_TABLE[byte] for byte in os.urandom(length + 8) if byte in _TABLE]
     return "".join(characters[:length])
+
+
+def octets(length: int) -> bytes:
+    """Give `length` random bytes."""
+    return os.urandom(length)
+
+
+def digits(length: int) -> str:
+    """Give `length` decimal digits, each as likely as the others."""
+    return _pick(string.digits, length)
+
+
+def backup_code() -> str:
+    """Give a code `xxxxx-xxxxx` of letters and digits that cannot be taken for one another (49 bits)."""
+    code = _pick(BACKUP_CODE_LETTERS, 10)
+    return f"{code[:5]}-{code[5:]}"
+
+
+def _pick(letters: str, length: int) -> str:
+    return "".join(_choice.choice(letters) for _ in range(length))
 
 
 def identifier() -> str:

@@ -26,10 +26,12 @@ class OpenedSession:
     token: str = field(repr=False)
     session: Session
     user: User
+    device: str | None = None
+    """The token that makes this device a trusted one, made or rotated now."""
 
 
 def create(ctx: Context, user: User, *, remembered: bool, method: str) -> OpenedSession:
-    """Make a session with a fresh token. Only the gate in `authentication` and a password change may call it."""
+    """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may."""
     token = secrets.token()
     rules = ctx.policy.session
     session = Session(

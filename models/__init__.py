@@ -1,14 +1,17 @@
 """The tables, and nothing but tables."""
 
 from models.account import CREDENTIAL, Account
+from models.backup_code import BackupCode
 from models.base import Instant, metadata
 from models.grant import Grant, Purpose
 from models.lease import Lease
 from models.outbox import MailState, Outbox
 from models.session import Session
+from models.trusted_device import TrustedDevice
+from models.two_factor import TwoFactor
 from models.user import User
 
 __all__ = [
-    "CREDENTIAL", "Account", "Grant", "Instant", "Lease", "MailState", "Outbox", "Purpose", "Session",
-    "User", "metadata",
+    "CREDENTIAL", "Account", "BackupCode", "Grant", "Instant", "Lease", "MailState", "Outbox", "Purpose", "Session",
+    "TrustedDevice", "TwoFactor", "User", "metadata",
 ]  # fmt: skip

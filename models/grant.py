@@ -16,15 +16,21 @@ class Purpose(StrEnum):
     VERIFY = "verify"
     CHANGE_EMAIL = "change-email"
     DELETE = "delete"
+    CHALLENGE = "challenge"
+    MAIL_CODE = "mail-code"
 
 
 class Grant(Timestamped, table=True):
-    """A token that was handed out, by its digest."""
+    """A token that was handed out, by its digest; of a mailed code the digest is that of what the code is bound to."""
 
     __table_args__ = (Index(None, "user_id", "purpose"),)
 
     digest: bytes = Field(primary_key=True)
     purpose: str
     user_id: str | None = Field(default=None, foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    code: bytes | None = None
+    binding: bytes | None = None
+    remembered: bool | None = None
+    attempts: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     email: str | None = None
     expires_at: datetime = Field(index=True, sa_type=Instant)

@@ -13,8 +13,10 @@ from sqlalchemy import ColumnElement, Select, bindparam, select
 from sqlmodel import col
 
 from models.account import CREDENTIAL, Account
+from models.backup_code import BackupCode
 from models.grant import Grant
 from models.session import Session
+from models.two_factor import TwoFactor
 from models.user import User
 
 Result = TypeVar("Result")
@@ -128,6 +130,8 @@ class GrantRow(NamedTuple):
 
     purpose: str
     user_id: str | None
+    remembered: bool | None
+    attempts: int
     email: str | None
     expires_at: datetime
 
@@ -144,3 +148,22 @@ GRANT_BY_DIGEST = Query(
     _grant_and_user,
 )
 """The grant behind a token's digest, the expired ones included, and its user."""
+
+
+class BackupSetRow(NamedTuple):
+    """What a backup code is hashed with to find it in a user's set, and until when the second factor is locked."""
+
+    set_id: str
+    salt: bytes
+    params: str
+    locked_until: datetime | None
+
+
+BACKUP_SET_BY_USER = Query(
+    select(col(BackupCode.set_id), col(BackupCode.salt), col(BackupCode.params), col(TwoFactor.locked_until))
+    .join(TwoFactor, col(TwoFactor.user_id) == col(BackupCode.user_id))
+    .where(_by(BackupCode.user_id), col(BackupCode.live))
+    .limit(1),
+    BackupSetRow._make,
+)
+"""The live set of a user's backup codes, as long as a code of it is left."""

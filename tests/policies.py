@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from domain.origins import TrustedOrigins
-from domain.policy import Cookies, PasswordRules, Policy, SessionRules
+from domain.policy import Cookies, PasswordRules, Policy, SessionRules, TwoFactorRules
 
 _DEFAULT = Policy(
     app_name="Gatewright",
@@ -22,6 +22,19 @@ _DEFAULT = Policy(
         list_tokens=True,
     ),
     password=PasswordRules(8, 128, frozenset()),
+    two_factor=TwoFactorRules(
+        issuer="Gatewright",
+        otp_available=True,
+        totp_window=1,
+        otp_expires_in=timedelta(minutes=3),
+        otp_attempts=5,
+        backup_code_count=10,
+        challenge_expires_in=timedelta(minutes=10),
+        challenge_attempts=5,
+        lock_after=10,
+        lock_for=timedelta(minutes=15),
+        trust_expires_in=timedelta(days=30),
+    ),
     require_authentication=True,
     require_current_password=True,
     send_email_notifications=True,

@@ -122,6 +122,51 @@ class TestNotices:
         assert [row.template for row in ctx.outbox] == ["existing-account"]
 
 
+class TestSecondFactor:
+    def test_a_code_goes_to_the_stored_address_and_dies_with_its_mail(self) -> None:
+        ctx = context()
+
+        mails.otp(ctx, ADA, "492039")
+
+        [row] = ctx.outbox
+        assert (row.template, row.sender, row.expires_at - NOW) == ("otp", "smtp", timedelta(minutes=3))
+        assert payload(row) == {
+            "to": "ada@example.com",
+            "name": "Ada",
+            "link": None,
+            "code": "492039",
+            "expires": (NOW + timedelta(minutes=3)).isoformat(),
+        }
+
+    def test_sealed_payload_does_not_show_the_code(self) -> None:
+        ctx = context()
+
+        mails.otp(ctx, ADA, "492039")
+
+        assert b"492039" not in (ctx.outbox[0].payload or b"")
+
+    def test_notices_say_what_happened(self) -> None:
+        ctx = context()
+
+        mails.two_factor_changed(ctx, ADA, enabled=True)
+        mails.two_factor_changed(ctx, ADA, enabled=False)
+        mails.second_factor_locked(ctx, ADA, NOW + timedelta(minutes=15))
+
+        on, off, locked = (payload(row) for row in ctx.outbox)
+        assert (on["switched"], off["switched"]) == ("on", "off")
+        assert locked["until"] == (NOW + timedelta(minutes=15)).isoformat()
+        assert {row.expires_at - NOW for row in ctx.outbox} == {timedelta(hours=24)}
+
+    def test_notices_can_be_switched_off_and_a_code_is_none(self) -> None:
+        ctx = context(send_email_notifications=False)
+
+        mails.otp(ctx, ADA, "492039")
+        mails.two_factor_changed(ctx, ADA, enabled=True)
+        mails.second_factor_locked(ctx, ADA, NOW)
+
+        assert [row.template for row in ctx.outbox] == ["otp"]
+
+
 class TestSenderNone:
     def test_files_nothing(self) -> None:
         ctx = context(mail_sender="none", reset_sender="none")

@@ -1,0 +1,43 @@
+"""The lock of the second factor: ten wrong codes in a row close it for a quarter of an hour (behaviour 6.3)."""
+
+import math
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlmodel import col
+
+from domain import errors, mails
+from domain.context import Context
+from models import TwoFactor, User
+
+
+def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
+    """Whether the lock holds now."""
+    return locked_until is not None and ctx.now < locked_until
+
+
+def refuse(ctx: Context, locked_until: datetime | None) -> None:
+    """Let nobody try while the lock holds, whatever the code. Raises AccountTemporarilyLocked."""
+    if locked_until is not None and is_locked(ctx, locked_until):
+        wait = math.ceil((locked_until - ctx.now).total_seconds())
+        raise errors.AccountTemporarilyLocked(retry_after=wait)
+
+
+async def count_wrong(ctx: Context, user: User) -> None:
+    """Count a wrong code on a challenge of the user, whose row is locked; the last of a row locks and tells them."""
+    counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
+    counted = counted.execution_options(synchronize_session=False)
+    more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
+    failures = (await ctx.db.execute(more)).scalar_one()
+    if failures < ctx.policy.two_factor.lock_after:
+        return
+    until = ctx.now + ctx.policy.two_factor.lock_for
+    # The count begins anew when the lock ends.
+    await ctx.db.execute(counted.values(failures=0, locked_until=until, updated_at=ctx.now))
+    mails.second_factor_locked(ctx, user, until)
+
+
+async def forgive(ctx: Context, user_id: str) -> None:
+    """Begin the count anew, after a right code."""
+    stale = update(TwoFactor).where(col(TwoFactor.user_id) == user_id, col(TwoFactor.failures) > 0)
+    await ctx.db.execute(stale.values(failures=0).execution_options(synchronize_session=False))

@@ -1,0 +1,81 @@
+"""Codes by mail: each is bound to one challenge, or to one session where there is none (behaviour 6.2)."""
+
+from sqlalchemy import ColumnElement, delete, select, update
+from sqlmodel import col
+
+from domain import mails, secrets
+from domain.context import Context
+from models import Grant, Purpose, User
+
+_PURPOSE = "grant.code"
+"""The purpose under which codes are digested."""
+
+
+async def send(ctx: Context, user: User) -> None:
+    """Mail the user a new code in place of any older one of the same binding."""
+    code = secrets.digits(6)
+    await discard(ctx)
+    ctx.db.add(
+        Grant(
+            digest=_digest(ctx),
+            purpose=Purpose.MAIL_CODE,
+            user_id=user.id,
+            code=_keyed(ctx, code)[0],
+            expires_at=ctx.now + ctx.policy.two_factor.otp_expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    mails.otp(ctx, user, code)
+
+
+async def is_live(ctx: Context) -> bool:
+    """Whether a code is out that could still be entered."""
+    return (await ctx.db.execute(select(col(Grant.digest)).where(*_live(ctx)))).first() is not None
+
+
+async def take_try(ctx: Context) -> bool:
+    """Take one of the tries of the live code; when none is left the code is gone, and the answer is no."""
+    left = col(Grant.attempts) < ctx.policy.two_factor.otp_attempts
+    taken = update(Grant).where(*_live(ctx), left).values(attempts=col(Grant.attempts) + 1)
+    taken = taken.execution_options(synchronize_session=False)
+    if (await ctx.db.execute(taken.returning(col(Grant.digest)))).first() is not None:
+        return True
+    await discard(ctx)
+    return False
+
+
+async def use(ctx: Context, code: str) -> bool:
+    """Use the live code up if it is this one; of any number of simultaneous calls exactly one is told yes."""
+    used = delete(Grant).where(*_live(ctx), col(Grant.code).in_(_keyed(ctx, code)))
+    used = used.execution_options(synchronize_session=False)
+    return (await ctx.db.execute(used.returning(col(Grant.digest)))).first() is not None
+
+
+async def discard(ctx: Context) -> None:
+    """Delete the code of this challenge or session."""
+    bound = delete(Grant).where(col(Grant.digest) == _digest(ctx), col(Grant.purpose) == Purpose.MAIL_CODE)
+    await ctx.db.execute(bound.execution_options(synchronize_session=False))
+
+
+def _live(ctx: Context) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(Grant.digest) == _digest(ctx),
+        col(Grant.purpose) == Purpose.MAIL_CODE,
+        col(Grant.expires_at) > ctx.now,
+    )
+
+
+def _binding(ctx: Context) -> str:
+    if ctx.challenge is not None:
+        return f"challenge {ctx.challenge.digest.hex()}"
+    return f"session {ctx.signed_in.session.id}"
+
+
+def _digest(ctx: Context) -> bytes:
+    return secrets.digest(_binding(ctx))
+
+
+def _keyed(ctx: Context, code: str) -> list[bytes]:
+    """Give the code's keyed digests, the newest first. With its binding in it, it fits nowhere else."""
+    return ctx.cipher.digests(_PURPOSE, f"{_binding(ctx)} {code}")

@@ -1,0 +1,66 @@
+"""Trusted devices: browsers that are not asked for the second factor for 30 days (behaviour 6.4)."""
+
+from sqlalchemy import delete, select, update
+from sqlmodel import col
+
+from domain import secrets
+from domain.context import Context
+from models import TrustedDevice
+
+
+def trust(ctx: Context, user_id: str) -> str:
+    """Trust the device behind this request; give the token for its cookie."""
+    token = secrets.token()
+    ctx.db.add(
+        TrustedDevice(
+            id=secrets.token(),
+            user_id=user_id,
+            digest=secrets.digest(token),
+            expires_at=ctx.now + ctx.policy.two_factor.trust_expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    return token
+
+
+async def rotate(ctx: Context, user_id: str) -> str | None:
+    """Give a new token in place of the presented one if the user trusts this device; the old one is dead at once."""
+    presented = ctx.presented.device
+    if not presented or not secrets.is_token(presented):
+        return None
+    token = secrets.token()
+    rotated = (
+        update(TrustedDevice)
+        .where(
+            col(TrustedDevice.digest) == secrets.digest(presented),
+            col(TrustedDevice.user_id) == user_id,
+            col(TrustedDevice.expires_at) > ctx.now,
+        )
+        .values(
+            digest=secrets.digest(token),
+            expires_at=ctx.now + ctx.policy.two_factor.trust_expires_in,
+            updated_at=ctx.now,
+        )
+        .returning(col(TrustedDevice.id))
+        .execution_options(synchronize_session=False)
+    )
+    return token if (await ctx.db.execute(rotated)).first() is not None else None
+
+
+async def is_dead(ctx: Context) -> bool:
+    """Whether the presented token, if there is one, belongs to no device that anybody trusts."""
+    presented = ctx.presented.device
+    if presented is None:
+        return False
+    if not secrets.is_token(presented):
+        return True
+    live = select(col(TrustedDevice.id)).where(
+        col(TrustedDevice.digest) == secrets.digest(presented), col(TrustedDevice.expires_at) > ctx.now
+    )
+    return (await ctx.db.execute(live)).first() is None
+
+
+async def forget_all(ctx: Context, user_id: str) -> None:
+    """Trust none of the user's devices any more."""
+    await ctx.db.execute(delete(TrustedDevice).where(col(TrustedDevice.user_id) == user_id))

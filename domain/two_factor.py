@@ -1,0 +1,111 @@
+"""Switching the second factor on and off (interface 4.6; behaviour 5.6, 6.1)."""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain import (
+    authenticator,
+    backup_codes,
+    enrolment,
+    errors,
+    grants,
+    mails,
+    passwords,
+    trusted_devices,
+)
+from domain.context import Context
+from models import Purpose, TwoFactor, User
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """What the user keeps: the address for their authenticator (None for codes by mail) and the backup codes."""
+
+    totp_uri: str | None = field(repr=False)
+    backup_codes: list[str] = field(repr=False)
+
+
+async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enrolled:
+    """Open an enrolment in place of one that is open; what counts now goes on counting until it is confirmed.
+
+    Raises InvalidPassword, Overloaded.
+    """
+    stored = await passwords.check(ctx, password)
+    prepared = await backup_codes.prepare(ctx)
+    user = await passwords.lock_caller(ctx, stored)
+    shown_by = issuer or ctx.policy.two_factor.issuer
+    secret = enrolment.begin(ctx, await enrolment.row_of(ctx, user.id), shown_by)
+    await backup_codes.discard_waiting(ctx, user.id)
+    backup_codes.store(ctx, user, prepared, live=False)
+    return Enrolled(authenticator.uri(shown_by, user.email, secret), prepared.shown)
+
+
+async def enable_otp(ctx: Context, password: str) -> Enrolled:
+    """Switch on with codes by mail, at once. New backup codes replace any; a secret stays as it is.
+
+    Raises InvalidPassword, OtpNotConfigured, EmailNotVerified, Overloaded.
+    """
+    stored = await passwords.check(ctx, password)
+    if not ctx.policy.two_factor.otp_available:
+        raise errors.OtpNotConfigured
+    if not ctx.signed_in.user.email_verified:
+        raise errors.EmailNotVerified
+    prepared = await backup_codes.prepare(ctx)
+    user = await passwords.lock_caller(ctx, stored)
+    if not user.email_verified:
+        raise errors.EmailNotVerified  # The address was changed a moment ago.
+    await enrolment.row_of(ctx, user.id)
+    await _replace_codes(ctx, user, prepared)
+    enrolment.switch_on(ctx, user)
+    return Enrolled(None, prepared.shown)
+
+
+async def disable(ctx: Context, password: str) -> None:
+    """Switch off, an open enrolment included; it may be off already. Raises InvalidPassword, Overloaded."""
+    stored = await passwords.check(ctx, password)
+    await remove(ctx, await passwords.lock_caller(ctx, stored))
+
+
+async def remove(ctx: Context, user: User) -> None:
+    """Delete all that belongs to the second factor of a user whose row is locked, and tell them if it was on."""
+    await ctx.db.execute(delete(TwoFactor).where(col(TwoFactor.user_id) == user.id))
+    await backup_codes.discard(ctx, user.id)
+    await trusted_devices.forget_all(ctx, user.id)
+    await grants.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
+    if user.two_factor_enabled:
+        user.two_factor_enabled, user.updated_at = False, ctx.now
+        mails.two_factor_changed(ctx, user, enabled=False)
+
+
+async def get_totp_uri(ctx: Context, password: str) -> str:
+    """Give the address of the enrolment that is open, otherwise of the live secret.
+
+    Raises InvalidPassword, TotpNotEnabled, UndecipherableSecret, Overloaded.
+    """
+    stored = await passwords.check(ctx, password)
+    user = await passwords.lock_caller(ctx, stored)
+    row = await enrolment.find(ctx, user.id)
+    if row is None:
+        raise errors.TotpNotEnabled
+    secret, issuer = enrolment.shown_secret(ctx, row)
+    return authenticator.uri(issuer, user.email, secret)
+
+
+async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
+    """Replace every backup code. Raises InvalidPassword, TwoFactorNotEnabled, Overloaded."""
+    stored = await passwords.check(ctx, password)
+    if not ctx.signed_in.user.two_factor_enabled:
+        raise errors.TwoFactorNotEnabled
+    prepared = await backup_codes.prepare(ctx)
+    user = await passwords.lock_caller(ctx, stored)
+    if not user.two_factor_enabled:
+        raise errors.TwoFactorNotEnabled  # It was switched off a moment ago.
+    await _replace_codes(ctx, user, prepared)
+    return prepared.shown
+
+
+async def _replace_codes(ctx: Context, user: User, prepared: backup_codes.NewSet) -> None:
+    await backup_codes.discard(ctx, user.id)
+    backup_codes.store(ctx, user, prepared, live=True)

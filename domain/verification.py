@@ -1,0 +1,189 @@
+"""Entering a code of the second factor, to end a sign-in or under a session (interface 4.6; behaviour 5.6, 6.3).
+
+Each method has the same two callers: `ctx.challenge` is set for a sign-in that waits, `ctx.caller` otherwise.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import or_, update
+from sqlmodel import col
+
+from domain import authenticator, backup_codes, challenges, enrolment, errors, lockout, mail_codes, users
+from domain.context import Challenge, Context
+from domain.sessions import OpenedSession
+from models import TwoFactor, User
+from models.queries import BACKUP_SET_BY_USER, BackupSetRow
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The user as they are after a right code, and the session it opened; None for who had one already."""
+
+    user: User
+    opened: OpenedSession | None
+
+
+async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+    """Check a code of an authenticator; under a session it confirms an enrolment that is open.
+
+    Raises TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.enter` and `take_attempt`.
+    """
+    challenge = ctx.challenge
+    if challenge is None:
+        return await _totp_under_session(ctx, code)
+    user, row = await challenges.enter(ctx, challenge)
+    secret = enrolment.live_secret(ctx, row)
+    await challenges.take_attempt(ctx, challenge)
+    if not await _use_step(ctx, user, secret, code):
+        await _refuse_wrong(ctx, user, errors.InvalidCode)
+    opened = await challenges.finish(ctx, challenge, user, method="totp", trust_device=trust_device)
+    return Verified(user, opened)
+
+
+async def _totp_under_session(ctx: Context, code: str) -> Verified:
+    user = await users.lock_caller(ctx)
+    row = await enrolment.find(ctx, user.id)
+    if row is None:
+        raise errors.TotpNotEnabled
+    secret, _ = enrolment.shown_secret(ctx, row)
+    if not row.is_enrolling():
+        if not await _use_step(ctx, user, secret, code):
+            raise errors.InvalidCode
+    elif _step_of(ctx, secret, code) is None:
+        raise errors.InvalidCode
+    else:
+        await enrolment.confirm(ctx, user, row, secret)
+    await lockout.forgive(ctx, user.id)
+    return Verified(user, None)
+
+
+def _step_of(ctx: Context, secret: str, code: str) -> int | None:
+    return authenticator.step_of(secret, code, ctx.now, ctx.policy.two_factor.totp_window)
+
+
+async def _use_step(ctx: Context, user: User, secret: str, code: str) -> bool:
+    """Whether the code is right and later than any that was accepted: the replay guard (RFC 6238, 5.2)."""
+    step = _step_of(ctx, secret, code)
+    if step is None:
+        return False
+    later = or_(col(TwoFactor.last_step).is_(None), col(TwoFactor.last_step) < step)
+    guarded = update(TwoFactor).where(col(TwoFactor.user_id) == user.id, later).values(last_step=step)
+    guarded = guarded.execution_options(synchronize_session=False)
+    return (await ctx.db.execute(guarded.returning(col(TwoFactor.user_id)))).first() is not None
+
+
+async def send_otp(ctx: Context) -> None:
+    """Mail a code.
+
+    Raises OtpNotConfigured, TwoFactorNotEnabled (nothing is on or open), and those of `challenges.enter`.
+    """
+    if ctx.challenge is not None:
+        user, _ = await challenges.enter(ctx, ctx.challenge)
+        _refuse_unavailable(ctx)
+    else:
+        _refuse_unavailable(ctx)
+        user = await users.lock_caller(ctx)
+        if not user.two_factor_enabled and not await _is_enrolling(ctx, user):
+            raise errors.TwoFactorNotEnabled
+    await mail_codes.send(ctx, user)
+
+
+def _refuse_unavailable(ctx: Context) -> None:
+    if not ctx.policy.two_factor.otp_available:
+        raise errors.OtpNotConfigured
+
+
+async def _is_enrolling(ctx: Context, user: User) -> bool:
+    row = await enrolment.find(ctx, user.id)
+    return row is not None and row.is_enrolling()
+
+
+async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+    """Use up a mailed code; under a session it confirms a first enrolment that is open.
+
+    Raises OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.enter` and
+    `take_attempt`.
+    """
+    challenge = ctx.challenge
+    if challenge is None:
+        return await _otp_under_session(ctx, code)
+    user, _ = await challenges.enter(ctx, challenge)
+    if not await mail_codes.is_live(ctx):
+        raise errors.OtpHasExpired
+    await challenges.take_attempt(ctx, challenge)
+    if not await _use_mailed(ctx, code):
+        await _refuse_wrong(ctx, user, errors.InvalidCode)
+    opened = await challenges.finish(ctx, challenge, user, method="otp", trust_device=trust_device)
+    return Verified(user, opened)
+
+
+async def _otp_under_session(ctx: Context, code: str) -> Verified:
+    user = await users.lock_caller(ctx)
+    if not await mail_codes.is_live(ctx):
+        raise errors.OtpHasExpired
+    if not await _use_mailed(ctx, code):
+        raise errors.InvalidCode
+    if not user.two_factor_enabled and await _is_enrolling(ctx, user):
+        await enrolment.confirm_by_mail(ctx, user)
+    await lockout.forgive(ctx, user.id)
+    return Verified(user, None)
+
+
+async def _use_mailed(ctx: Context, code: str) -> bool:
+    if not await mail_codes.take_try(ctx):
+        raise errors.TooManyAttemptsRequestNewCode
+    return await mail_codes.use(ctx, code)
+
+
+async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+    """Use up a backup code.
+
+    Raises BackupCodesNotEnabled, InvalidBackupCode, Overloaded, and those of `challenges.enter` and `take_attempt`.
+    """
+    challenge = ctx.challenge
+    owner = ctx.signed_in.user if challenge is None else challenge.user
+    stored = await ctx.reads.one(BACKUP_SET_BY_USER, owner.id)
+    derived = await _derive(ctx, stored, code)
+    if challenge is None:
+        return await _backup_code_under_session(ctx, stored, derived)
+    user, _ = await challenges.enter(ctx, challenge)
+    if stored is None:
+        raise errors.BackupCodesNotEnabled
+    await challenges.take_attempt(ctx, challenge)
+    if not await backup_codes.use(ctx, user.id, stored, derived):
+        await _refuse_wrong(ctx, user, errors.InvalidBackupCode)
+    opened = await challenges.finish(ctx, challenge, user, method="backup_code", trust_device=trust_device)
+    return Verified(user, opened)
+
+
+async def _derive(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
+    """Hash the code before the transaction, unless it will be refused whatever it is (behaviour 4.3)."""
+    if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
+        return None
+    return await backup_codes.derive(ctx, stored, code)
+
+
+def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow) -> bool:
+    return challenge is not None and (
+        challenge.user.is_banned(ctx.now)
+        or lockout.is_locked(ctx, stored.locked_until)
+        or challenge.attempts >= ctx.policy.two_factor.challenge_attempts
+    )
+
+
+async def _backup_code_under_session(
+    ctx: Context, stored: BackupSetRow | None, derived: bytes | None
+) -> Verified:
+    user = await users.lock_caller(ctx)
+    if stored is None:
+        raise errors.BackupCodesNotEnabled
+    if not await backup_codes.use(ctx, user.id, stored, derived):
+        raise errors.InvalidBackupCode
+    await lockout.forgive(ctx, user.id)
+    return Verified(user, None)
+
+
+async def _refuse_wrong(ctx: Context, user: User, refusal: type[errors.Refusal]) -> None:
+    """Count a wrong code on a challenge, and say so."""
+    await lockout.count_wrong(ctx, user)
+    raise refusal

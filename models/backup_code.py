@@ -1,0 +1,20 @@
+"""The table `backup_code`: codes that each stand in for the second factor once."""
+
+from sqlalchemy import UniqueConstraint
+from sqlmodel import Field
+
+from models.base import Record
+
+
+class BackupCode(Record, table=True):
+    """One code by its argon2id hash. The codes of one set share salt and cost, so that one hash finds the code."""
+
+    __tablename__ = "backup_code"
+    __table_args__ = (UniqueConstraint("set_id", "code"),)
+
+    user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
+    set_id: str = Field(max_length=32)
+    live: bool
+    salt: bytes
+    params: str
+    code: bytes

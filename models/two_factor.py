@@ -1,0 +1,34 @@
+"""The table `two_factor`: what a user's second factor rests on, and how often it was guessed at."""
+
+from datetime import datetime
+
+from sqlmodel import Field
+
+from models.base import Instant, Timestamped
+
+
+class TwoFactor(Timestamped, table=True):
+    """The secret of a user's authenticator, encrypted; the one of an enrolment beside a live secret is `new_secret`.
+
+    A user who has codes by mail alone has a row too: it counts the wrong codes and holds the lock.
+    """
+
+    __tablename__ = "two_factor"
+
+    user_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    secret: bytes | None = None
+    confirmed: bool = False
+    issuer: str | None = None
+    last_step: int | None = None
+    failures: int = 0
+    locked_until: datetime | None = Field(default=None, sa_type=Instant)
+    new_secret: bytes | None = None
+    new_issuer: str | None = None
+
+    def is_enrolling(self) -> bool:
+        """Whether a secret waits to be confirmed."""
+        return self.new_secret is not None or (self.secret is not None and not self.confirmed)
+
+    def has_live_secret(self) -> bool:
+        """Whether codes of an authenticator open something."""
+        return self.secret is not None and self.confirmed
