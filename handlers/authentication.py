@@ -2,11 +2,14 @@
 
 from domain import authentication, errors, sessions
 from domain.authentication import SignIn, SignUp
+from domain.challenges import Pending
 from domain.context import Context
 from domain.sessions import OpenedSession
 from handlers import shapes, wire
-from handlers.handover import hand_over, take_away
+from handlers.handover import hand_over, put_off, take_away
 from handlers.reply import Reply
+
+SignInReply = Reply[shapes.SignedIn] | Reply[shapes.PendingSignIn]
 
 
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
@@ -31,14 +34,14 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
     )
 
 
-async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignedIn]:
+async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> SignInReply:
     """Sign in with an address and a password."""
     wanted = _wanted_session(body)
     opened = await authentication.sign_in_by_email(ctx, body["email"], body["password"], wanted)
     return _signed_in(ctx, opened, wanted)
 
 
-async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> Reply[shapes.SignedIn]:
+async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> SignInReply:
     """Sign in with a username and a password."""
     wanted = _wanted_session(body)
     opened = await authentication.sign_in_by_username(ctx, body["username"], body["password"], wanted)
@@ -53,17 +56,16 @@ def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameReque
     )
 
 
-def _signed_in(ctx: Context, opened: OpenedSession, wanted: SignIn) -> Reply[shapes.SignedIn]:
-    return hand_over(
-        ctx,
-        opened,
-        {
-            "redirect": wanted.callback_url is not None,
-            "token": opened.token,
-            "url": wanted.callback_url,
-            "user": wire.reduced_user(opened.user),
-        },
-    )
+def _signed_in(ctx: Context, opened: OpenedSession | Pending, wanted: SignIn) -> SignInReply:
+    if isinstance(opened, Pending):
+        return put_off(ctx, opened)
+    body: shapes.SignedIn = {
+        "redirect": wanted.callback_url is not None,
+        "token": opened.token,
+        "url": wanted.callback_url,
+        "user": wire.reduced_user(opened.user),
+    }
+    return hand_over(ctx, opened, body)
 
 
 async def sign_in_social(ctx: Context, body: shapes.SignInSocialRequest) -> shapes.SocialSignIn:

@@ -8,6 +8,10 @@ PENDING = "two-factor"
 """What follows `session.cookie_prefix` in the name of the cookie with the pending two-factor token."""
 
 
+TRUSTED = "trust-device"
+"""What follows `session.cookie_prefix` in the name of the cookie of a device that is not asked for a code."""
+
+
 def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
     """Give the Set-Cookie header that hands over a session token.
 
@@ -21,6 +25,11 @@ def clear_session(cookies: Cookies) -> Header:
     return _set(cookies, cookies.session_name, "", 0)
 
 
+def set_pending(cookies: Cookies, token: str, *, max_age: int) -> Header:
+    """Give the Set-Cookie header that hands over a pending two-factor token; `max_age` is in seconds."""
+    return _set(cookies, pending_name(cookies), token, max_age)
+
+
 def clear_pending(cookies: Cookies) -> Header:
     """Give the Set-Cookie header that makes the browser forget its pending two-factor token."""
     return _set(cookies, pending_name(cookies), "", 0)
@@ -29,6 +38,21 @@ def clear_pending(cookies: Cookies) -> Header:
 def pending_name(cookies: Cookies) -> str:
     """Give the name of the cookie with the pending two-factor token."""
     return cookies.prefix + PENDING
+
+
+def set_trusted(cookies: Cookies, token: str, *, max_age: int) -> Header:
+    """Give the Set-Cookie header that makes a device a trusted one; `max_age` is in seconds."""
+    return _set(cookies, trusted_name(cookies), token, max_age)
+
+
+def clear_trusted(cookies: Cookies) -> Header:
+    """Give the Set-Cookie header that makes the browser forget that it was trusted."""
+    return _set(cookies, trusted_name(cookies), "", 0)
+
+
+def trusted_name(cookies: Cookies) -> str:
+    """Give the name of the cookie of a trusted device."""
+    return cookies.prefix + TRUSTED
 
 
 def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header:

@@ -2,10 +2,11 @@
 
 from typing import TypeVar
 
+from domain.challenges import Pending
 from domain.context import Context
 from domain.sessions import OpenedSession
-from handlers import cookies
-from handlers.reply import Reply
+from handlers import cookies, shapes
+from handlers.reply import Header, Reply
 
 Shape = TypeVar("Shape")
 
@@ -15,9 +16,52 @@ def hand_over(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     life = opened.session.expires_at - ctx.now
     max_age = int(life.total_seconds()) if opened.session.remembered else None
     cookie = cookies.set_session(ctx.policy.cookies, opened.token, max_age=max_age)
-    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode())))
+    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *_beside(ctx, opened)))
+
+
+def show_only(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
+    """Answer with `body` alone, which holds the token; neither cookie nor header carries it."""
+    return Reply(body, _beside(ctx, opened))
+
+
+def _beside(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
+    """Give the other cookies that a new session changes: the pending one ends, the trusted device's is set."""
+    pending = (cookies.clear_pending(ctx.policy.cookies),) if ctx.presented.pending else ()
+    if opened.device is None:
+        return pending
+    max_age = int(ctx.policy.two_factor.trust_expires_in.total_seconds())
+    return (*pending, cookies.set_trusted(ctx.policy.cookies, opened.device, max_age=max_age))
+
+
+def put_off(ctx: Context, pending: Pending) -> Reply[shapes.PendingSignIn]:
+    """Answer that a second factor is wanted; the newest intention counts, so the session cookie goes."""
+    settings = ctx.policy.cookies
+    max_age = int(ctx.policy.two_factor.challenge_expires_in.total_seconds())
+    headers = [
+        cookies.set_pending(settings, pending.token, max_age=max_age),
+        cookies.clear_session(settings),
+    ]
+    if pending.forget_device:
+        headers.append(cookies.clear_trusted(settings))
+    body: shapes.PendingSignIn = {
+        "redirect": False,
+        "token": pending.token,
+        "url": None,
+        "user": None,
+        "twoFactorRedirect": True,
+        "twoFactorMethods": list(pending.methods),
+        "pending": True,
+    }
+    return Reply(body, tuple(headers))
 
 
 def take_away(ctx: Context, body: Shape) -> Reply[Shape]:
     """Answer with `body` and clear the session cookie."""
     return Reply(body, (cookies.clear_session(ctx.policy.cookies),))
+
+
+def forget_device(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
+    """Clear the cookie of a trusted device beside, if the browser sent one: nothing is trusted any more."""
+    if ctx.presented.device is None:
+        return reply
+    return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))

@@ -3,7 +3,7 @@
 from domain import errors, passwords
 from domain.context import Context
 from handlers import redirects, shapes, wire
-from handlers.handover import hand_over
+from handlers.handover import forget_device, hand_over
 from handlers.reply import Redirect, Reply
 
 
@@ -38,17 +38,15 @@ async def reset(ctx: Context, body: shapes.ResetPasswordRequest) -> shapes.Passw
     return {"status": True, "user": wire.user(user)}
 
 
-async def change(
-    ctx: Context, body: shapes.ChangePasswordRequest
-) -> shapes.PasswordChanged | Reply[shapes.PasswordChanged]:
+async def change(ctx: Context, body: shapes.ChangePasswordRequest) -> Reply[shapes.PasswordChanged]:
     """Replace the caller's password; with `revokeOtherSessions` a new session takes the place of all."""
     revoke_others = wire.flag(body.get("revokeOtherSessions"))
     current = body.get("currentPassword")
     opened = await passwords.change(ctx, current, body["newPassword"], revoke_others=revoke_others)
     user = wire.reduced_user(ctx.signed_in.user)
     if opened is None:
-        return {"user": user, "token": ctx.signed_in.token}
-    return hand_over(ctx, opened, {"user": user, "token": opened.token})
+        return forget_device(ctx, Reply({"user": user, "token": ctx.signed_in.token}))
+    return forget_device(ctx, hand_over(ctx, opened, {"user": user, "token": opened.token}))
 
 
 async def verify(ctx: Context, body: shapes.VerifyPasswordRequest) -> shapes.Status:

@@ -1,45 +1,81 @@
 """The operations of openapi/paths/two_factor.yaml."""
 
-from domain import errors
+from domain import two_factor, verification
 from domain.context import Context
-from handlers import shapes
+from domain.verification import Verified
+from handlers import shapes, wire
+from handlers.handover import forget_device, hand_over, show_only
+from handlers.reply import Reply
 
 
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:
     """Begin switching the second factor on."""
-    raise errors.NotImplementedYet
+    method = body.get("method", "totp")
+    if method == "otp":
+        enrolled = await two_factor.enable_otp(ctx, body["password"])
+    else:
+        enrolled = await two_factor.enable_totp(ctx, body["password"], body.get("issuer"))
+    return {"method": method, "totpURI": enrolled.totp_uri, "backupCodes": enrolled.backup_codes}
 
 
-async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> shapes.Status:
+async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> Reply[shapes.Status]:
     """Switch the second factor off."""
-    raise errors.NotImplementedYet
+    await two_factor.disable(ctx, body["password"])
+    return forget_device(ctx, Reply({"status": True}))
 
 
 async def get_totp_uri(ctx: Context, body: shapes.GetTotpUriRequest) -> shapes.TotpUri:
     """Give the URI for an authenticator app."""
-    raise errors.NotImplementedYet
+    return {"totpURI": await two_factor.get_totp_uri(ctx, body["password"])}
 
 
-async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> shapes.TotpVerified:
+async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[shapes.TotpVerified]:
     """Check a code of an authenticator app."""
-    raise errors.NotImplementedYet
+    verified = await verification.totp(ctx, body["code"], trust_device=wire.flag(body.get("trustDevice")))
+    user = wire.reduced_user(verified.user)
+    if verified.opened is None:
+        return Reply({"status": True, "token": ctx.signed_in.token, "user": user})
+    return hand_over(ctx, verified.opened, {"status": True, "token": verified.opened.token, "user": user})
 
 
 async def send_otp(ctx: Context) -> shapes.Status:
     """Mail a code."""
-    raise errors.NotImplementedYet
+    await verification.send_otp(ctx)
+    return {"status": True}
 
 
-async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> shapes.OtpVerified:
+async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shapes.OtpVerified]:
     """Check a mailed code."""
-    raise errors.NotImplementedYet
+    verified = await verification.otp(ctx, body["code"], trust_device=wire.flag(body.get("trustDevice")))
+    user = wire.reduced_user(verified.user)
+    if verified.opened is None:
+        return Reply({"token": ctx.signed_in.token, "user": user})
+    return hand_over(ctx, verified.opened, {"token": verified.opened.token, "user": user})
 
 
-async def verify_backup_code(ctx: Context, body: shapes.VerifyBackupCodeRequest) -> shapes.BackupCodeVerified:
+async def verify_backup_code(
+    ctx: Context, body: shapes.VerifyBackupCodeRequest
+) -> Reply[shapes.BackupCodeVerified]:
     """Use up a backup code."""
-    raise errors.NotImplementedYet
+    trust_device = wire.flag(body.get("trustDevice"))
+    verified = await verification.backup_code(ctx, body["code"], trust_device=trust_device)
+    shape = _with_session(ctx, verified)
+    if verified.opened is None:
+        return Reply(shape)
+    hidden = wire.flag(body.get("disableSession"))
+    return (show_only if hidden else hand_over)(ctx, verified.opened, shape)
+
+
+def _with_session(ctx: Context, verified: Verified) -> shapes.BackupCodeVerified:
+    token, row = (
+        (ctx.signed_in.token, ctx.signed_in.session)
+        if verified.opened is None
+        else (verified.opened.token, verified.opened.session)
+    )
+    session = wire.reduced_session(row, token)
+    return {"token": token, "user": wire.two_factor_user(verified.user), "session": session}
 
 
 async def generate_backup_codes(ctx: Context, body: shapes.GenerateBackupCodesRequest) -> shapes.BackupCodes:
     """Replace the backup codes."""
-    raise errors.NotImplementedYet
+    return {"status": True, "backupCodes": await two_factor.regenerate_backup_codes(ctx, body["password"])}

@@ -80,3 +80,18 @@ def reduced_user(row: UserRow | User) -> shapes.ReducedUser:
         "createdAt": instant(row.created_at),
         "updatedAt": instant(row.updated_at),
     }
+
+
+def two_factor_user(row: UserRow | User) -> shapes.TwoFactorUser:
+    """Write the reduced user, and whether a second factor is on."""
+    return {**reduced_user(row), "twoFactorEnabled": row.two_factor_enabled}
+
+
+def reduced_session(row: SessionRow | Session, token: str) -> shapes.ReducedSession:
+    """Write the four keys of a session that the answer to a backup code carries (interface 2.1)."""
+    return {
+        "token": token,
+        "userId": row.user_id,
+        "createdAt": instant(row.created_at),
+        "expiresAt": instant(row.expires_at),
+    }

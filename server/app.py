@@ -12,6 +12,7 @@ from server import pipeline
 from server.addresses import Addresses
 from server.clock import Clock, system_clock
 from server.documents import Documents
+from server.requests import PendingSignIns
 from server.services import Services
 from server.settings import Settings
 
@@ -44,6 +45,7 @@ def assemble(services: Services) -> ASGIApp:
         document,
         policy=policy,
         sessions=services.requests,
+        challenges=PendingSignIns(services.requests),
         endpoint=services.requests,
         addresses=Addresses(settings.trusted_proxies),
         disabled=switched_off(settings),

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from models import Grant, MailState, Outbox, Purpose, Session
+from models import Grant, MailState, Outbox, Purpose, Session, TrustedDevice
 from server import leases
 from server.database import Database
 
@@ -59,6 +59,7 @@ def _finished(now: datetime) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
         "session": (col(Session.id), col(Session.expires_at) <= now),
         "grant": (col(Grant.digest), expired & (~tellable | told)),
         "outbox": (col(Outbox.id), sent | failed),
+        "trusted_device": (col(TrustedDevice.id), col(TrustedDevice.expires_at) <= now),
     }
 
 

@@ -9,6 +9,8 @@ from datetime import timedelta
 from typing import ParamSpec, TypeVar
 
 import structlog
+from argon2 import Type
+from argon2.low_level import hash_secret_raw
 from passlib.context import CryptContext
 from passlib.utils import MAX_PASSWORD_SIZE
 
@@ -56,6 +58,19 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
     return parameters, [len(value) for value in values]
 
 
+def _derive(code: str, salt: bytes, derivation: str) -> bytes:
+    cost = dict(part.split("=") for part in derivation.split(","))
+    return hash_secret_raw(
+        code.encode(),
+        salt,
+        time_cost=int(cost["t"]),
+        memory_cost=int(cost["m"]),
+        parallelism=int(cost["p"]),
+        hash_len=_TAG_BYTES,
+        type=Type.ID,
+    )
+
+
 class PasswordPool:
     """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
 
@@ -72,6 +87,7 @@ class PasswordPool:
         )
         self._dummy: str = self._argon2.hash("The password of nobody.")
         self._current = _shape(self._dummy)
+        self.derivation = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
         self._queue = rules.queue
         self._wait = rules.wait.total_seconds()
         self._waiting = 0
@@ -90,6 +106,13 @@ class PasswordPool:
         if len(password) > LONGEST_PASSWORD:
             return False
         return await self._run(self._verify, password, hashed)
+
+    async def derive(self, code: str, salt: bytes, derivation: str) -> bytes:
+        """Give 32 bytes of argon2id over a code at the cost of `derivation`, as in `m=19456,t=2,p=1`.
+
+        Raises Overloaded.
+        """
+        return await self._run(_derive, code, salt, derivation)
 
     def needs_rehash(self, hashed: str) -> bool:
         """Whether the hash is anything but argon2id with the parameters and lengths of today."""

@@ -3,8 +3,11 @@
 from datetime import timedelta
 
 from domain.origins import TrustedOrigins
-from domain.policy import Cookies, PasswordRules, Policy, SessionRules
+from domain.policy import Cookies, PasswordRules, Policy, SessionRules, TwoFactorRules
 from server.settings import Settings
+
+LONGEST_ISSUER = 64
+"""Characters of the name that an authenticator shows (behaviour 6.1)."""
 
 
 def trusted_origins(settings: Settings) -> TrustedOrigins:
@@ -30,6 +33,7 @@ def policy_of(settings: Settings, blocklist: frozenset[str]) -> Policy:
         cookies=_cookies(settings),
         session=_session_rules(settings),
         password=_password_rules(settings, blocklist),
+        two_factor=_two_factor_rules(settings),
         require_authentication=settings.require_authentication,
         require_current_password=settings.require_current_password,
         send_email_notifications=settings.send_email_notifications,
@@ -86,4 +90,22 @@ def _password_rules(settings: Settings, blocklist: frozenset[str]) -> PasswordRu
         max_length=password.max_length,
         blocklist=blocklist,
         blocklist_enabled=password.blocklist,
+    )
+
+
+def _two_factor_rules(settings: Settings) -> TwoFactorRules:
+    two_factor = settings.two_factor
+    return TwoFactorRules(
+        # A colon would end the issuer early in the address an authenticator reads.
+        issuer=two_factor.issuer or settings.app_name.replace(":", "")[:LONGEST_ISSUER],
+        otp_available=two_factor.otp_enabled and settings.mail.sender != "none",
+        totp_window=two_factor.totp_window,
+        otp_expires_in=two_factor.otp_expires_in,
+        otp_attempts=two_factor.otp_attempts,
+        backup_code_count=two_factor.backup_code_count,
+        challenge_expires_in=two_factor.challenge_expires_in,
+        challenge_attempts=two_factor.challenge_attempts,
+        lock_after=two_factor.lock_after,
+        lock_for=two_factor.lock_for,
+        trust_expires_in=two_factor.trust_expires_in,
     )

@@ -15,6 +15,7 @@ from domain.origins import TrustedOrigins
 from server import settings
 from server.blocklist import blocklist
 from server.database import parse
+from server.policy import LONGEST_ISSUER
 from server.rendering import Renderer
 from server.setting_groups import Provider
 from server.settings import Settings
@@ -29,7 +30,7 @@ SHORTEST_SECRET = 32
 """Bytes of the shortest secret that is accepted."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_NOT_BUILT = ("two_factor", "account_linking", "oauth", "providers", "limits", "audit")
+_NOT_BUILT = ("account_linking", "oauth", "providers", "limits", "audit")
 
 
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
@@ -170,6 +171,12 @@ def _passwords(chosen: Settings) -> Iterator[str]:
         yield "password.argon2_memory_kib: must be at least 8 for each of password.argon2_parallelism"
 
 
+def _two_factor(chosen: Settings) -> Iterator[str]:
+    issuer = chosen.two_factor.issuer or ""
+    if len(issuer) > LONGEST_ISSUER or ":" in issuer or not issuer.isprintable():
+        yield f"two_factor.issuer: at most {LONGEST_ISSUER} characters, no colon, no control characters"
+
+
 def _blocklist(chosen: Settings) -> Iterator[str]:
     if (listed := chosen.password.blocklist_file) is not None:
         try:
@@ -244,6 +251,7 @@ _EVERYWHERE: tuple[Check, ...] = (
     _mail,
     _cookies,
     _passwords,
+    _two_factor,
     _blocklist,
     _templates,
     _providers,

@@ -23,7 +23,8 @@ from server.sources import reason
 BUILT_IN = Path(__file__).parent / "templates" / "email"
 MESSAGES = (
     "reset-password", "verify-email", "change-email", "delete-account",
-    "existing-account", "password-changed", "email-changed", "test",
+    "existing-account", "password-changed", "email-changed",
+    "otp", "two-factor-changed", "second-factor-locked", "test",
 )  # fmt: skip
 PARTS = ("subject.txt", "body.txt", "body.html")
 LAYOUTS = ("layout.txt", "layout.html")
@@ -65,7 +66,7 @@ class Renderer:
         """
         payload = row.payload or {}
         to, link, code = str(payload["to"]), payload.get("link"), payload.get("code")
-        expires = payload.get("expires")
+        expires, until = payload.get("expires"), payload.get("until")
         values = self._service | {
             "to": one_line(to),
             "name": shown_name(payload.get("name") or ""),
@@ -74,6 +75,8 @@ class Renderer:
             "happened_at": _clock_time(row.created_at),
             "expires_in": expires and humanised(datetime.fromisoformat(expires) - now),
             "expires_at": expires and _clock_time(datetime.fromisoformat(expires)),
+            "until": until and _clock_time(datetime.fromisoformat(until)),
+            "switched": payload.get("switched"),
         }
         subject, text, html = (
             self._templates[f"{row.template}/{part}"].render(

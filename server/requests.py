@@ -6,14 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from domain import errors, sessions
-from domain.context import Caller, Client, Context, Outdated
+import structlog
+
+from domain import challenges, errors, sessions
+from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Hasher
 from handlers import cookies
 from handlers.reply import Redirect
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
+from server.pipeline.head import Head
 from server.pipeline.ports import Call
 
 Result = TypeVar("Result")
@@ -23,6 +26,9 @@ ATTEMPTS = 4
 """The first try and three more after a serialization fault, a deadlock or an outdated read (behaviour 9.1)."""
 
 NOBODY = Client()
+NOTHING = Presented()
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -37,6 +43,14 @@ class Requests:
     mailed: Callable[[], None]
     """Called after a commit that filed mail."""
     database: Database = field(init=False)
+    _pending: bytes = field(init=False)
+    _trusted: bytes = field(init=False)
+    """The names of two cookies that a rule may want to know of."""
+
+    def __post_init__(self) -> None:
+        """Encode the names once."""
+        self._pending = cookies.pending_name(self.policy.cookies).encode()
+        self._trusted = cookies.trusted_name(self.policy.cookies).encode()
 
     async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
         """Give the live session behind a token, or None; a dead one that is presented is deleted (behaviour 3.2)."""
@@ -56,16 +70,36 @@ class Requests:
         caller = call.caller
         if caller is not None and not call.disable_refresh:
             caller = await self._extend(caller, call)
-        return await self.run(partial(call.handler, **call.arguments), client=call.client, caller=caller)
+        return await self.run(
+            partial(call.handler, **call.arguments),
+            client=call.client,
+            caller=caller,
+            challenge=call.challenge,
+            presented=self._presented(call.head),
+        )
 
-    async def run(self, job: Job[Result], *, client: Client = NOBODY, caller: Caller | None = None) -> Result:
+    def _presented(self, head: Head) -> Presented:
+        return Presented(head.cookie(self._pending) is not None, head.cookie(self._trusted))
+
+    async def run(
+        self,
+        job: Job[Result],
+        *,
+        client: Client = NOBODY,
+        caller: Caller | None = None,
+        challenge: Challenge | None = None,
+        presented: Presented = NOTHING,
+    ) -> Result:
         """Run a job in a transaction of its own, again when the database asks for it.
 
         Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
         """
         for _ in range(ATTEMPTS):
             try:
-                return await self._attempt(job, client, caller)
+                return await self._attempt(job, self._context(client, caller, challenge, presented))
+            except errors.UndecipherableSecret:
+                _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
+                raise
             except errors.Refusal:
                 raise
             except Exception as fault:
@@ -76,8 +110,10 @@ class Requests:
                 raise
         raise errors.Unavailable
 
-    async def _attempt(self, job: Job[Result], client: Client, caller: Caller | None) -> Result:
-        ctx = Context(
+    def _context(
+        self, client: Client, caller: Caller | None, challenge: Challenge | None, presented: Presented
+    ) -> Context:
+        return Context(
             now=self.clock(),
             policy=self.policy,
             client=client,
@@ -87,7 +123,11 @@ class Requests:
             cipher=self.cipher,
             begin=self.database.begin,
             ready=self.ready,
+            challenge=challenge,
+            presented=presented,
         )
+
+    async def _attempt(self, job: Job[Result], ctx: Context) -> Result:
         try:
             result = await job(ctx)
         except errors.Refusal as refusal:
@@ -131,6 +171,17 @@ class Requests:
             max_age = int((expires_at - now).total_seconds())
             call.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
         return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=now))
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSignIns:
+    """Finds the sign-ins that wait for their second factor, for the pipeline."""
+
+    requests: Requests
+
+    async def find(self, token: str, *, by_cookie: bool) -> Challenge | None:
+        """Give the live challenge behind a pending token, or None (behaviour 3.2)."""
+        return await challenges.find(self.requests.database.reads, token, self.requests.clock())
 
 
 async def _roll_back(ctx: Context) -> None:

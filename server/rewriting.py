@@ -11,15 +11,15 @@ from server.cipher import Keyring
 
 Begin = Callable[[], AsyncSession]
 Sealed = tuple[str, bytes]
-"""A row's id and its encrypted value."""
+"""A row's key and its encrypted value."""
 
 _log = structlog.get_logger(__name__)
 
 EVERY = 3600.0
 """Seconds from one pass to the next."""
 
-COLUMNS = ("session.token_copy", "outbox.payload")
-"""The encrypted columns as `table.column`, which is also their purpose; the key of each table is `id`."""
+COLUMNS = ("session.token_copy", "outbox.payload", "two_factor.secret", "two_factor.new_secret")
+"""The encrypted columns as `table.column`, which is also their purpose; the key of each table is one column of text."""
 
 
 async def rewrite(begin: Begin, keyring: Keyring, batch: int = 200) -> dict[str, int]:
@@ -54,7 +54,7 @@ async def _rewrite_column(begin: Begin, keyring: Keyring, purpose: str, batch: i
 
 
 async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator[Sealed]:
-    """Give every value in the order of the ids; each batch is read in a transaction of its own."""
+    """Give every value in the order of the keys; each batch is read in a transaction of its own."""
     last = ""
     while rows := await _read(begin, column, last, batch):
         for key, sealed in rows:
@@ -63,7 +63,7 @@ async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator
 
 
 async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> Sequence[Sealed]:
-    key = column.table.c["id"]
+    key = _key(column)
     wanted = select(key, column).where(column.is_not(None), key > after).order_by(key).limit(batch)
     async with begin() as session, session.begin():
         return [(row[0], row[1]) for row in await session.execute(wanted)]
@@ -71,12 +71,13 @@ async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> 
 
 async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, new: bytes) -> bool:
     """Replace a value if it is still the old one. One row to a transaction: it never waits holding a lock."""
+    own = _key(column)
     table = metadata.tables[column.table.name]
-    change = (
-        update(table)
-        .where(table.c["id"] == key, column == old)
-        .values({column: new})
-        .returning(table.c["id"])
-    )
+    change = update(table).where(own == key, column == old).values({column: new}).returning(own)
     async with begin() as session, session.begin():
         return (await session.execute(change)).first() is not None
+
+
+def _key(column: Column[bytes]) -> Column[str]:
+    [key] = metadata.tables[column.table.name].primary_key
+    return key

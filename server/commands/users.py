@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 import orjson
+import structlog
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -31,6 +32,8 @@ app = typer.Typer(help="Look after users.", no_args_is_help=True)
 Identifier = Annotated[str, typer.Argument(metavar="USER", help="Address, username or id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+_log = structlog.get_logger(__name__)
 
 _WIDTH = 160
 """Columns of a table that nobody looks at directly, so that nothing is cut."""
@@ -119,6 +122,21 @@ def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
     _confirm(f"End every session of {user}?", yes)
     ended = _run(lambda ctx: administration.revoke_sessions(ctx, user))
     typer.echo(f"{ended} sessions ended.")
+
+
+@app.command()
+def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
+    """Switch off the second factor of a user who has lost it, and sign them out everywhere.
+
+    Make sure first that it is the user who asks: with the password alone they are in.
+    """
+    _confirm(f"Switch off the second factor of {user} and end every session?", yes)
+    found, ended = _run(lambda ctx: administration.reset_two_factor(ctx, user))
+    if ended is None:
+        typer.echo(f"{found.email} has no second factor.")
+        return
+    _log.info("users.two_factor_reset", user_id=found.id, sessions_ended=ended)
+    typer.echo(f"{found.email} signs in with the password alone; {ended} sessions ended.")
 
 
 @app.command()

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import secrets
 from domain.context import Client
-from domain.errors import Unavailable
+from domain.errors import Refusal, Unavailable
 from domain.policy import Policy
 from handlers.reply import Header
 from server import errors, logs
@@ -132,7 +132,13 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             head=head,
             cookies=request.cookies,
         )
-        return answers.answer(await self._ports.endpoint(call), operation.method)  # 8
+        try:
+            result = await self._ports.endpoint(call)  # 8
+        except Refusal as refusal:
+            if refusal.ends_challenge:
+                request.cookies += identity.ending
+            raise
+        return answers.answer(result, operation.method)
 
     def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):

@@ -33,6 +33,8 @@ class Identity(NamedTuple):
     refusal: type[errors.Refusal] | None = None
     stale: tuple[Header, ...] = ()
     """Set-Cookie headers that clear the cookies found worthless."""
+    ending: tuple[Header, ...] = ()
+    """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
 
 
 NOBODY = Identity()
@@ -92,10 +94,10 @@ class ForChallenges:
         )
         challenge = await self._challenge(bearer, by_cookie=False)
         if challenge is not None:
-            return Identity(challenge=challenge)
+            return Identity(challenge=challenge, ending=self.forget_pending if pending == bearer else ())
         challenge = await self._challenge(pending, by_cookie=True)
         if challenge is not None:
-            return Identity(challenge=challenge, by_cookie=True)
+            return Identity(challenge=challenge, by_cookie=True, ending=self.forget_pending)
         stale = self.forget_pending if pending is not None else ()
         for token, by_cookie in ((bearer, False), (session, True)):
             caller = await self._caller(token, by_cookie=by_cookie)

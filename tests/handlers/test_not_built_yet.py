@@ -13,18 +13,10 @@ from tests.service import Service
 NOT_BUILT = {
     name: operation
     for name, operation in OPERATIONS.items()
-    if operation.spec["tags"][0] in ("accounts", "two_factor") or name == "authentication.sign_in_social"
+    if operation.spec["tags"][0] == "accounts" or name == "authentication.sign_in_social"
 }
 PUBLIC = {"authentication.sign_in_social", "accounts.receive_callback", "accounts.relay_callback"}
-PENDING = {f"two_factor.{name}" for name in ("verify_totp", "send_otp", "verify_otp", "verify_backup_code")}
-EMPTY_HANDED = {
-    name: "501 NOT_IMPLEMENTED"
-    if name in PUBLIC
-    else "401 INVALID_TWO_FACTOR_COOKIE"
-    if name in PENDING
-    else "401 UNAUTHORIZED"
-    for name in NOT_BUILT
-}
+EMPTY_HANDED = {name: "501 NOT_IMPLEMENTED" if name in PUBLIC else "401 UNAUTHORIZED" for name in NOT_BUILT}
 
 
 @pytest.fixture
@@ -62,8 +54,8 @@ async def send(service: Service, operation: Operation, headers: Headers, **chang
     return await service.client.request(operation.method, path, headers=headers, **sent)
 
 
-def test_there_are_seventeen() -> None:
-    assert len(NOT_BUILT) == 17
+def test_there_are_nine() -> None:
+    assert len(NOT_BUILT) == 9
 
 
 @pytest.mark.parametrize("operation", operations())
@@ -93,29 +85,3 @@ class TestNotBuiltYet:
         )
 
         assert code(answer) == "400 BAD_REQUEST"
-
-
-async def test_a_two_factor_code_has_a_form(service: Service) -> None:
-    ada = await join(service)
-
-    for name in ("verify-totp", "verify-otp", "verify-backup-code"):
-        for wrong in ("", "1" * 33, 123456, None):
-            answer = await service.post(f"/two-factor/{name}", {"code": wrong}, headers=ada)
-            assert code(answer) == "400 VALIDATION_ERROR"
-
-
-async def test_a_pending_token_opens_nothing(service: Service) -> None:
-    """V39, V43: nothing issues such tokens yet, so none is live anywhere."""
-    pending = "2fa_" + "x" * 32
-
-    for operation in OPERATIONS.values():
-        if operation.spec.get("security") == []:
-            continue
-        path = operation.path.replace("{provider}", "github")
-        for headers in (
-            {"Authorization": f"Bearer {pending}"},
-            {"Cookie": f"service.session-token={pending}"},
-            {"Cookie": f"service.two-factor={pending}"},
-        ):
-            answer = await service.client.request(operation.method, path, headers=headers)
-            assert answer.status_code in (401, 400) or operation.path == "/sign-out"

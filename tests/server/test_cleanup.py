@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from domain import secrets
-from models import Grant, MailState, Outbox, Purpose, Session
+from models import Grant, MailState, Outbox, Purpose, Session, TrustedDevice
 from server import cleanup, leases
 from server.database import Database
 from tests.rows import NOW, session, user
@@ -31,6 +31,12 @@ def grant(name: str, purpose: Purpose, expires_at: datetime) -> Grant:
     return Grant(digest=name.encode(), purpose=purpose, expires_at=expires_at, created_at=NOW, updated_at=NOW)
 
 
+def device(user_id: str, name: str, expires_at: datetime) -> TrustedDevice:
+    return TrustedDevice(
+        id=name, user_id=user_id, digest=name.encode(), expires_at=expires_at, created_at=NOW, updated_at=NOW
+    )  # fmt: skip
+
+
 def mail(name: str, state: MailState, since: datetime) -> Outbox:
     return Outbox(
         id=name, state=state, template="t", sender="s", next_attempt=NOW, expires_at=NOW - 99 * DAY,
@@ -48,10 +54,23 @@ class TestSweep:
             session(ada, "2", id="alive", expires_at=NOW + MOMENT),
         )
 
-        assert await cleanup.sweep(migrated, NOW) == {"session": 1, "grant": 0, "outbox": 0}
+        assert await cleanup.sweep(migrated, NOW) == {
+            "session": 1,
+            "grant": 0,
+            "outbox": 0,
+            "trusted_device": 0,
+        }
         assert await left(migrated, Session.id) == {"alive"}
 
-    @pytest.mark.parametrize("purpose", [Purpose.RESET, Purpose.DELETE])
+    async def test_removes_devices_that_are_trusted_no_more(self, migrated: Database) -> None:
+        ada = user("ada")
+        await add(migrated, ada)
+        await add(migrated, device(ada.id, "over", NOW), device(ada.id, "alive", NOW + MOMENT))
+
+        assert (await cleanup.sweep(migrated, NOW))["trusted_device"] == 1
+        assert await left(migrated, TrustedDevice.id) == {"alive"}
+
+    @pytest.mark.parametrize("purpose", [Purpose.RESET, Purpose.DELETE, Purpose.CHALLENGE, Purpose.MAIL_CODE])
     async def test_removes_expired_grants_at_once(self, migrated: Database, purpose: Purpose) -> None:
         await add(migrated, grant("over", purpose, NOW), grant("alive", purpose, NOW + MOMENT))
 

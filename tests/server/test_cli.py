@@ -1,13 +1,16 @@
 """The command `gatewright`: through typer's runner, and as processes of its own."""
 
+import asyncio
 import json
 import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import chdir
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ from typer.testing import CliRunner, Result
 
 from server.cli import app
 from tests.postgres import Cluster
+from tests.security import second_factor
+from tests.service import Service, close_service, open_service
 
 PASSWORD = "correct horse battery"
 ADA = "ada@example.com"
@@ -30,6 +35,7 @@ DEVELOPMENT = {
 }
 
 Run = Callable[..., Result]
+Job = Callable[[Service], Awaitable[Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -267,7 +273,9 @@ class TestUsers:
         assert (done.exit_code, done.stdout) == (1, "")
         assert done.stderr == "gatewright: The password must be text in UTF-8 without NUL\n"
 
-    @pytest.mark.parametrize("words", [["users", "delete"], ["users", "revoke-sessions"]])
+    @pytest.mark.parametrize(
+        "words", [["users", "delete"], ["users", "revoke-sessions"], ["users", "two-factor-reset"]]
+    )
     def test_dangerous_ones_ask_first(self, run: Run, ada: str, words: list[str]) -> None:
         refused = run(*words, ADA, stdin="n\n")
         silent = run(*words, ADA)
@@ -283,7 +291,15 @@ class TestUsers:
         assert json.loads(run("users", "list", "--json").stdout) == []
 
     @pytest.mark.parametrize(
-        "words", [["show"], ["ban"], ["unban"], ["revoke-sessions", "--yes"], ["delete", "--yes"]]
+        "words",
+        [
+            ["show"],
+            ["ban"],
+            ["unban"],
+            ["revoke-sessions", "--yes"],
+            ["two-factor-reset", "--yes"],
+            ["delete", "--yes"],
+        ],
     )
     def test_nobody(self, run: Run, words: list[str]) -> None:
         done = run("users", *words, "nobody@example.com")
@@ -297,6 +313,70 @@ class TestUsers:
         done = run("users", "list", "--json", GATEWRIGHT_DATABASE_URL=url)
 
         assert [user["email"] for user in json.loads(done.stdout)] == [ADA]
+
+
+class TestTwoFactorReset:
+    @pytest.fixture
+    def enrolled(self, tmp_path: Path) -> Callable[[Job], Any]:
+        """A user with an authenticator; runs a job with the service on the database of the commands, and the user."""
+        job_of = partial(_with_second_factor, f"sqlite:///{tmp_path / 'gatewright.db'}", tmp_path)
+        return lambda job: asyncio.run(job_of(job))
+
+    def test_lets_a_user_in_who_has_lost_everything(self, run: Run, enrolled: Callable[[Job], Any]) -> None:
+        enrolled(_trust)
+
+        done = run("users", "two-factor-reset", ADA, "--yes", GATEWRIGHT_MAIL__SENDER="file")
+
+        assert done.exit_code == 0
+        assert done.stdout == f"{ADA} signs in with the password alone; 2 sessions ended.\n"
+        [line] = [json.loads(line) for line in done.stderr.splitlines()]
+        assert (line["event"], line["sessions_ended"]) == ("users.two_factor_reset", 2)
+        assert ADA not in done.stderr
+        assert enrolled(_left) == {
+            "user": False, "two_factor": 0, "backup_code": 0, "trusted_device": 0, "session": 0, "grants": [],
+            "notices": ["off", "on"], "signs_in": True,
+        }  # fmt: skip
+
+    def test_leaves_a_user_alone_who_has_none(self, run: Run, ada: str) -> None:
+        done = run("users", "two-factor-reset", ADA, "--yes")
+
+        assert (done.exit_code, done.stdout) == (0, f"{ADA} has no second factor.\n")
+        assert done.stderr == ""
+
+    def test_changes_nothing_unless_confirmed(self, run: Run, enrolled: Callable[[Job], Any]) -> None:
+        enrolled(_trust)
+
+        refused = run("users", "two-factor-reset", ADA, stdin="n\n")
+
+        assert refused.exit_code == 1
+        assert json.loads(run("users", "show", ADA, "--json").stdout)["user"]["twoFactorEnabled"] is True
+
+
+async def _with_second_factor(url: str, directory: Path, job: Job) -> Any:
+    service = await open_service(url, directory, {})
+    service.clock.now = datetime.now(UTC)
+    try:
+        return await job(service)
+    finally:
+        await close_service(service)
+
+
+async def _trust(service: Service) -> None:
+    owner = await second_factor.enrol(service, ADA)
+    await second_factor.trusted_device(service, owner)
+    await second_factor.challenge(service, ADA)
+
+
+async def _left(service: Service) -> dict[str, Any]:
+    """What is left of the second factor, the notices that went out, and whether the password alone is enough."""
+    tables = ("two_factor", "backup_code", "trusted_device", "session")
+    counts = {table: (await service.rows(f'SELECT count(*) FROM "{table}"'))[0][0] for table in tables}
+    purposes = await service.rows("SELECT purpose FROM \"grant\" WHERE purpose <> 'verify'")
+    [(enabled,)] = await service.rows('SELECT two_factor_enabled FROM "user"')
+    notices = await service.inbox(ADA, "two-factor-changed")
+    said = sorted("on" if "switched on" in " ".join(mail["text"].split()) else "off" for mail in notices)
+    signs_in = not second_factor.is_pending(await second_factor.sign_in(service, ADA))
+    return {**counts, "grants": purposes, "user": bool(enabled), "notices": said, "signs_in": signs_in}
 
 
 class TestServe:

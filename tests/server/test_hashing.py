@@ -1,11 +1,13 @@
 """The password pool: what it makes, what it accepts, and how much of it runs at a time."""
 
 import asyncio
+import base64
 import unicodedata
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from argon2 import PasswordHasher
 
 from domain.errors import Overloaded
 from server.hashing import HashingRules, PasswordPool
@@ -43,6 +45,32 @@ class TestHash:
 
     def test_costs_what_the_interface_promises_by_default(self) -> None:
         assert (HashingRules().memory_kib, HashingRules().time, HashingRules().parallelism) == (19456, 2, 1)
+
+
+class TestDerive:
+    async def test_is_argon2id_at_the_cost_it_names(self, pool: PasswordPool) -> None:
+        derived = await pool.derive("k7m2px9qrt", b"s" * 16, "m=64,t=2,p=1")
+
+        PasswordHasher().verify(
+            "$argon2id$v=19$m=64,t=2,p=1$" + "$".join(unpadded(part) for part in (b"s" * 16, derived)),
+            "k7m2px9qrt",
+        )
+        assert len(derived) == 32
+
+    async def test_code_salt_and_cost_all_count(self, pool: PasswordPool) -> None:
+        derived = {
+            await pool.derive(code, salt, cost)
+            for code in ("a", "b") for salt in (b"s" * 16, b"t" * 16) for cost in ("m=64,t=1,p=1", "m=64,t=2,p=1")
+        }  # fmt: skip
+
+        assert len(derived) == 8
+
+    async def test_the_cost_of_today_is_that_of_passwords(self, pool: PasswordPool) -> None:
+        assert f"${pool.derivation}$" in await pool.hash("correct horse")
+
+
+def unpadded(value: bytes) -> str:
+    return base64.b64encode(value).decode().rstrip("=")
 
 
 class TestVerify:

@@ -1,6 +1,7 @@
 """What a mail says, and what strangers cannot make it say."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -107,6 +108,37 @@ class TestEveryMessage:
         assert mail.text.splitlines()[0].startswith("Hello x Bcc: e@evil")
         assert "Hi you," in mail.text.splitlines()[0]
         assert not {"\u2028", "\x85", "\x00"} & set(mail.text + mail.html)
+
+
+class TestSecondFactor:
+    def render(self, template: str, **values: str) -> Mail:
+        plain = claim(template)
+        filled = replace(plain, payload={**(plain.payload or {}), **values})
+        return Renderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(filled, NOW)
+
+    def test_a_code_stands_alone_on_its_line_and_never_in_the_subject(self) -> None:
+        mail = self.render("otp", code="492039", expires=(NOW + timedelta(minutes=3)).isoformat())
+
+        assert "\n    492039\n" in mail.text
+        assert ">492039<" in mail.html
+        assert "492039" not in mail.subject
+        assert (mail.code, mail.link) == ("492039", None)
+        assert "3 minutes" in mail.text
+        assert "09:29 UTC" in mail.text
+
+    @pytest.mark.parametrize("switched", ["on", "off"])
+    def test_a_change_says_which(self, switched: str) -> None:
+        mail = self.render("two-factor-changed", switched=switched)
+
+        for text in (mail.text, mail.html):
+            assert f"was switched {switched} for your Gatewright account" in " ".join(text.split())
+        assert mail.subject == "Two-factor sign-in was changed"
+
+    def test_a_lock_says_until_when(self) -> None:
+        mail = self.render("second-factor-locked", until=(NOW + timedelta(minutes=15)).isoformat())
+
+        assert "until 4 March 2026, 09:41 UTC" in " ".join(mail.text.split())
+        assert "until 4 March 2026, 09:41 UTC" in mail.html
 
 
 class TestName:

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from models import Outbox, Session, User
+from models import Outbox, Session, TwoFactor, User
 from server import migrations
 from server.cipher import Keyring
 from server.database import Database, open_database
@@ -18,6 +18,10 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OLD, BOTH, NEW = (
     Keyring(secrets) for secrets in (["o" * 32], ["n" * 32, "o" * 32], ["n" * 32])
 )  # fmt: skip
+
+NOTHING_LEFT = {
+    "session.token_copy": 0, "outbox.payload": 0, "two_factor.secret": 0, "two_factor.new_secret": 0
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -67,12 +71,29 @@ class TestRewrite:
     async def test_r44_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
         await _fill(database, OLD, 7)
 
-        assert await rewrite(database.begin, BOTH, batch=3) == {"session.token_copy": 0, "outbox.payload": 0}
+        assert await rewrite(database.begin, BOTH, batch=3) == NOTHING_LEFT
 
         for key, sealed in (await _copies(database)).items():
             assert NEW.decrypt("session.token_copy", sealed or b"") == key
         for key, sealed in (await _payloads(database)).items():
             assert NEW.decrypt("outbox.payload", sealed or b"") == key
+
+    async def test_r44_secrets_of_authenticators_too(self, database: Database) -> None:
+        await _fill(database, OLD, 1)
+        async with database.transaction() as db:
+            secret, new = (OLD.encrypt(f"two_factor.{name}", name) for name in ("secret", "new_secret"))
+            db.add(
+                TwoFactor(
+                    user_id="u", secret=secret, confirmed=True, new_secret=new, created_at=NOW, updated_at=NOW
+                )
+            )
+
+        assert await rewrite(database.begin, BOTH) == NOTHING_LEFT
+
+        async with database.transaction() as db:
+            [row] = (await db.execute(select(TwoFactor))).scalars()
+        assert NEW.decrypt("two_factor.secret", row.secret or b"") == "secret"
+        assert NEW.decrypt("two_factor.new_secret", row.new_secret or b"") == "new_secret"
 
     async def test_what_is_current_empty_or_unreadable_stays(self, database: Database) -> None:
         await _fill(database, NEW, 3, "current")
@@ -81,7 +102,7 @@ class TestRewrite:
             await db.execute(update(Session).where(col(Session.id) == "current001").values(token_copy=None))
         before = await _copies(database)
 
-        assert await rewrite(database.begin, BOTH, batch=2) == {"session.token_copy": 0, "outbox.payload": 0}
+        assert await rewrite(database.begin, BOTH, batch=2) == NOTHING_LEFT
 
         assert await _copies(database) == before
 

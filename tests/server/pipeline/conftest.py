@@ -15,6 +15,7 @@ from handlers.reply import Header
 from models.queries import SessionRow, UserRow
 from server.addresses import Addresses
 from server.pipeline import Call, build
+from tests import policies
 from tests.server.pipeline.small_contract import document
 
 TOKEN = "a1B2" * 8
@@ -34,6 +35,7 @@ def policy(**changes: Any) -> Policy:
         cookies=Cookies("service.session-token", "service.", True, True, "Lax", None),
         session=SessionRules(7 * day, day, 90 * day, day, day, True),
         password=PasswordRules(8, 128, frozenset()),
+        two_factor=policies.policy().two_factor,
         require_authentication=True,
         require_current_password=True,
         send_email_notifications=True,

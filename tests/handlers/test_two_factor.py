@@ -1,0 +1,882 @@
+"""The operations of openapi/paths/two_factor.yaml, through the public door."""
+
+from collections.abc import Callable
+
+import httpx
+import pyotp
+import pytest
+import structlog
+
+from domain.authenticator import PERIOD
+from models import BackupCode, Grant, Session, TrustedDevice, TwoFactor
+from tests.conftest import Headers, MakeService, SignIn
+from tests.contract.reading import OPERATIONS
+from tests.handlers.steps import (
+    ADA,
+    AT,
+    CLEARED,
+    EVE,
+    NEW_PASSWORD,
+    bearer,
+    code,
+    count,
+    join,
+    reduced,
+    refusal,
+    reset_token,
+    set_user,
+    token_of,
+    user_of,
+    verify,
+    works,
+)
+from tests.security.second_factor import (
+    PENDING,
+    TRUST,
+    WRONG_BACKUP_CODE,
+    Owner,
+    also,
+    begin,
+    challenge,
+    cookie,
+    enrol,
+    enrol_again,
+    enter,
+    mailed_code,
+    right_code,
+    secret_in,
+    session_count,
+    set_cookies,
+    trusted_device,
+)
+from tests.security.second_factor import (
+    sign_in as password_sign_in,
+)
+from tests.service import PASSWORD, Service
+
+PENDING_CLEARED = "service.two-factor=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Secure"
+METHODS = ("totp", "otp", "backup-code")
+WRONG_CODE = (401, "INVALID_CODE", "Invalid code")
+WRONG_PASSWORD = (400, "INVALID_PASSWORD", "Invalid password")
+NO_CHALLENGE = (401, "INVALID_TWO_FACTOR_COOKIE", "Invalid two factor cookie")
+SPENT = (400, "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE", "Too many attempts. Please request a new code.")
+TRUST_FOR = "Max-Age=2592000"
+
+Carry = Callable[[str], Headers]
+
+
+@pytest.fixture(params=["bearer", "cookie"])
+def carry_pending(request: pytest.FixtureRequest) -> Carry:
+    """How a pending token travels: every test that asks for it runs once each way."""
+    return bearer if request.param == "bearer" else lambda token: cookie(PENDING, token)
+
+
+async def act(service: Service, name: str, headers: Headers, password: str = PASSWORD) -> httpx.Response:
+    """Send the password to an operation that wants it."""
+    return await service.post(f"/two-factor/{name}", {"password": password}, headers=headers)
+
+
+def totp(secret: str, service: Service, steps: int = 0) -> str:
+    """Give what an authenticator shows now, or so many steps later."""
+    return pyotp.TOTP(secret).at(int(service.clock.now.timestamp()) + PERIOD * steps)
+
+
+class TestEnable:
+    async def test_opens_an_enrolment_that_changes_nothing_yet(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+
+        answer = (await act(service, "enable", ada)).json()
+
+        assert list(answer) == ["method", "totpURI", "backupCodes"]
+        assert answer["method"] == "totp"
+        assert len(set(answer["backupCodes"])) == 10
+        assert not (await user_of(service, ada))["twoFactorEnabled"]
+        assert (await password_sign_in(service)).json()["user"] is not None
+        assert await service.inbox(template="two-factor-changed") == []
+
+    async def test_gives_an_address_authenticators_read(self, service: Service) -> None:
+        ada = await join(service, "ada+x@example.com")
+
+        body = {"password": PASSWORD, "issuer": "Acme & Söhne/1"}
+        uri = (await service.post("/two-factor/enable", body, headers=ada)).json()["totpURI"]
+
+        secret = secret_in(uri)
+        shown_by = "Acme%20%26%20S%C3%B6hne%2F1"
+        assert uri == (
+            f"otpauth://totp/{shown_by}:ada%2Bx%40example.com?secret={secret}&issuer={shown_by}&digits=6&period=30"
+        )
+        assert len(secret) == 32
+
+    async def test_shows_the_name_of_the_service_otherwise(self, make_service: MakeService) -> None:
+        named = await make_service({"app_name": "Ada: her house"})
+        issuers = [(await begin_uri(named))["issuer"]]
+        named = await make_service({"two_factor.issuer": "Shop"})
+        issuers.append((await begin_uri(named))["issuer"])
+
+        assert issuers == ["Ada her house", "Shop"]
+
+    @pytest.mark.parametrize("issuer", ["a:b", "x" * 65, "a\nb", "\x00", 1, None])
+    async def test_refuses_an_issuer_that_apps_would_misread(self, service: Service, issuer: object) -> None:
+        ada = await join(service)
+
+        body = {"password": PASSWORD, "issuer": issuer}
+
+        assert code(await service.post("/two-factor/enable", body, headers=ada)) == "400 VALIDATION_ERROR"
+        assert await count(service, TwoFactor) == 0
+
+    async def test_done_again_replaces_what_is_not_confirmed(self, service: Service) -> None:
+        ada = await join(service)
+        first, codes = await begin(service, ada)
+        second, _ = await begin(service, ada)
+
+        refused = await enter(service, "totp", totp(first, service), ada)
+        confirmed = await enter(service, "totp", totp(second, service), ada)
+        old_code = await enter(service, "backup-code", codes[0], ada)
+
+        assert (code(refused), code(confirmed)) == ("401 INVALID_CODE", "200")
+        assert code(old_code) == "401 INVALID_BACKUP_CODE"
+
+    async def test_beside_a_live_secret_leaves_it_until_the_new_one_is_confirmed(
+        self, service: Service
+    ) -> None:
+        ada = await enrol(service)
+        device = await trusted_device(service, ada)
+        again, codes = await begin(service, ada.session)
+
+        service.clock.advance(seconds=PERIOD)
+        old = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
+        early = await enter(service, "backup-code", codes[0], ada.session)
+        live = await enter(service, "backup-code", ada.backup_codes[0], ada.session)
+        confirmed = await enter(service, "totp", totp(again, service), ada.session)
+        new = await enter(service, "totp", totp(again, service), bearer(await challenge(service)))
+        dead = await enter(service, "backup-code", ada.backup_codes[1], ada.session)
+        promoted = await enter(service, "backup-code", codes[0], ada.session)
+        asked = await password_sign_in(service, headers=cookie(TRUST, device))
+
+        assert [answer.status_code for answer in (old, early, live)] == [200, 401, 200]
+        assert [answer.status_code for answer in (confirmed, new, dead, promoted)] == [200, 200, 401, 200]
+        assert asked.json()["twoFactorRedirect"]
+        assert len(await service.inbox(template="two-factor-changed")) == 1
+
+    async def test_with_mail_codes_is_on_at_once(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        await verify(service)
+
+        answer = await service.post(
+            "/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=ada
+        )
+        pending = (await password_sign_in(service)).json()
+
+        assert (answer.json()["method"], answer.json()["totpURI"]) == ("otp", None)
+        assert (await user_of(service, ada))["twoFactorEnabled"]
+        assert pending["twoFactorMethods"] == ["otp"]
+        assert len(await service.inbox(template="two-factor-changed")) == 1
+        used = await enter(service, "backup-code", answer.json()["backupCodes"][3], bearer(pending["token"]))
+        assert used.status_code == 200
+
+    async def test_with_mail_codes_keeps_a_live_secret_and_replaces_the_codes(self, service: Service) -> None:
+        ada = await enrol(service)
+
+        body = {"password": PASSWORD, "method": "otp"}
+        fresh = (await service.post("/two-factor/enable", body, headers=ada.session)).json()["backupCodes"]
+
+        old = await enter(service, "backup-code", ada.backup_codes[0], ada.session)
+        new = await enter(service, "backup-code", fresh[0], ada.session)
+        authenticator = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
+        assert [answer.status_code for answer in (old, new, authenticator)] == [401, 200, 200]
+
+    async def test_with_mail_codes_wants_a_sender_and_a_proven_address(
+        self, make_service: MakeService
+    ) -> None:
+        body = {"password": PASSWORD, "method": "otp"}
+        told = []
+        for overrides in ({}, {"two_factor.otp_enabled": "false"}, {"mail.sender": "none"}):
+            service = await make_service(overrides)
+            ada = await join(service)
+            wrong = await service.post("/two-factor/enable", {**body, "password": "x"}, headers=ada)
+            assert refusal(wrong) == WRONG_PASSWORD
+            told.append(refusal(await service.post("/two-factor/enable", body, headers=ada)))
+
+        off = (400, "OTP_NOT_CONFIGURED", "OTP is not available")
+        assert told == [(403, "EMAIL_NOT_VERIFIED", "Email not verified"), off, off]
+
+
+async def begin_uri(service: Service) -> dict[str, str]:
+    ada = await join(service)
+    uri = (await act(service, "enable", ada)).json()["totpURI"]
+    return dict(httpx.URL(uri).params)
+
+
+class TestPassword:
+    @pytest.mark.parametrize("name", ["enable", "disable", "get-totp-uri", "generate-backup-codes"])
+    async def test_is_wanted_and_nothing_changes_without(
+        self, service: Service, carry: Carry, name: str
+    ) -> None:
+        owner = await enrol(service)
+        ada = carry(token_of(owner.session))
+
+        answer = await act(service, name, ada, "wrong")
+
+        assert refusal(answer) == WRONG_PASSWORD
+        assert (await user_of(service, ada))["twoFactorEnabled"]
+        assert code(await enter(service, "backup-code", owner.backup_codes[0], ada)) == "200"
+
+
+class TestDisable:
+    async def test_deletes_everything(self, service: Service, carry: Carry) -> None:
+        owner = await enrol(service)
+        ada = carry(token_of(owner.session))
+        device, pending = await trusted_device(service, owner), await challenge(service)
+
+        answer = await act(service, "disable", also(ada, TRUST, device))
+
+        assert answer.json() == {"status": True}
+        assert set_cookies(answer) == {TRUST: ""}
+        assert not (await user_of(service, ada))["twoFactorEnabled"]
+        for table in (TwoFactor, BackupCode, TrustedDevice):
+            assert await count(service, table) == 0
+        assert refusal(await enter(service, "totp", "123456", bearer(pending))) == NO_CHALLENGE
+        assert (await password_sign_in(service)).json()["user"] is not None
+        assert len(await service.inbox(template="two-factor-changed")) == 2
+
+    async def test_when_off_already_answers_alike(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        await begin(service, ada)
+
+        answer = await act(service, "disable", ada)
+
+        assert answer.json() == {"status": True}
+        assert (await count(service, TwoFactor), await count(service, BackupCode)) == (0, 0)
+        assert await service.inbox(template="two-factor-changed") == []
+
+
+class TestGetTotpUri:
+    async def test_repeats_the_open_enrolment_then_the_live_secret(
+        self, service: Service, carry: Carry
+    ) -> None:
+        ada = carry(token_of(await join(service)))
+        body = {"password": PASSWORD, "issuer": "Shop"}
+        first = (await service.post("/two-factor/enable", body, headers=ada)).json()["totpURI"]
+        waiting = (await act(service, "get-totp-uri", ada)).json()
+        await enter(service, "totp", totp(secret_in(first), service), ada)
+        live = (await act(service, "get-totp-uri", ada)).json()
+        second = (await act(service, "enable", ada)).json()["totpURI"]
+        beside = (await act(service, "get-totp-uri", ada)).json()
+
+        assert waiting == live == {"totpURI": first}
+        assert beside == {"totpURI": second} != live
+
+    async def test_without_a_secret_is_refused(self, service: Service) -> None:
+        ada = await join(service)
+        await verify(service)
+        expected = (400, "TOTP_NOT_ENABLED", "TOTP not enabled")
+
+        assert refusal(await act(service, "get-totp-uri", ada)) == expected
+        await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=ada)
+        assert refusal(await act(service, "get-totp-uri", ada)) == expected
+
+
+class TestPendingSignIn:
+    @pytest.mark.parametrize("path", ["email", "username"])
+    async def test_is_answered_in_place_of_a_session(self, service: Service, path: str) -> None:
+        await enrol(service, username="ada_l")
+        before = await session_count(service)
+
+        name = {"email": ADA} if path == "email" else {"username": "ada_l"}
+        body = {**name, "password": PASSWORD, "callbackURL": "/welcome"}
+        answer = await service.post(f"/sign-in/{path}", body)
+
+        token = answer.json()["token"]
+        assert answer.json() == {
+            "redirect": False, "token": token, "url": None, "user": None, "twoFactorRedirect": True,
+            "twoFactorMethods": ["totp", "otp"], "pending": True,
+        }  # fmt: skip
+        assert answer.headers.get_list("set-cookie") == [
+            f"service.two-factor={token}; Path=/; SameSite=Lax; Max-Age=600; HttpOnly; Secure",
+            CLEARED,
+        ]
+        assert "set-auth-token" not in answer.headers
+        assert await session_count(service) == before
+
+    async def test_leaves_earlier_sessions_alive(self, service: Service) -> None:
+        ada = await enrol(service)
+
+        await password_sign_in(service, headers=cookie("service.session-token", token_of(ada.session)))
+
+        assert await works(service, ada.session)
+
+    async def test_lists_what_can_be_had(self, make_service: MakeService) -> None:
+        service = await make_service({"two_factor.otp_enabled": "false"})
+        await enrol(service)
+
+        assert (await password_sign_in(service)).json()["twoFactorMethods"] == ["totp"]
+
+    async def test_ends_after_ten_minutes(self, service: Service, carry_pending: Carry) -> None:
+        ada = await enrol(service)
+        pending = carry_pending(await challenge(service))
+
+        service.clock.advance(minutes=10)
+        answer = await enter(service, "totp", ada.code(service), pending)
+
+        assert refusal(answer) == NO_CHALLENGE
+        assert (PENDING_CLEARED in answer.headers.get_list("set-cookie")) == ("Cookie" in pending)
+
+    async def test_a_banned_user_is_refused_at_the_second_step(
+        self, service: Service, carry_pending: Carry
+    ) -> None:
+        ada = await enrol(service)
+        pending = carry_pending(await challenge(service))
+        code_of = {method: await right_code(service, ada, method, pending) for method in METHODS}
+
+        await set_user(service, banned=True)
+
+        expected = (403, "BANNED_USER", "You have been banned from this application")
+        for method in METHODS:
+            assert refusal(await enter(service, method, code_of[method], pending)) == expected
+        assert refusal(await service.post("/two-factor/send-otp", headers=pending)) == expected
+
+    async def test_opens_nothing_else(self, service: Service) -> None:
+        """V39: of all operations that want a session none takes a pending token."""
+        await enrol(service)
+        pending = await challenge(service)
+
+        for operation in OPERATIONS.values():
+            security = operation.spec.get("security")
+            if security == [] or (security and {"pendingBearerAuth": []} in security):
+                continue
+            path = operation.path.replace("{provider}", "github")
+            for headers in (
+                bearer(pending),
+                cookie("service.session-token", pending),
+                cookie(PENDING, pending),
+            ):
+                answer = await service.client.request(operation.method, path, headers=headers)
+                assert answer.status_code in (401, 400) or operation.path == "/sign-out"
+
+
+class TestVerified:
+    """What the three methods have in common."""
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_a_pending_sign_in_becomes_a_session(
+        self, service: Service, carry: Carry, carry_pending: Carry, method: str
+    ) -> None:
+        ada = await enrol(service)
+        pending = carry_pending(await challenge(service))
+        entered = await right_code(service, ada, method, pending)
+
+        answer = await enter(service, method, entered, pending)
+
+        token = answer.json()["token"]
+        user = await user_of(service, carry(token))
+        extra = {"twoFactorEnabled": True} if method == "backup-code" else {}
+        assert answer.json()["user"] == {**reduced(user), **extra}
+        assert answer.headers["set-auth-token"] == token
+        cleared = {PENDING: ""} if "Cookie" in pending else {}
+        assert set_cookies(answer) == {"service.session-token": token, **cleared}
+        assert refusal(await enter(service, method, entered, pending)) == NO_CHALLENGE
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_the_remember_choice_is_that_of_the_sign_in(self, service: Service, method: str) -> None:
+        ada = await enrol(service)
+        body = {"email": ADA, "password": PASSWORD, "rememberMe": False}
+        pending = bearer((await service.post("/sign-in/email", body)).json()["token"])
+
+        answer = await enter(service, method, await right_code(service, ada, method, pending), pending)
+
+        session = (await service.get("/get-session", headers=bearer(answer.json()["token"]))).json()[
+            "session"
+        ]
+        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
+        assert "Max-Age" not in answer.headers["set-cookie"]
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_under_a_session_only_checks(self, service: Service, carry: Carry, method: str) -> None:
+        owner = await enrol(service)
+        ada = carry(token_of(owner.session))
+        before = await session_count(service)
+
+        entered = await right_code(service, owner, method, ada)
+        answer = await enter(service, method, entered, ada, trustDevice=True)
+        again = await enter(service, method, entered, ada)
+
+        assert answer.json()["token"] == token_of(ada)
+        assert "set-cookie" not in answer.headers
+        assert await session_count(service) == before
+        assert await count(service, TrustedDevice) == 0
+        used = {
+            "totp": "401 INVALID_CODE",
+            "otp": "400 OTP_HAS_EXPIRED",
+            "backup-code": "401 INVALID_BACKUP_CODE",
+        }
+        assert code(again) == used[method]
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_five_wrong_codes_end_the_sign_in(
+        self, service: Service, carry_pending: Carry, method: str
+    ) -> None:
+        ada = await enrol(service)
+        pending = carry_pending(await challenge(service))
+        right = await right_code(service, ada, method, pending)
+        wrong = WRONG_BACKUP_CODE if method == "backup-code" else "12345"
+
+        told = [code(await enter(service, method, wrong, pending)) for _ in range(5)]
+        spent = await enter(service, method, right, pending)
+        after = await enter(service, method, right, pending)
+
+        assert set(told) == {f"401 INVALID_{'BACKUP_' if method == 'backup-code' else ''}CODE"}
+        assert refusal(spent) == SPENT
+        assert (PENDING_CLEARED in spent.headers.get_list("set-cookie")) == ("Cookie" in pending)
+        assert refusal(after) == NO_CHALLENGE
+        assert (
+            await service.rows("SELECT purpose FROM \"grant\" WHERE purpose IN ('challenge', 'mail-code')")
+            == []
+        )
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_a_code_has_a_form_and_what_has_not_costs_nothing(
+        self, service: Service, method: str
+    ) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        for wrong in ("", "1" * 33, 123456, None, ["1"], "1\x00"):
+            answer = await service.post(f"/two-factor/verify-{method}", {"code": wrong}, headers=pending)
+            assert code(answer) == "400 VALIDATION_ERROR"
+
+        right = await right_code(service, ada, method, pending)
+        assert code(await enter(service, method, right, pending)) == "200"
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            "\u0660\u0661\u0662\u0663\u0664\u0665", "\uff11\uff12\uff13\uff14\uff15\uff16",
+            "12345", "1234567", " 123456", "12 345", "-12345", "1e5000",
+        ],
+    )  # fmt: skip
+    async def test_what_is_not_six_ascii_digits_is_a_wrong_code(self, service: Service, wrong: str) -> None:
+        await enrol(service)
+        pending = bearer(await challenge(service))
+        await mailed_code(service, pending)
+
+        assert refusal(await enter(service, "totp", wrong, pending)) == WRONG_CODE
+        assert refusal(await enter(service, "otp", wrong, pending)) == WRONG_CODE
+
+    async def test_ten_wrong_codes_in_a_row_lock(self, service: Service, carry_pending: Carry) -> None:
+        ada = await enrol(service)
+        for _ in range(2):
+            pending = carry_pending(await challenge(service))
+            for _ in range(5):
+                await enter(service, "totp", "x", pending)
+        pending = carry_pending(await challenge(service))
+
+        service.clock.advance(seconds=0.5)
+        locked = await enter(service, "totp", ada.code(service), pending)
+        with_backup_code = await enter(service, "backup-code", ada.backup_codes[0], pending)
+        mail = await service.post("/two-factor/send-otp", headers=pending)
+
+        message = "Too many failed verification attempts. Please try again later."
+        for answer in (locked, with_backup_code, mail):
+            assert refusal(answer) == (429, "ACCOUNT_TEMPORARILY_LOCKED", message)
+            assert (answer.headers["retry-after"], answer.headers["x-retry-after"]) == ("900", "900")
+        assert len(await service.inbox(template="second-factor-locked")) == 1
+        assert await works(service, ada.session)
+        service.clock.advance(minutes=15)
+        pending = carry_pending(await challenge(service))
+        assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+
+    async def test_other_cookies_and_sessions_do_not_matter(self, service: Service) -> None:
+        """A live pending cookie is the newest intention, whatever older session a client still holds."""
+        ada = await enrol(service)
+        eve = await join(service, EVE)
+        pending = await challenge(service)
+
+        answer = await enter(service, "totp", ada.code(service), also(eve, PENDING, pending))
+
+        assert answer.json()["user"]["email"] == ADA
+
+
+class TestVerifyTotp:
+    async def test_confirms_an_enrolment(self, service: Service, carry: Carry) -> None:
+        ada = carry(token_of(await join(service)))
+        secret, _ = await begin(service, ada)
+
+        answer = await enter(service, "totp", totp(secret, service), ada)
+
+        user = await user_of(service, ada)
+        assert user["twoFactorEnabled"]
+        assert answer.json() == {"status": True, "token": token_of(ada), "user": reduced(user)}
+        assert len(await service.inbox(ADA, "two-factor-changed")) == 1
+
+    async def test_the_code_that_confirmed_also_signs_in(self, service: Service) -> None:
+        ada = await enrol(service)
+
+        answer = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
+
+        assert answer.status_code == 200
+
+    async def test_a_step_counts_once_and_no_earlier_one_after_it(self, service: Service) -> None:
+        ada = await enrol(service)
+        told = []
+        for steps in (0, 0, -1, 1, 1, 0):
+            pending = bearer(await challenge(service))
+            told.append((await enter(service, "totp", ada.code(service, steps), pending)).status_code)
+
+        assert told == [200, 401, 401, 200, 401, 401]
+
+    @pytest.mark.parametrize(("steps", "status"), [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)])
+    async def test_accepts_one_step_either_side(self, service: Service, steps: int, status: int) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        assert (await enter(service, "totp", ada.code(service, steps), pending)).status_code == status
+
+    async def test_without_a_secret_is_refused_and_costs_nothing(self, service: Service) -> None:
+        ada = await join(service)
+        await verify(service)
+        expected = (400, "TOTP_NOT_ENABLED", "TOTP not enabled")
+        assert refusal(await enter(service, "totp", "123456", ada)) == expected
+        await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=ada)
+        pending = bearer(await challenge(service))
+
+        told = [refusal(await enter(service, "totp", "123456", pending)) for _ in range(6)]
+
+        assert told == [expected] * 6
+        assert (await enter(service, "otp", await mailed_code(service, pending), pending)).status_code == 200
+
+    async def test_a_secret_nobody_can_decrypt_is_a_fault_and_no_wrong_code(self, service: Service) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+        async with service.services.database.transaction() as db:
+            row = await db.get(TwoFactor, (await user_of(service, ada.session))["id"])
+            assert row is not None
+            row.secret = b"sealed under a key that is gone"
+
+        with structlog.testing.capture_logs() as logged:
+            told = [await enter(service, "totp", ada.code(service), pending) for _ in range(6)]
+        shown = await act(service, "get-totp-uri", ada.session)
+
+        expected = (503, "SERVICE_UNAVAILABLE", "Service unavailable")
+        assert {refusal(answer) for answer in (*told, shown)} == {expected}
+        assert [entry["event"] for entry in logged] == ["two_factor.secret_undecipherable"] * 6
+        assert (await enter(service, "backup-code", ada.backup_codes[0], pending)).status_code == 200
+
+
+class TestSendOtp:
+    async def test_mails_a_code_and_shows_it_nowhere(self, service: Service, carry_pending: Carry) -> None:
+        await enrol(service)
+        pending = carry_pending(await challenge(service))
+
+        answer = await service.post("/two-factor/send-otp", headers=pending)
+
+        [mail] = await service.inbox(template="otp")
+        assert answer.json() == {"status": True}
+        assert mail["to"] == ADA
+        assert len(mail["code"]) == 6
+        assert mail["code"] not in f"{answer.text}{answer.headers}"
+        assert mail["code"] not in str(await service.rows('SELECT * FROM "grant"'))
+
+    async def test_the_newest_code_counts(self, service: Service) -> None:
+        await enrol(service)
+        pending = bearer(await challenge(service))
+        codes = [await mailed_code(service, pending)]
+        while len(set(codes)) == 1:
+            codes.append(await mailed_code(service, pending))
+
+        old = await enter(service, "otp", codes[0], pending)
+        new = await enter(service, "otp", codes[-1], pending)
+
+        assert [old.status_code, new.status_code] == [401, 200]
+
+    async def test_needs_something_to_verify(self, service: Service) -> None:
+        ada = await join(service)
+
+        told = await service.post("/two-factor/send-otp", headers=ada)
+
+        assert refusal(told) == (400, "TWO_FACTOR_NOT_ENABLED", "Two factor isn't enabled")
+
+    async def test_needs_a_sender(self, make_service: MakeService) -> None:
+        service = await make_service({"two_factor.otp_enabled": "false"})
+        ada = await enrol(service)
+
+        for headers in (ada.session, bearer(await challenge(service))):
+            told = await service.post("/two-factor/send-otp", headers=headers)
+            assert refusal(told) == (400, "OTP_NOT_CONFIGURED", "OTP is not available")
+
+
+class TestVerifyOtp:
+    async def test_confirms_a_first_enrolment(self, service: Service, carry: Carry) -> None:
+        ada = carry(token_of(await join(service)))
+        secret, codes = await begin(service, ada)
+
+        answer = await enter(service, "otp", await mailed_code(service, ada), ada)
+
+        user = await user_of(service, ada)
+        pending = (await password_sign_in(service)).json()
+        assert answer.json() == {"token": token_of(ada), "user": reduced(user)}
+        assert user["twoFactorEnabled"]
+        assert pending["twoFactorMethods"] == ["otp"]
+        assert code(await enter(service, "totp", totp(secret, service), bearer(pending["token"]))) == (
+            "400 TOTP_NOT_ENABLED"
+        )
+        assert code(await enter(service, "backup-code", codes[0], ada)) == "200"
+        assert code(await enter(service, "totp", totp(secret, service), ada)) == "200"
+        assert (await password_sign_in(service)).json()["twoFactorMethods"] == ["totp", "otp"]
+        assert code(await enter(service, "backup-code", codes[1], ada)) == "200"
+        assert len(await service.inbox(template="two-factor-changed")) == 1
+
+    async def test_a_code_lives_three_minutes(self, service: Service) -> None:
+        await enrol(service)
+        pending = bearer(await challenge(service))
+        entered = await mailed_code(service, pending)
+
+        service.clock.advance(minutes=3)
+
+        expected = (400, "OTP_HAS_EXPIRED", "OTP has expired")
+        assert refusal(await enter(service, "otp", entered, pending)) == expected
+
+    async def test_a_code_of_another_binding_is_none(self, service: Service) -> None:
+        ada = await enrol(service)
+        pending = [bearer(await challenge(service)) for _ in range(2)]
+        entered = await mailed_code(service, pending[0])
+
+        assert code(await enter(service, "otp", entered, pending[1])) == "400 OTP_HAS_EXPIRED"
+        assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
+        assert code(await enter(service, "otp", entered, pending[0])) == "200"
+
+    async def test_under_a_session_a_code_has_five_tries(self, service: Service, carry: Carry) -> None:
+        ada = carry(token_of((await enrol(service)).session))
+        entered = await mailed_code(service, ada)
+
+        told = [code(await enter(service, "otp", "x", ada)) for _ in range(5)]
+        spent, gone = [await enter(service, "otp", entered, ada) for _ in range(2)]
+
+        assert told == ["401 INVALID_CODE"] * 5
+        assert refusal(spent) == SPENT
+        assert code(gone) == "400 OTP_HAS_EXPIRED"
+        assert await works(service, ada)
+
+    async def test_the_tries_of_a_code_can_be_fewer_than_those_of_a_sign_in(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"two_factor.otp_attempts": "1"})
+        ada = await enrol(service)
+        pending = cookie(PENDING, await challenge(service))
+        entered = await mailed_code(service, pending)
+
+        wrong, spent = (
+            await enter(service, "otp", "x", pending),
+            await enter(service, "otp", entered, pending),
+        )
+
+        assert (refusal(wrong), refusal(spent)) == (WRONG_CODE, SPENT)
+        assert "set-cookie" not in spent.headers
+        assert (await enter(service, "totp", ada.code(service), pending)).status_code == 200
+
+
+class TestVerifyBackupCode:
+    async def test_answers_with_the_session(self, service: Service, carry: Carry) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        opened = (await enter(service, "backup-code", ada.backup_codes[0], pending)).json()
+        own = (await enter(service, "backup-code", ada.backup_codes[1], carry(opened["token"]))).json()
+
+        session = {"token": opened["token"], "userId": opened["user"]["id"], "createdAt": AT}
+        assert opened["session"] == own["session"] == {**session, "expiresAt": "2026-01-08T12:00:00.000Z"}
+
+    async def test_case_hyphen_and_spaces_do_not_matter(self, service: Service) -> None:
+        ada = await enrol(service)
+        typed = [
+            ada.backup_codes[0].upper(),
+            ada.backup_codes[1].replace("-", ""),
+            f" {' '.join(ada.backup_codes[2])}\t",
+        ]
+
+        told = [(await enter(service, "backup-code", one, ada.session)).status_code for one in typed]
+
+        assert told == [200] * 3
+
+    async def test_works_once(self, service: Service) -> None:
+        ada = await enrol(service)
+        told = []
+        for _ in range(2):
+            pending = bearer(await challenge(service))
+            told.append(code(await enter(service, "backup-code", ada.backup_codes[0], pending)))
+
+        assert told == ["200", "401 INVALID_BACKUP_CODE"]
+
+    async def test_without_a_session_cookie_when_asked(self, service: Service, carry_pending: Carry) -> None:
+        ada = await enrol(service)
+        pending = carry_pending(await challenge(service))
+
+        answer = await enter(
+            service, "backup-code", ada.backup_codes[0], pending, disableSession="TRUE", trustDevice=True
+        )
+
+        assert "set-auth-token" not in answer.headers
+        assert set(set_cookies(answer)) == ({TRUST, PENDING} if "Cookie" in pending else {TRUST})
+        assert await works(service, bearer(answer.json()["session"]["token"]))
+
+    async def test_needs_codes(self, service: Service, carry: Carry) -> None:
+        ada = carry(token_of(await join(service)))
+        _, codes = await begin(service, ada)
+
+        answer = await enter(service, "backup-code", codes[0], ada)
+
+        assert refusal(answer) == (400, "BACKUP_CODES_NOT_ENABLED", "Backup codes aren't enabled")
+
+    async def test_are_hashed_with_one_salt_for_a_set(self, service: Service) -> None:
+        ada = await enrol(service)
+
+        rows = await service.rows("SELECT set_id, salt, params, code FROM backup_code")
+
+        assert len({(row.set_id, bytes(row.salt), row.params) for row in rows}) == 1
+        assert {row.params for row in rows} == {"m=1024,t=1,p=1"}
+        assert {(len(row.salt), len(row.code)) for row in rows} == {(16, 32)}
+        assert not [code for code in ada.backup_codes if code.encode() in str(rows).encode()]
+
+
+class TestGenerateBackupCodes:
+    async def test_replaces_all(self, service: Service, carry: Carry) -> None:
+        owner = await enrol(service)
+        ada = carry(token_of(owner.session))
+
+        answer = (await act(service, "generate-backup-codes", ada)).json()
+
+        assert answer["status"] is True
+        assert len(set(answer["backupCodes"]) - set(owner.backup_codes)) == 10
+        assert (
+            code(await enter(service, "backup-code", owner.backup_codes[0], ada)) == "401 INVALID_BACKUP_CODE"
+        )
+        assert code(await enter(service, "backup-code", answer["backupCodes"][9], ada)) == "200"
+
+    async def test_needs_a_second_factor(self, service: Service) -> None:
+        ada = await join(service)
+        await begin(service, ada)
+
+        answer = await act(service, "generate-backup-codes", ada)
+
+        assert refusal(answer) == (400, "TWO_FACTOR_NOT_ENABLED", "Two factor isn't enabled")
+
+
+class TestTrustedDevices:
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_are_not_asked_and_their_token_is_renewed(self, service: Service, method: str) -> None:
+        ada = await enrol(service, username="ada_l")
+        pending = bearer(await challenge(service))
+        answer = await enter(
+            service, method, await right_code(service, ada, method, pending), pending, trustDevice=True
+        )
+        first = set_cookies(answer)[TRUST]
+
+        service.clock.advance(days=29)
+        by_email = await password_sign_in(service, headers=cookie(TRUST, first))
+        second = set_cookies(by_email)[TRUST]
+        service.clock.advance(days=29)
+        body = {"username": "ada_l", "password": PASSWORD}
+        by_name = await service.post("/sign-in/username", body, headers=cookie(TRUST, second))
+        old = await password_sign_in(service, headers=cookie(TRUST, first))
+
+        assert [line for line in answer.headers.get_list("set-cookie") if TRUST in line and TRUST_FOR in line]
+        assert by_email.json()["user"] is not None
+        assert by_name.json()["user"] is not None
+        assert len({first, second, set_cookies(by_name)[TRUST]}) == 3
+        assert old.json()["twoFactorRedirect"]
+        assert set_cookies(old)[TRUST] == ""
+
+    async def test_never_replace_the_password(self, service: Service) -> None:
+        device = await trusted_device(service, await enrol(service))
+
+        body = {"email": ADA, "password": "wrong"}
+        answer = await service.post("/sign-in/email", body, headers=cookie(TRUST, device))
+
+        assert code(answer) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
+
+    async def test_end_after_thirty_days(self, service: Service) -> None:
+        device = await trusted_device(service, await enrol(service))
+
+        service.clock.advance(days=30)
+        answer = await password_sign_in(service, headers=cookie(TRUST, device))
+
+        assert answer.json()["twoFactorRedirect"]
+        assert set_cookies(answer)[TRUST] == ""
+
+    async def test_of_others_are_left_alone(self, service: Service) -> None:
+        await enrol(service)
+        device = await trusted_device(service, await enrol(service, EVE))
+
+        ada = await password_sign_in(service, headers=cookie(TRUST, device))
+        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
+
+        assert ada.json()["twoFactorRedirect"]
+        assert TRUST not in set_cookies(ada)
+        assert eve.json()["user"]["email"] == EVE
+
+    async def test_die_with_the_password(self, service: Service) -> None:
+        ada = await enrol(service)
+        first, pending = await trusted_device(service, ada), await challenge(service)
+        body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+        changed = await service.post("/change-password", body, headers=also(ada.session, TRUST, first))
+        after_change = await count(service, TrustedDevice), await count(service, Grant)
+        await service.post(
+            "/change-password",
+            {"currentPassword": NEW_PASSWORD, "newPassword": PASSWORD},
+            headers=ada.session,
+        )
+        await trusted_device(service, ada)
+        await service.post(
+            "/reset-password", {"token": await reset_token(service), "newPassword": NEW_PASSWORD}
+        )
+
+        assert set_cookies(changed)[TRUST] == ""
+        assert after_change[0] == 0
+        assert refusal(await enter(service, "totp", "123456", bearer(pending))) == NO_CHALLENGE
+        assert await count(service, TrustedDevice) == 0
+        assert (await count(service, TwoFactor), await count(service, Session)) == (1, 0)
+
+
+class TestTheUsersEnd:
+    async def test_takes_everything_along(self, service: Service) -> None:
+        ada = await enrol(service)
+        await trusted_device(service, ada)
+        pending = bearer(await challenge(service))
+        await mailed_code(service, pending)
+
+        await act(service, "enable", ada.session)
+        deleted = await service.post("/delete-user", {"password": PASSWORD}, headers=ada.session)
+
+        assert deleted.status_code == 200
+        for table in (TwoFactor, BackupCode, TrustedDevice, Grant):
+            assert await count(service, table) == 0
+        assert refusal(await enter(service, "totp", "123456", pending)) == NO_CHALLENGE
+
+
+async def test_any_new_session_clears_a_pending_cookie(service: Service) -> None:
+    ada: Owner = await enrol(service)
+    await join(service, EVE)
+    pending = cookie(PENDING, await challenge(service))
+
+    other = await password_sign_in(service, EVE, headers=pending)
+    new = await service.post(
+        "/sign-up/email", {"name": "X", "email": "x@example.com", "password": PASSWORD}, headers=pending
+    )
+
+    assert set_cookies(other)[PENDING] == set_cookies(new)[PENDING] == ""
+    assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+
+
+async def test_a_lost_second_factor_is_enrolled_again(service: Service) -> None:
+    """The journey: on, off by a session from a backup code, on again."""
+    ada = await enrol(service)
+    pending = bearer(await challenge(service))
+    token = (await enter(service, "backup-code", ada.backup_codes[0], pending)).json()["token"]
+
+    assert (await act(service, "disable", bearer(token))).json() == {"status": True}
+    again = await enrol_again(service, ADA, bearer(token))
+
+    answer = await enter(service, "totp", again.code(service), bearer(await challenge(service)))
+    assert answer.status_code == 200
