@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format contract types migrate migration bench
+.PHONY: help setup run test check format mutants contract types migrate migration bench
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -35,6 +35,10 @@ check: setup ## lint, formatting, types, the law of imports, generated code
 format: setup ## mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+mutants: setup ## take out one defence after the other, and see its test fail (minutes; ARGS="V47" for one row)
+	@.ci/postgresql.sh
+	$(BIN)/python -m tests.security.mutants_two_factor $(ARGS)
 
 ##@ The contract
 

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ from server.commands import reference
 from tests.live import ROOT, LiveService, serving
 
 README = (ROOT / "README.md").read_text("utf-8")
-FIRST_STEPS = README.partition("## First steps with curl")[2].partition("\n## ")[0]
-BLOCKS = re.findall(r"```sh\n(.*?)```", FIRST_STEPS, re.DOTALL)
-PLACEHOLDER = re.compile(r"'paste the link of the mail ([a-z-]+)'")
+PLACEHOLDER = re.compile(r"'paste the (link|code) of the mail ([a-z-]+)'")
 BASE = "http://127.0.0.1:8000"
 DONE = "-- done --"
+
+
+def blocks(heading: str) -> list[str]:
+    """Give the commands under a heading."""
+    section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
 
 def test_the_table_of_settings_is_that_of_the_program() -> None:
@@ -29,12 +34,11 @@ class Shell:
             ["bash", "-eu"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def type(self, block: str) -> list[Any]:
-        """Run a block; give the JSON answers it printed."""
-        self.process.stdin.write(f"{block}\necho '{DONE}'\n")
+    def type(self, block: str) -> str:
+        """Run a block; give what it printed."""
+        self.process.stdin.write(f"{block}\necho; echo '{DONE}'\n")
         self.process.stdin.flush()
-        lines = iter(self.process.stdout.readline, f"{DONE}\n")
-        return [json.loads(line) for line in lines if line.strip()]
+        return "".join(iter(self.process.stdout.readline, f"{DONE}\n"))
 
     def leave(self) -> int:
         """End the shell; give its exit status."""
@@ -43,22 +47,32 @@ class Shell:
 
 
 def as_printed(live: LiveService, block: str) -> str:
-    """Give a block with the links of the mails that the service printed, and the address it really has."""
+    """Give a block with what the mails said that the service printed, and the address and Python it really has."""
 
-    def link(placeholder: re.Match[str]) -> str:
-        found = live.output.wait_for(rf"^mail: {placeholder[1]} [^\n]*\n.*?^link +\S+?//[^/]+(/\S+)$")
-        return f"'{live.url}{found[1]}'"
+    def mailed(placeholder: re.Match[str]) -> str:
+        kind, template = placeholder.groups()
+        found = live.output.wait_for(rf"^mail: {template} [^\n]*\n.*?^{kind} +(?:\S+?//[^/]+)?(\S+)$")
+        return f"'{live.url if kind == 'link' else ''}{found[1]}'"
 
-    return PLACEHOLDER.sub(link, block).replace(BASE, live.url)
+    return PLACEHOLDER.sub(mailed, block).replace(BASE, live.url).replace(".venv/bin/python", sys.executable)
+
+
+def follow(heading: str, directory: Path) -> list[str]:
+    """Type the commands under a heading one block after the other; give what each printed."""
+    shell = Shell()
+    with serving(directory, {"mail.sender": "console", "password_reset.sender": "console"}) as live:
+        printed = [shell.type(as_printed(live, block)) for block in blocks(heading)]
+    assert shell.leave() == 0
+    return printed
 
 
 def test_the_first_steps_work(tmp_path: Path) -> None:
-    shell = Shell()
-    with serving(tmp_path, {"mail.sender": "console", "password_reset.sender": "console"}) as live:
-        answers = [shell.type(as_printed(live, block)) for block in BLOCKS]
+    answers = [
+        [json.loads(line) for line in printed.splitlines() if line]
+        for printed in follow("First steps with curl", tmp_path)
+    ]
 
     signed_up, verified, looked, ended, forgot, reset, returned, moving, moved, left = answers
-    assert shell.leave() == 0
     assert signed_up[0]["user"]["emailVerified"] is False
     assert verified[0]["user"]["emailVerified"] is True
     assert looked[0]["user"]["email"] == "ada@example.com"
@@ -76,3 +90,19 @@ def test_the_first_steps_work(tmp_path: Path) -> None:
         {"success": True, "message": "User deleted"},
         {"message": "Unauthorized", "code": "UNAUTHORIZED"},
     ]
+
+
+def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
+    enabled, confirmed, by_app, _, by_mail, by_backup, trusted, disabled = follow(
+        "Turn on two-factor", tmp_path
+    )
+
+    assert "otpauth://totp/" in enabled
+    assert confirmed.startswith('{"status":true')
+    assert by_app.startswith('{"message":"Unauthorized"')
+    assert '{"status":true,"token":"' in by_app
+    assert by_mail.startswith('{"token":"')
+    assert "service.trust-device=" in by_backup
+    assert "service.session-token=" in trusted
+    assert disabled.startswith('{"status":true}')
+    assert "pending" not in disabled

@@ -1,0 +1,161 @@
+"""One gate opens sessions: whatever can create one refuses a two-factor user without a code (behaviour 5.1)."""
+
+import ast
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.reading import OPERATIONS, bodies, responses
+from tests.handlers import steps
+from tests.handlers.steps import ADA, bearer
+from tests.security.second_factor import (
+    PENDING,
+    SESSION,
+    Owner,
+    challenge,
+    cookie,
+    enrol,
+    session_count,
+    set_cookies,
+    sign_in,
+    strings,
+    trusted_device,
+)
+from tests.service import PASSWORD, Service
+
+ROOT = Path(__file__).parents[2]
+Attempt = Callable[[Service, Owner], Awaitable[httpx.Response]]
+
+CREATORS = {
+    operation_id
+    for operation_id, operation in OPERATIONS.items()
+    if "set-auth-token" in {name.lower() for name in responses(operation).get(200, {}).get("headers", {})}
+}
+"""The operations that hand out a new session: the contract says so by the header `set-auth-token` (behaviour 1.7)."""
+
+REDIRECTING = {"accounts.receive_callback", "accounts.relay_callback"}
+"""The ways back from a provider, which hand a session over in a cookie of a redirect."""
+
+
+def post(path: str, **body: Any) -> Attempt:
+    """An attempt that presents a pending token, and no code."""
+
+    async def attempt(service: Service, owner: Owner) -> httpx.Response:
+        pending = await challenge(service)
+        return await service.post(path, body, headers={**bearer(pending), **cookie(PENDING, pending)})
+
+    return attempt
+
+
+async def come_back(service: Service, owner: Owner) -> httpx.Response:
+    """Return from a provider that nobody was sent to."""
+    return await service.get("/callback/github", params={"code": "c", "state": "x" * 32})
+
+
+async def relay_back(service: Service, owner: Owner) -> httpx.Response:
+    """The same by a form."""
+    return await service.client.post("/callback/apple", data={"code": "c", "state": "x" * 32})
+
+
+ATTEMPTS: dict[str, Attempt] = {
+    "authentication.sign_up_email": post("/sign-up/email", name="Ada", email=ADA, password=PASSWORD),
+    "authentication.sign_in_email": post("/sign-in/email", email=ADA, password=PASSWORD),
+    "authentication.sign_in_username": post("/sign-in/username", username="ada_l", password=PASSWORD),
+    "authentication.sign_in_social": post("/sign-in/social", provider="github", idToken={"token": "a.b.c"}),
+    "passwords.change": post(
+        "/change-password", currentPassword=PASSWORD, newPassword=PASSWORD, revokeOtherSessions=True
+    ),
+    "two_factor.verify_totp": post("/two-factor/verify-totp", code="no code"),
+    "two_factor.verify_otp": post("/two-factor/verify-otp", code="no code"),
+    "two_factor.verify_backup_code": post("/two-factor/verify-backup-code", code="no code"),
+    "accounts.receive_callback": come_back,
+    "accounts.relay_callback": relay_back,
+}
+
+
+@pytest.fixture
+async def ada(service: Service) -> Owner:
+    """A two-factor user who has signed out, so that no session exists."""
+    owner = await enrol(service, username="ada_l")
+    await service.post("/sign-out", headers=owner.session)
+    assert await session_count(service) == 0
+    return owner
+
+
+def test_every_operation_that_creates_sessions_is_tried_below() -> None:
+    assert set(ATTEMPTS) == CREATORS | REDIRECTING
+    assert len(CREATORS) >= 7
+
+
+@pytest.mark.parametrize("operation_id", sorted(ATTEMPTS))
+async def test_a_two_factor_user_gets_no_session_without_a_code(
+    service: Service, ada: Owner, operation_id: str
+) -> None:
+    answer = await ATTEMPTS[operation_id](service, ada)
+
+    assert await session_count(service) == 0
+    assert not set_cookies(answer).get(SESSION)
+    assert "set-auth-token" not in answer.headers
+    for text in strings(answer.json()) if answer.content else []:
+        assert not await steps.works(service, bearer(text))
+
+
+@pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+async def test_no_operation_turns_a_pending_token_into_a_session(
+    service: Service, ada: Owner, operation_id: str
+) -> None:
+    """Every operation of the contract with a pending token, the right password and everything but a code."""
+    operation = OPERATIONS[operation_id]
+    known = {
+        "email": ADA,
+        "username": "ada_l",
+        "password": PASSWORD,
+        "currentPassword": PASSWORD,
+        "code": "no code",
+    }
+    pending = await challenge(service)
+    for headers in (bearer(pending), cookie(PENDING, pending), cookie(SESSION, pending)):
+        options: dict[str, Any] = {"headers": headers}
+        for media_type, content in bodies(operation).items():
+            options["data" if "form" in media_type else "json"] = {**content.get("example", {}), **known}
+        if operation_id == "authentication.sign_up_email":
+            options["json"] = {**options["json"], "username": "other"}
+
+        await service.client.request(
+            operation.method.upper(), operation.path.replace("{provider}", "github"), **options
+        )
+
+        assert await session_count(service) == 0
+
+
+async def test_a_trusted_device_is_the_only_way_without_a_code(service: Service, ada: Owner) -> None:
+    trusted = cookie("service.trust-device", await trusted_device(service, ada))
+    before = await session_count(service)
+
+    answer = await sign_in(service, headers=trusted)
+
+    assert answer.json()["user"]["email"] == ADA
+    assert await session_count(service) == before + 1
+
+
+def test_sessions_are_made_in_one_place_reached_from_three() -> None:
+    """The gate, the end of a challenge, and a password change that replaces the caller's own session."""
+    made, reached = set(), set()
+    for path in sorted(ROOT.glob("[dhms]*/**/*.py")):
+        place = path.relative_to(ROOT).with_suffix("").as_posix()
+        if place.split("/")[0] not in ("domain", "handlers", "models", "server"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            if called in ("Session", "models.Session", "insert") and "Session" in ast.unparse(node):
+                made.add(place)
+            if called.endswith("sessions.create"):
+                reached.add(place)
+
+    assert made == {"domain/sessions"}
+    assert reached == {"domain/authentication", "domain/challenges", "domain/passwords"}

@@ -1,0 +1,281 @@
+"""Many at once: on SQLite, and on PostgreSQL with two instances that share one database (behaviour 9.1)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import chain, cycle, repeat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.handlers import steps
+from tests.handlers.steps import ADA, bearer
+from tests.postgres import Cluster
+from tests.security import second_factor
+from tests.security.conftest import Carry
+from tests.security.second_factor import (
+    TRUST,
+    WRONG_BACKUP_CODE,
+    Owner,
+    challenge,
+    cookie,
+    enrol,
+    enter,
+    is_pending,
+    mailed_code,
+    session_count,
+    sign_in,
+    told,
+    trusted_device,
+)
+from tests.service import Service, close_service, open_service
+
+DEAD = "401 INVALID_TWO_FACTOR_COOKIE"
+SPENT = "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
+LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"
+NEVER_LOCKED = {"two_factor.lock_after": "1000"}
+BACKUP_CODES = "SELECT id FROM backup_code WHERE live"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"], scope="module")
+async def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[dict[bool, list[Service]]]:
+    """The instances, by whether the second factor locks: one on SQLite, two on one PostgreSQL database."""
+    by_lock = {}
+    for locks in (True, False):
+        directory: Path = tmp_path_factory.mktemp("race")
+        url, number = f"sqlite:///{directory / 'gatewright.db'}", 1
+        if request.param == "postgresql":
+            cluster: Cluster = request.getfixturevalue("cluster")
+            url, number = cluster.create(migrated=True), 2
+        overrides = {"secrets": "s" * 32, **({} if locks else NEVER_LOCKED)}
+        by_lock[locks] = [await open_service(url, directory, overrides) for _ in range(number)]
+    yield by_lock
+    for instance in chain(*by_lock.values()):
+        await close_service(instance)
+
+
+@pytest.fixture
+async def locking(opened: dict[bool, list[Service]]) -> list[Service]:
+    """Instances with the lock of behaviour 6.3, and an empty database."""
+    return await _emptied(opened[True])
+
+
+@pytest.fixture
+async def instances(opened: dict[bool, list[Service]]) -> list[Service]:
+    """Instances that never lock, so that each answer tells of its code alone; and an empty database."""
+    return await _emptied(opened[False])
+
+
+async def _emptied(instances: list[Service]) -> list[Service]:
+    for instance in instances:
+        await instance.reset()
+    return instances
+
+
+async def at_once(
+    instances: list[Service], method: str, codes: list[str], callers: list[dict[str, str]]
+) -> list[httpx.Response]:
+    """Enter the codes at the same time, each for its caller, at the instances in turn."""
+    turns = zip(cycle(instances), codes, callers, strict=False)
+    return await asyncio.gather(*(enter(service, method, code, caller) for service, code, caller in turns))
+
+
+async def challenges(service: Service, carry: Carry, number: int) -> list[dict[str, str]]:
+    """Sign in so many times; give who waits for a code."""
+    return [carry(await challenge(service)) for _ in range(number)]
+
+
+async def wrong_code(service: Service, owner: Owner, method: str, pending: dict[str, str]) -> str:
+    """Give a code that the method refuses, where it has something to compare with."""
+    if method == "backup-code":
+        return WRONG_BACKUP_CODE
+    mailed = await mailed_code(service, pending) if method == "otp" else ""
+    return next(code for code in (owner.wrong_code(service), "000009", "000010") if code != mailed)
+
+
+@pytest.mark.parametrize("method", second_factor.METHODS)
+class TestWrongCodes:
+    async def test_of_fifty_on_one_challenge_five_are_told(
+        self, locking: list[Service], carry_pending: Carry, method: str
+    ) -> None:
+        ada = await enrol(locking[0])
+        [pending] = await challenges(locking[0], carry_pending, 1)
+        wrong = await wrong_code(locking[0], ada, method, pending)
+
+        answers = told(await at_once(locking, method, [wrong] * 50, [pending] * 50))
+
+        told_wrong = answers["401 INVALID_CODE"] + answers["401 INVALID_BACKUP_CODE"]
+        assert (told_wrong, answers[SPENT] + answers[DEAD]) == (5, 45)
+        assert answers[SPENT] >= 1
+        [(failures,)] = await locking[0].rows("SELECT failures FROM two_factor")
+        assert failures == 5
+        assert await locking[0].rows("SELECT 1 FROM \"grant\" WHERE purpose = 'challenge'") == []
+
+    async def test_of_fifty_over_ten_challenges_ten_are_told_and_one_notice_is_sent(
+        self, locking: list[Service], carry_pending: Carry, method: str
+    ) -> None:
+        ada = await enrol(locking[0])
+        callers = await challenges(locking[0], carry_pending, 10)
+        wrong = [await wrong_code(locking[0], ada, method, caller) for caller in callers]
+        before = await session_count(locking[0])
+
+        answers = told(await at_once(locking, method, wrong * 5, callers * 5))
+
+        told_wrong = answers["401 INVALID_CODE"] + answers["401 INVALID_BACKUP_CODE"]
+        assert (told_wrong, answers[LOCKED]) == (10, 40)
+        assert await session_count(locking[0]) == before
+        await asyncio.gather(*(instance.inbox() for instance in locking))
+        assert len(await locking[0].inbox(ADA, "second-factor-locked")) == 1
+
+    async def test_a_right_one_among_them_wins_or_loses_and_never_twice(
+        self, locking: list[Service], carry_pending: Carry, method: str
+    ) -> None:
+        ada = await enrol(locking[0])
+        [pending] = await challenges(locking[0], carry_pending, 1)
+        wrong = await wrong_code(locking[0], ada, method, pending)
+        right = await second_factor.right_code(locking[0], ada, method, pending)
+        before = await session_count(locking[0])
+
+        answers = told(
+            await at_once(locking, method, [*[wrong] * 10, right, right, *[wrong] * 10], [pending] * 22)
+        )
+
+        assert answers["200"] <= 1
+        assert answers["401 INVALID_CODE"] + answers["401 INVALID_BACKUP_CODE"] + answers["200"] <= 5
+        assert await session_count(locking[0]) == before + answers["200"]
+
+
+class TestOneCode:
+    """Each of 20 has a challenge of its own, so that only the code is contended for."""
+
+    @pytest.mark.parametrize("method", ["totp", "backup-code"])
+    async def test_opens_one_session(
+        self, instances: list[Service], carry_pending: Carry, method: str
+    ) -> None:
+        ada = await enrol(instances[0])
+        callers = await challenges(instances[0], carry_pending, 20)
+        before = await session_count(instances[0])
+        right = ada.code(instances[0]) if method == "totp" else ada.backup_codes[3]
+
+        answers = told(await at_once(instances, method, [right] * 20, callers))
+
+        wrong = "401 INVALID_CODE" if method == "totp" else "401 INVALID_BACKUP_CODE"
+        assert answers == {"200": 1, wrong: 19}
+        assert await session_count(instances[0]) == before + 1
+        assert len(await instances[0].rows(BACKUP_CODES)) == (10 if method == "totp" else 9)
+
+    @pytest.mark.parametrize("method", ["totp", "backup-code"])
+    async def test_whose_losers_may_try_again(
+        self, instances: list[Service], carry_pending: Carry, method: str
+    ) -> None:
+        """Losing takes an attempt and nothing else: the challenge lives, and another code opens it."""
+        ada = await enrol(instances[0])
+        callers = await challenges(instances[0], carry_pending, 20)
+        right = ada.code(instances[0]) if method == "totp" else ada.backup_codes[3]
+        answers = await at_once(instances, method, [right] * 20, callers)
+
+        loser = next(
+            caller for caller, answer in zip(callers, answers, strict=True) if answer.status_code == 401
+        )
+        again = await enter(instances[-1], "backup-code", ada.backup_codes[5], loser)
+
+        assert steps.code(again) == "200"
+
+    async def test_by_mail_opens_one_session(self, instances: list[Service], carry_pending: Carry) -> None:
+        ada = await enrol(instances[0])
+        [pending] = await challenges(instances[0], carry_pending, 1)
+        before = await session_count(instances[0])
+        right = await mailed_code(instances[0], pending, ada.email)
+
+        answers = told(await at_once(instances, "otp", [right] * 20, [pending] * 20))
+
+        assert answers == {"200": 1, DEAD: 19}
+        assert await session_count(instances[0]) == before + 1
+        assert await instances[0].rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
+
+    @pytest.mark.parametrize("method", ["otp", "backup-code"])
+    async def test_is_used_up_with_a_session_too(self, instances: list[Service], method: str) -> None:
+        ada = await enrol(instances[0])
+        before = await session_count(instances[0])
+        right = await second_factor.right_code(instances[0], ada, method, ada.session)
+
+        answers = told(await at_once(instances, method, [right] * 20, [ada.session] * 20))
+
+        used = "400 OTP_HAS_EXPIRED" if method == "otp" else "401 INVALID_BACKUP_CODE"
+        assert answers == {"200": 1, used: 19}
+        assert await session_count(instances[0]) == before
+
+
+class TestOneChallenge:
+    async def test_is_opened_once_and_the_losers_burn_no_code(
+        self, instances: list[Service], carry_pending: Carry
+    ) -> None:
+        ada = await enrol(instances[0])
+        [pending] = await challenges(instances[0], carry_pending, 1)
+        before = await session_count(instances[0])
+
+        answers = await asyncio.gather(
+            at_once(instances, "backup-code", ada.backup_codes, list(repeat(pending, 10))),
+            at_once(instances, "totp", [ada.code(instances[0])] * 10, list(repeat(pending, 10))),
+        )
+
+        by_backup, by_totp = (told(some) for some in answers)
+        assert by_backup + by_totp == {"200": 1, DEAD: 19}
+        assert await session_count(instances[0]) == before + 1
+        assert len(await instances[0].rows(BACKUP_CODES)) == 10 - by_backup["200"]
+        if by_backup["200"]:
+            [fresh] = await challenges(instances[0], carry_pending, 1)
+            assert (await enter(instances[0], "totp", ada.code(instances[0]), fresh)).status_code == 200
+
+
+class TestTrust:
+    async def test_is_renewed_once(self, instances: list[Service]) -> None:
+        ada = await enrol(instances[0])
+        trusted = cookie(TRUST, await trusted_device(instances[0], ada))
+        turns = zip(cycle(instances), range(20), strict=False)
+
+        answers = await asyncio.gather(*(sign_in(service, headers=trusted) for service, _ in turns))
+
+        assert sum(not is_pending(answer) for answer in answers) == 1
+        assert len(await instances[0].rows("SELECT id FROM trusted_device")) == 1
+
+
+class TestEnrolment:
+    async def test_is_confirmed_once(self, instances: list[Service]) -> None:
+        """Twenty confirmations: the first switches two-factor on, the others only check the code."""
+        session = await steps.join(instances[0])
+        secret, backup_codes = await second_factor.begin(instances[0], session)
+        owner = Owner(ADA, session, secret, backup_codes)
+        right = owner.code(instances[0])
+
+        answers = told(await at_once(instances, "totp", [right] * 20, [session] * 20))
+
+        assert answers["200"] >= 1
+        assert answers["200"] + answers["401 INVALID_CODE"] == 20
+        assert len(await instances[0].rows(BACKUP_CODES)) == 10
+        await asyncio.gather(*(instance.inbox() for instance in instances))
+        assert len(await instances[0].inbox(ADA, "two-factor-changed")) == 1
+
+    async def test_begun_many_times_leaves_one(self, instances: list[Service]) -> None:
+        session = await steps.join(instances[0])
+        turns = zip(cycle(instances), range(10), strict=False)
+
+        begun = await asyncio.gather(*(second_factor.begin(service, session) for service, _ in turns))
+
+        assert len(await instances[0].rows("SELECT id FROM backup_code")) == 10
+        accepted = 0
+        for secret, backup_codes in begun:
+            code = Owner(ADA, session, secret, backup_codes).code(instances[0])
+            accepted += (await enter(instances[0], "totp", code, session)).status_code == 200
+        assert accepted == 1
+
+
+async def test_a_pending_sign_in_is_finished_at_the_other_instance(instances: list[Service]) -> None:
+    ada = await enrol(instances[0])
+    pending = bearer(await challenge(instances[0]))
+
+    answer = await enter(instances[-1], "totp", ada.code(instances[-1]), pending)
+
+    assert await steps.works(instances[0], bearer(answer.json()["token"]))
