@@ -1,6 +1,6 @@
 """The ways a user may sign in. So far: the credential account, which holds the password."""
 
-from sqlalchemy import update
+from sqlalchemy import ColumnElement, update
 from sqlmodel import col, select
 
 from domain import secrets
@@ -40,10 +40,10 @@ async def replace_hash(ctx: Context, user_id: str, old: str, new: str) -> None:
     await _update_password(ctx, user_id, new, col(Account.password) == old)
 
 
-async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions: object) -> bool:
+async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions: ColumnElement[bool]) -> bool:
     statement = (
         update(Account)
-        .where(col(Account.user_id) == user_id, col(Account.provider_id) == CREDENTIAL, *conditions)  # type: ignore[arg-type]
+        .where(col(Account.user_id) == user_id, col(Account.provider_id) == CREDENTIAL, *conditions)
         .values(password=hashed, updated_at=ctx.now)
         .returning(col(Account.id))
     )

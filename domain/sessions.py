@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import delete, update
+from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import col
 
 from domain import secrets, users
@@ -132,8 +132,8 @@ async def discard(ctx: Context, session_id: str) -> None:
     await _delete(ctx, col(Session.id) == session_id)
 
 
-async def _delete(ctx: Context, *conditions: object) -> int:
-    statement = delete(Session).where(*conditions).returning(col(Session.expires_at))  # type: ignore[arg-type]
+async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
+    statement = delete(Session).where(*conditions).returning(col(Session.expires_at))
     ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars().all()
     return sum(expires_at > ctx.now for expires_at in ended)
 
