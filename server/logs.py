@@ -4,13 +4,14 @@ No text from outside can begin a new line. Texts of exceptions are never written
 tokens or SQL: only types and places are.
 """
 
+import asyncio
 import json
 import logging
 import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Literal
 
@@ -43,15 +44,37 @@ class Output:
     stream: BinaryIO
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
+    waiting: list[bytes] = field(default_factory=list)
+    """Lines of this turn of the event loop, to be written by one call."""
 
     def __call__(self, *_: Any) -> "Output":
         """Serve as structlog's logger factory: all loggers write here."""
         return self
 
     def write(self, line: bytes) -> None:
-        """Write one line."""
+        """Write one line, and those that wait before it."""
+        self.waiting.append(line)
+        self.write_waiting()
+
+    def write_soon(self, line: bytes) -> None:
+        """Write one line together with the others of this turn of the event loop; outside of one at once."""
+        if self.waiting:
+            self.waiting.append(line)
+            return
         try:
-            self.stream.write(line)
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.write(line)
+        else:
+            self.waiting.append(line)
+            loop.call_soon(self.write_waiting)
+
+    def write_waiting(self) -> None:
+        """Write what waits."""
+        lines = b"".join(self.waiting)
+        self.waiting.clear()
+        try:
+            self.stream.write(lines)
             self.stream.flush()
         except (OSError, ValueError):
             return
@@ -111,7 +134,7 @@ def access(
     if query:
         event["query"] = mask_query(query)
     event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
-    output.write(output.render(event))
+    output.write_soon(output.render(event))
 
 
 def mask_path(path: str) -> str:

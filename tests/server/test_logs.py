@@ -1,5 +1,6 @@
 """The log: one line per event, no secrets, no faults of its own."""
 
+import asyncio
 import io
 import json
 import logging
@@ -176,6 +177,22 @@ class TestAccess:
             "address": "127.0.0.1",
             "request_id": "r",
         }
+
+    async def test_the_lines_of_one_turn_of_the_event_loop_are_written_together(
+        self, stream: io.BytesIO
+    ) -> None:
+        request()
+        request()
+
+        assert stream.getvalue() == b""
+        await asyncio.get_running_loop().run_in_executor(None, bool)
+        assert len(events(stream)) == 2
+
+    async def test_other_lines_keep_their_place(self, stream: io.BytesIO) -> None:
+        request()
+        structlog.get_logger().warning("later")
+
+        assert [event["event"] for event in events(stream)] == ["request", "later"]
 
     def test_a_known_path_is_shown_by_its_template(self, stream: io.BytesIO) -> None:
         request(path=f"/reset-password/{TOKEN}", template="/reset-password/{token}")
