@@ -9,10 +9,12 @@ import json
 import logging
 import re
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, BinaryIO, Literal
 
 import orjson
@@ -176,7 +178,13 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _spelled(time.time_ns() // 1_000_000)
+
+
+@lru_cache(maxsize=1)
+def _spelled(milliseconds: int) -> str:
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _add_header(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
