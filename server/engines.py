@@ -4,6 +4,8 @@ One budget covers everything between a transaction's start and its first stateme
 connection, for the network, and for SQLite's lock. It starts anew with each transaction of a `TimedSession`.
 """
 
+import contextlib
+import os
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -55,9 +57,17 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
         pool_timeout=timeout,
         hide_parameters=True,
     )
+    event.listen(engine.sync_engine, "do_connect", lambda *_: _keep_private(path))
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", partial(_begin_sqlite, timeout))
     return engine
+
+
+def _keep_private(path: str) -> None:
+    """Make the file, if there is none, so that its owner alone reads the addresses and hashes in it; SQLite gives the
+    files beside it the same permissions. A place where it cannot be made is reported when it is opened."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:

@@ -31,6 +31,10 @@ async def fault(work: Any) -> BaseException:
     return caught.value
 
 
+def permissions(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
 async def execute(database: Database, *statements: str) -> None:
     async with database.transaction() as session:
         for statement in statements:
@@ -188,6 +192,15 @@ class TestAbsent:
     async def test_too_few_connections(self, cluster: Cluster) -> None:
         with pytest.raises(ValueError, match="at least 3"):
             await open_database(cluster.url(), pool_size=2, timeout=1, patience=0)
+
+    async def test_a_new_sqlite_file_is_its_owners_alone(self, tmp_path: Path, opening: OpenDatabase) -> None:
+        database = await opening(f"sqlite:///{tmp_path}/new.db")
+        await execute(database, "CREATE TABLE t (x INTEGER)")
+
+        modes = permissions(tmp_path)
+
+        assert modes["new.db"] == 0o600
+        assert set(modes.values()) == {0o600}
 
     async def test_waits_for_one_that_comes(self, tmp_path: Path) -> None:
         folder = tmp_path / "late"
