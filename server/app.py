@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -22,12 +23,28 @@ USERNAMES = frozenset({"authentication.sign_in_username", "users.check_username"
 DELETION = frozenset({"users.delete", "users.confirm_deletion"})
 
 
-def create_app(settings: Settings, *, clock: Clock = system_clock) -> ASGIApp:
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What the server runs: the operations, and the documents beside them."""
+
+    services: Services
+    api: ASGIApp
+    documents: Documents
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a document, or hand on to the pipeline."""
+        if scope["type"] == "http" and self.documents.matches(scope["path"]):
+            await self.documents(scope, receive, send)
+        else:
+            await self.api(scope, receive, send)
+
+
+def create_app(settings: Settings, *, clock: Clock = system_clock) -> Application:
     """Give the application; its services open and close with it."""
     return assemble(Services(settings, clock=clock))
 
 
-def assemble(services: Services) -> ASGIApp:
+def assemble(services: Services) -> Application:
     """Give the application around services that are opened when it starts, or by whoever drives it without a server."""
 
     @contextlib.asynccontextmanager
@@ -53,7 +70,7 @@ def assemble(services: Services) -> ASGIApp:
         max_body=settings.server.max_body,
     )
     documents = Documents(flat_ids(document), policy.base_path, policy.origins, settings.server.max_body)
-    return _with_documents(api, documents)
+    return Application(services, api, documents)
 
 
 def contract(settings: Settings) -> dict[str, Any]:
@@ -81,13 +98,3 @@ def switched_off(settings: Settings) -> frozenset[str]:
         if not is_on:
             off |= operations
     return off
-
-
-def _with_documents(api: ASGIApp, documents: Documents) -> ASGIApp:
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and documents.matches(scope["path"]):
-            await documents(scope, receive, send)
-        else:
-            await api(scope, receive, send)
-
-    return application

@@ -37,18 +37,21 @@ _PAUSE = 0.2
 """Seconds between two attempts to get the lock."""
 
 
+Mode = Literal["auto", "empty", "check"]
+
+
 class SchemaRefused(Exception):
     """The program cannot work with the schema it found; the message is one line for the operator."""
 
 
-async def prepare(database: Database, mode: Literal["auto", "check"], *, patience: float = 600.0) -> None:
-    """Bring the schema to the head ("auto"), or refuse to work when it is not there ("check").
+async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) -> None:
+    """Bring the schema to the head ("auto"), an empty database only ("empty"), or refuse unless it is there ("check").
 
     Of several instances one migrates; the others wait, at most `patience` seconds, and find nothing left to do. Raises
     SchemaRefused, also for a schema made by a newer program.
     """
     async with _locked(database, patience) as connection:
-        await connection.run_sync(_upgrade if mode == "auto" else _check)
+        await connection.run_sync(_STEPS[mode])
 
 
 async def current_is_head(database: Database) -> bool:
@@ -87,8 +90,15 @@ def _check(connection: Connection) -> None:
     if found != head():
         raise SchemaRefused(
             f"the database schema is at {found or 'nothing'}, this program needs {head()}:"
-            " migrate it, or set database.migrate to auto"
+            " migrate it with gatewright migrate, or let the service do it (database.migrate = auto)"
         )
+
+
+def _begin(connection: Connection) -> None:
+    (_upgrade if _refuse_newer(connection) is None else _check)(connection)
+
+
+_STEPS = {"auto": _upgrade, "empty": _begin, "check": _check}
 
 
 def _refuse_newer(connection: Connection) -> str | None:

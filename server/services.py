@@ -61,8 +61,8 @@ class Services:
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
 
-    async def open(self) -> None:
-        """Open the database and bring its schema up to date.
+    async def open(self, schema: migrations.Mode | None = None) -> None:
+        """Open the database and see to its schema, by `database.migrate` unless told otherwise.
 
         Raises DatabaseAbsent, SchemaRefused, and ValueError for a database address that cannot be used.
         """
@@ -73,7 +73,12 @@ class Services:
             timeout=settings.database.timeout.total_seconds(),
         )
         self.requests.database = self.database
-        await migrations.prepare(self.database, settings.database.migrate)
+        try:
+            if not await migrations.current_is_head(self.database):
+                await migrations.prepare(self.database, schema or settings.database.migrate)
+        except BaseException:
+            await self.database.close()
+            raise
 
     def start(self) -> None:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret."""
@@ -116,9 +121,12 @@ class Services:
 
 @contextlib.asynccontextmanager
 async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterator[Services]:
-    """Give open services without their background tasks, for a command."""
+    """Give open services without their background tasks, for a command, which never changes the schema under a service.
+
+    An empty database gets its schema. Raises SchemaRefused when there is an older or a newer one.
+    """
     services = Services(settings, clock=clock)
-    await services.open()
+    await services.open("empty")
     try:
         yield services
     finally:

@@ -7,6 +7,7 @@ import signal
 import sys
 from functools import partial
 from socket import socket
+from types import FrameType
 from typing import Annotated
 
 import structlog
@@ -63,6 +64,12 @@ class _AnnouncedServer(uvicorn.Server):
         """Open the application, then the socket."""
         await super().startup(sockets)
         _log.info("service.started", address=_bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Turn /ready to 503 at the signal, before the socket closes."""
+        if self.config.loaded:
+            self.config.loaded_app.services.refuse_new_work()
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Take nothing new, finish what is in flight, close the application."""

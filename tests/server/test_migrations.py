@@ -17,6 +17,25 @@ async def set_revision(database: Database, revision: str) -> None:
         )
 
 
+class TestEmpty:
+    """What the commands do: they may come before the service, and must not migrate under it."""
+
+    async def test_brings_an_empty_database_to_the_head(self, empty_url: str, opening: OpenDatabase) -> None:
+        database = await opening(empty_url)
+
+        await prepare(database, "empty")
+
+        assert await current_is_head(database)
+
+    async def test_refuses_an_older_schema_and_changes_nothing(self, migrated: Database) -> None:
+        await set_revision(migrated, "0001")
+
+        with pytest.raises(SchemaRefused, match="at 0001"):
+            await prepare(migrated, "empty")
+
+        assert not await current_is_head(migrated)
+
+
 class TestAuto:
     async def test_migrates_once_however_many_start(self, empty_url: str, opening: OpenDatabase) -> None:
         instances = [await opening(empty_url) for _ in range(5)]
