@@ -1,16 +1,19 @@
 """Context: all that a rule may use. One per request or background job, with one `now` and at most one transaction."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.policy import Policy
 from domain.ports import Cipher, Hasher, Reads
-from models import Outbox
+from domain.providers import Provider
+from models import Audit, Outbox
 from models.queries import SessionRow, UserRow
+
+Result = TypeVar("Result")
 
 
 class Outdated(Exception):
@@ -57,6 +60,16 @@ class Presented(NamedTuple):
 _NOTHING = Presented()
 
 
+class Apart(Protocol):
+    """Runs a rule in a context and a transaction of its own."""
+
+    async def __call__(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
+        """Give what the job returned, after its commit; it alone is run again when the database asks for it.
+
+        Raises the job's refusals, and Unavailable.
+        """
+
+
 @dataclass(slots=True)
 class Context:
     """What a rule works with. `db` begins the request's only transaction at its first use."""
@@ -70,10 +83,16 @@ class Context:
     cipher: Cipher
     begin: Callable[[], AsyncSession]
     ready: Callable[[], Awaitable[bool]]
+    apart: Apart
+    """For who calls the outside world between two transactions: what is done apart is committed, and not repeated when
+    the rest of the request is. Never while `db` is open: no request holds two connections."""
+    providers: Mapping[str, Provider]
     challenge: Challenge | None = None
     presented: Presented = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
     """Mails of this transaction; written at commit, sent after it."""
+    records: list[Audit] = field(default_factory=list)
+    """What happened: successes are written at commit, the rest whatever becomes of the transaction."""
     opened: AsyncSession | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from domain.origins import TrustedOrigins
 
@@ -64,6 +64,55 @@ class TwoFactorRules:
     """Wrong codes in a row."""
     lock_for: timedelta
     trust_expires_in: timedelta
+    enforce_for_social: bool
+    """Whether a sign-in through a provider asks for it too."""
+    page: str | None
+    """Where such a sign-in leads when a code is due, instead of to its callbackURL; a trusted address."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRules:
+    """What concerns every identity provider (behaviour chapter 7)."""
+
+    state_expires_in: timedelta
+    refresh_skew: timedelta
+    """How long before its end an access token is renewed."""
+    expose_refresh_token: bool
+    error_url: str | None
+    """Where a failed flow leads that named no place; None is the service's own /error."""
+    default_redirect_url: str
+    """Where a flow leads that named no place."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkingRules:
+    """Whose account an identity belongs to (behaviour 7.5)."""
+
+    enabled: bool
+    implicit: bool
+    require_local_verified: bool
+    trusted_providers: frozenset[str]
+    allow_different_emails: bool
+    allow_unlinking_all: bool
+
+
+class Quota(NamedTuple):
+    """How many within how long; a number of 0 means no limit."""
+
+    number: int
+    window: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRules:
+    """How often something may be tried (behaviour 10.1); with `limits.enabled` false every number is 0."""
+
+    requests: Quota
+    failures: Quota
+    network_failures: Quota
+    account_failures: Quota
+    mail_burst: Quota
+    mail_daily: Quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +129,9 @@ class Policy:
     session: SessionRules
     password: PasswordRules
     two_factor: TwoFactorRules
+    providers: ProviderRules
+    linking: LinkingRules
+    limits: LimitRules
 
     require_authentication: bool
     require_current_password: bool

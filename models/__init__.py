@@ -1,9 +1,12 @@
 """The tables, and nothing but tables."""
 
 from models.account import CREDENTIAL, Account
+from models.audit import Audit, Outcome
 from models.backup_code import BackupCode
 from models.base import Instant, metadata
+from models.counter import Counter
 from models.grant import Grant, Purpose
+from models.known_network import KnownNetwork
 from models.lease import Lease
 from models.outbox import MailState, Outbox
 from models.session import Session
@@ -12,6 +15,6 @@ from models.two_factor import TwoFactor
 from models.user import User
 
 __all__ = [
-    "CREDENTIAL", "Account", "BackupCode", "Grant", "Instant", "Lease", "MailState", "Outbox", "Purpose", "Session",
-    "TrustedDevice", "TwoFactor", "User", "metadata",
+    "CREDENTIAL", "Account", "Audit", "BackupCode", "Counter", "Grant", "Instant", "KnownNetwork", "Lease", "MailState",
+    "Outbox", "Outcome", "Purpose", "Session", "TrustedDevice", "TwoFactor", "User", "metadata",
 ]  # fmt: skip

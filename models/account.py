@@ -1,9 +1,11 @@
 """The table `account`: the ways a user may sign in, the password among them."""
 
+from datetime import datetime
+
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from models.base import Record
+from models.base import Instant, Record
 
 CREDENTIAL = "credential"
 """The provider id of the account that holds the password."""
@@ -19,3 +21,11 @@ class Account(Record, table=True):
     issuer: str = ""
     account_id: str
     password: str | None = Field(default=None, repr=False)
+    access_token: bytes | None = Field(default=None, repr=False)
+    refresh_token: bytes | None = Field(default=None, repr=False)
+    id_token: bytes | None = Field(default=None, repr=False)
+    token_type: str | None = None
+    scope: str | None = None
+    access_token_expires_at: datetime | None = Field(default=None, sa_type=Instant)
+    refresh_token_expires_at: datetime | None = Field(default=None, sa_type=Instant)
+    refresh_lease_until: datetime | None = Field(default=None, sa_type=Instant)

@@ -18,6 +18,7 @@ class Purpose(StrEnum):
     DELETE = "delete"
     CHALLENGE = "challenge"
     MAIL_CODE = "mail-code"
+    OAUTH_STATE = "oauth-state"
 
 
 class Grant(Timestamped, table=True):
@@ -33,4 +34,5 @@ class Grant(Timestamped, table=True):
     remembered: bool | None = None
     attempts: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     email: str | None = None
+    payload: bytes | None = Field(default=None, repr=False)
     expires_at: datetime = Field(index=True, sa_type=Instant)

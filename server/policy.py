@@ -3,7 +3,17 @@
 from datetime import timedelta
 
 from domain.origins import TrustedOrigins
-from domain.policy import Cookies, PasswordRules, Policy, SessionRules, TwoFactorRules
+from domain.policy import (
+    Cookies,
+    LimitRules,
+    LinkingRules,
+    PasswordRules,
+    Policy,
+    ProviderRules,
+    Quota,
+    SessionRules,
+    TwoFactorRules,
+)
 from server.settings import Settings
 
 LONGEST_ISSUER = 64
@@ -34,6 +44,9 @@ def policy_of(settings: Settings, blocklist: frozenset[str]) -> Policy:
         session=_session_rules(settings),
         password=_password_rules(settings, blocklist),
         two_factor=_two_factor_rules(settings),
+        providers=_provider_rules(settings),
+        linking=_linking_rules(settings),
+        limits=_limit_rules(settings),
         require_authentication=settings.require_authentication,
         require_current_password=settings.require_current_password,
         send_email_notifications=settings.send_email_notifications,
@@ -108,4 +121,45 @@ def _two_factor_rules(settings: Settings) -> TwoFactorRules:
         lock_after=two_factor.lock_after,
         lock_for=two_factor.lock_for,
         trust_expires_in=two_factor.trust_expires_in,
+        enforce_for_social=two_factor.enforce_for_social,
+        page=two_factor.page,
+    )
+
+
+def _provider_rules(settings: Settings) -> ProviderRules:
+    oauth = settings.oauth
+    return ProviderRules(
+        state_expires_in=oauth.state_expires_in,
+        refresh_skew=oauth.refresh_skew,
+        expose_refresh_token=oauth.expose_refresh_token,
+        error_url=oauth.error_url,
+        default_redirect_url=settings.default_redirect_url or settings.base_url + "/",
+    )
+
+
+def _linking_rules(settings: Settings) -> LinkingRules:
+    linking = settings.account_linking
+    return LinkingRules(
+        enabled=linking.enabled,
+        implicit=linking.implicit,
+        require_local_verified=linking.require_local_verified,
+        trusted_providers=frozenset(linking.trusted_providers),
+        allow_different_emails=linking.allow_different_emails,
+        allow_unlinking_all=linking.allow_unlinking_all,
+    )
+
+
+def _limit_rules(settings: Settings) -> LimitRules:
+    limits = settings.limits
+
+    def quota(number: int, window: timedelta) -> Quota:
+        return Quota(number if limits.enabled else 0, window)
+
+    return LimitRules(
+        requests=quota(limits.requests, limits.requests_window),
+        failures=quota(limits.failures, limits.failures_window),
+        network_failures=quota(limits.network_failures, limits.network_failures_window),
+        account_failures=quota(limits.account_failures, limits.account_failures_window),
+        mail_burst=quota(limits.mail_burst, limits.mail_burst_window),
+        mail_daily=quota(limits.mail_daily, timedelta(days=1)),
     )

@@ -1,7 +1,7 @@
 """One operation = one Context, one caller, one `now`, at most one transaction; the only place that commits."""
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -12,8 +12,10 @@ from domain import challenges, errors, sessions
 from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Hasher
+from domain.providers import Provider
 from handlers import cookies
 from handlers.reply import Redirect
+from models import Audit, Outcome
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
 from server.pipeline.head import Head
@@ -42,6 +44,7 @@ class Requests:
     ready: Callable[[], Awaitable[bool]]
     mailed: Callable[[], None]
     """Called after a commit that filed mail."""
+    providers: Mapping[str, Provider]
     database: Database = field(init=False)
     _pending: bytes = field(init=False)
     _trusted: bytes = field(init=False)
@@ -94,9 +97,10 @@ class Requests:
 
         Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
         """
+        context = partial(self._context, client, caller, challenge, presented)
         for _ in range(ATTEMPTS):
             try:
-                return await self._attempt(job, self._context(client, caller, challenge, presented))
+                return await self._attempt(job, context())
             except errors.UndecipherableSecret:
                 _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
                 raise
@@ -123,6 +127,8 @@ class Requests:
             cipher=self.cipher,
             begin=self.database.begin,
             ready=self.ready,
+            apart=partial(self.run, client=client, caller=caller, challenge=challenge, presented=presented),
+            providers=self.providers,
             challenge=challenge,
             presented=presented,
         )
@@ -131,17 +137,19 @@ class Requests:
         try:
             result = await job(ctx)
         except errors.Refusal as refusal:
-            await (self._commit(ctx) if refusal.keeps_writes else _roll_back(ctx))
+            await (self._commit(ctx) if refusal.keeps_writes else self._refuse(ctx))
             raise
         except BaseException:
             await _roll_back(ctx)
             raise
-        await (_roll_back(ctx) if isinstance(result, Redirect) and result.refused else self._commit(ctx))
+        await (self._refuse(ctx) if isinstance(result, Redirect) and result.refused else self._commit(ctx))
         return result
 
     async def _commit(self, ctx: Context) -> None:
         if ctx.outbox:
             ctx.db.add_all(ctx.outbox)
+        if ctx.records:
+            ctx.db.add_all(ctx.records)
         if ctx.opened is None:
             return
         try:
@@ -150,6 +158,20 @@ class Requests:
             await ctx.opened.close()
         if ctx.outbox:
             self.mailed()
+        _log_records(ctx.records)
+
+    async def _refuse(self, ctx: Context) -> None:
+        """Roll back, and write down what was refused; when that fails, the refusal is the same (behaviour 11)."""
+        await _roll_back(ctx)
+        records = [record for record in ctx.records if record.outcome != Outcome.SUCCESS]
+        if not records:
+            return
+        _log_records(records)
+        try:
+            async with self.database.transaction() as session:
+                session.add_all(records)
+        except Exception as fault:
+            _log.warning("audit.unwritten", records=len(records), fault=type(fault).__name__)
 
     async def _extend(self, caller: Caller, call: Call) -> Caller:
         """Move the end of a session that is due, and of its cookie, whatever becomes of the request (behaviour 3.5).
@@ -187,3 +209,12 @@ class PendingSignIns:
 async def _roll_back(ctx: Context) -> None:
     if ctx.opened is not None:
         await ctx.opened.close()
+
+
+def _log_records(records: Iterable[Audit]) -> None:
+    """Write each record to the log too, as one line."""
+    for record in records:
+        _log.info(
+            record.event,
+            **{name: value for name, value in record if value not in (None, {}) and name != "event"},
+        )

@@ -47,6 +47,7 @@ class Services:
             clock=clock,
             ready=self.is_ready,
             mailed=self._wake_worker,
+            providers={},
         )
         self.worker = OutboxWorker(
             run=self.requests.run,

@@ -5,7 +5,17 @@ from datetime import timedelta
 from typing import Any
 
 from domain.origins import TrustedOrigins
-from domain.policy import Cookies, PasswordRules, Policy, SessionRules, TwoFactorRules
+from domain.policy import (
+    Cookies,
+    LimitRules,
+    LinkingRules,
+    PasswordRules,
+    Policy,
+    ProviderRules,
+    Quota,
+    SessionRules,
+    TwoFactorRules,
+)
 
 _DEFAULT = Policy(
     app_name="Gatewright",
@@ -34,6 +44,24 @@ _DEFAULT = Policy(
         lock_after=10,
         lock_for=timedelta(minutes=15),
         trust_expires_in=timedelta(days=30),
+        enforce_for_social=True,
+        page=None,
+    ),
+    providers=ProviderRules(
+        state_expires_in=timedelta(minutes=10),
+        refresh_skew=timedelta(seconds=5),
+        expose_refresh_token=True,
+        error_url=None,
+        default_redirect_url="https://auth.example.com/",
+    ),
+    linking=LinkingRules(True, True, True, frozenset(), False, False),
+    limits=LimitRules(
+        requests=Quota(100, timedelta(seconds=10)),
+        failures=Quota(10, timedelta(minutes=15)),
+        network_failures=Quota(100, timedelta(minutes=15)),
+        account_failures=Quota(100, timedelta(hours=24)),
+        mail_burst=Quota(5, timedelta(minutes=15)),
+        mail_daily=Quota(20, timedelta(hours=24)),
     ),
     require_authentication=True,
     require_current_password=True,

@@ -90,6 +90,7 @@ class Office:
             clock=self.clock,
             ready=cast(Any, None),
             mailed=self.mailed,
+            providers={},
         )
         requests.database = self.database
         return requests.run(job)

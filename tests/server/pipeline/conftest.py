@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -10,7 +10,7 @@ import pytest
 
 from domain.context import Caller
 from domain.origins import TrustedOrigins
-from domain.policy import Cookies, PasswordRules, Policy, SessionRules
+from domain.policy import Policy
 from handlers.reply import Header
 from models.queries import SessionRow, UserRow
 from server.addresses import Addresses
@@ -25,39 +25,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def policy(**changes: Any) -> Policy:
-    """Give a policy with the built-in defaults and these changes."""
-    day = timedelta(days=1)
-    whole = Policy(
-        app_name="Gatewright",
+    """Give a policy with the built-in defaults, without mail, and these changes."""
+    whole = policies.policy(
         base_url=BASE_URL,
-        base_path="",
         origins=TrustedOrigins.parse(BASE_URL, ["https://app.test", "https://*.sites.test"]),
-        cookies=Cookies("service.session-token", "service.", True, True, "Lax", None),
-        session=SessionRules(7 * day, day, 90 * day, day, day, True),
-        password=PasswordRules(8, 128, frozenset()),
-        two_factor=policies.policy().two_factor,
-        require_authentication=True,
-        require_current_password=True,
-        send_email_notifications=True,
-        email_password_enabled=True,
-        sign_up_enabled=True,
-        sign_up_auto_sign_in=True,
-        sign_up_notify_existing=True,
-        username_enabled=True,
         mail_sender="none",
-        mail_retry_for=day,
         reset_sender="none",
-        reset_token_expires_in=day,
-        reset_revokes_sessions=True,
         verification_enabled=False,
-        verification_required=False,
-        verification_on_sign_up=False,
-        verification_on_sign_in=False,
-        verification_token_expires_in=day,
-        change_email_enabled=True,
-        change_email_immediate_if_unverified=True,
-        delete_user_confirm_by_mail=False,
-        delete_user_token_expires_in=day,
     )
     return replace(whole, **changes)
 

@@ -1,0 +1,148 @@
+"""Identity providers as the rules see them: what is asked of one, what it proves, and how it fails (behaviour 7).
+
+`server/providers` speaks OpenID Connect and OAuth 2.0; the rules know only what stands here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+
+class IdentityRefused(Exception):
+    """The ID token is not valid, or there is no subject, or the provider does not tell who the user is."""
+
+
+class CodeRefused(Exception):
+    """The provider does not take the code it is said to have given."""
+
+
+class IssuerMismatch(Exception):
+    """The answer claims to come from another provider (RFC 9207)."""
+
+
+class RefreshRefused(Exception):
+    """The provider does not renew these tokens, and said so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What the operator decided about one provider, and what follows from its kind (behaviour 7.1)."""
+
+    id: str
+    scopes: tuple[str, ...]
+    """Asked for unless the caller names others; an OpenID provider is always asked for `openid`."""
+    is_openid: bool
+    takes_id_tokens: bool
+    refreshes: bool
+    """Whether it may give refresh tokens at all."""
+    disable_sign_up: bool = False
+    disable_implicit_sign_up: bool = False
+    require_verified_email: bool = False
+    sync_profile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a user is sent to the provider with."""
+
+    redirect_uri: str
+    state: str = field(repr=False)
+    scopes: tuple[str, ...]
+    verifier: str = field(repr=False)
+    """Of PKCE, 64 characters; only its S256 challenge is sent."""
+    nonce: str = field(repr=False)
+    login_hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the user came back with, and what the flow remembers of the question."""
+
+    redirect_uri: str
+    code: str = field(repr=False)
+    issuer: str | None
+    """The parameter `iss` (RFC 9207)."""
+    form_user: str | None = field(repr=False)
+    """The JSON that Apple sends beside its first answer, unchecked."""
+    verifier: str = field(repr=False)
+    nonce: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectProof:
+    """An ID token that an application got by itself, and what it may say beside it."""
+
+    id_token: str = field(repr=False)
+    nonce: str | None = field(default=None, repr=False)
+    access_token: str | None = field(default=None, repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who somebody is at a provider: (provider id, issuer, subject), and what it says of them."""
+
+    provider_id: str
+    issuer: str
+    """Empty for plain OAuth 2.0."""
+    subject: str
+    email: str | None
+    """As the provider wrote it, or None; unchecked."""
+    email_verified: bool
+    name: str
+    image: str | None
+    profile: Mapping[str, Any] = field(repr=False)
+    """Everything it said, as it said it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a provider gives for later calls; None is what it left out."""
+
+    access_token: str | None = field(default=None, repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+    id_token: str | None = field(default=None, repr=False)
+    token_type: str | None = None
+    scopes: tuple[str, ...] | None = None
+    access_token_expires_at: datetime | None = None
+    refresh_token_expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """An identity that was proven, and the tokens that came with it."""
+
+    identity: Identity
+    tokens: Tokens = field(repr=False)
+
+
+class Provider(Protocol):
+    """One configured provider. Every call may take up to `oauth.http_timeout`; none may be made inside a transaction.
+
+    Each raises `errors.ProviderUnavailable` when the provider is down, slow, or answers garbage.
+    """
+
+    @property
+    def habits(self) -> Habits:
+        """What was decided about it."""
+
+    async def authorization_url(self, question: Question) -> str:
+        """Give the address of the provider's page; works from cached metadata while the provider is down."""
+
+    async def exchange(self, answer: Answer, now: datetime) -> Proof:
+        """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+
+    async def verify(self, proof: DirectProof, now: datetime) -> Proof:
+        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused."""
+
+    async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
+        """Renew tokens. Raises RefreshRefused."""
+
+    async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
+        """Give what the provider says now about the owner of a token. Raises IdentityRefused.
+
+        That is the userinfo endpoint; a provider without one is asked what the stored, once verified ID token says.
+        What names another subject is refused.
+        """

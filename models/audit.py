@@ -1,0 +1,39 @@
+"""The table `audit`: what happened, append-only (behaviour chapter 11)."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, Index
+from sqlmodel import Field, SQLModel
+
+from models.base import Instant
+
+
+class Outcome(StrEnum):
+    """How it went."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    REFUSED = "refused"
+
+
+class Audit(SQLModel, table=True):
+    """One record. It outlives its user, so nothing refers to the table `user`."""
+
+    __table_args__ = (Index(None, "user_id", "time"),)
+
+    id: str = Field(primary_key=True, max_length=32)
+    time: datetime = Field(index=True, sa_type=Instant)
+    event: str
+    outcome: str
+    code: str | None = None
+    user_id: str | None = Field(default=None, max_length=32)
+    hint: str | None = None
+    actor_id: str | None = Field(default=None, max_length=32)
+    session_id: str | None = Field(default=None, max_length=32)
+    method: str | None = None
+    address: str | None = None
+    user_agent: str | None = None
+    request_id: str | None = None
+    details: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)

@@ -1,0 +1,17 @@
+"""The table `known_network`: from where a user has signed in."""
+
+from datetime import datetime
+
+from sqlmodel import Field, SQLModel
+
+from models.base import Instant
+
+
+class KnownNetwork(SQLModel, table=True):
+    """One client network of a user, as a keyed digest."""
+
+    __tablename__ = "known_network"
+
+    user_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    network: bytes = Field(primary_key=True)
+    last_success: datetime = Field(index=True, sa_type=Instant)
