@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format mutants contract types migrate migration bench
+.PHONY: help setup run test check format table mutants fuzz contract types migrate migration bench
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -25,20 +25,30 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/postgresql.sh
 	$(BIN)/python -m pytest $(ARGS)
 
-check: setup ## lint, formatting, types, the law of imports, generated code
+check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen.shapes --check
+	$(BIN)/python -m tests.security.table --check
 
 format: setup ## mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-mutants: setup ## take out one defence after the other, and see its test fail (minutes; ARGS="V47" for one row)
+##@ Attacks
+
+table: setup ## write SECURITY-TESTS.md anew: every known attack, and the tests that stand for it
+	$(BIN)/python -m tests.security.table
+
+mutants: setup ## take out one defence after the other, and see its test fail (long; ARGS="V47 V12" or ARGS=--top for some)
 	@.ci/postgresql.sh
-	$(BIN)/python -m tests.security.mutants_two_factor $(ARGS)
+	$(BIN)/python -m tests.security.mutants $(ARGS)
+
+fuzz: setup ## random sequences of operations against a model (ARGS="--seconds 3600 --database postgresql", --help)
+	@.ci/postgresql.sh
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 ##@ The contract
 

@@ -1,44 +1,6 @@
-"""Do the tests of the rows V43 to V53 notice when a defence is missing? Run by hand:
+"""The defences of the second factor, each taken out once (rows V43 to V53)."""
 
-    python -m tests.security.mutants_two_factor [ROW …]
-
-Each mutant is a copy of the tree with one defence taken out. The tests of its row run there and must fail; a mutant
-that survives is a defence that nothing watches. Answers 1 when one survives, or when a patch no longer applies.
-"""
-
-import os
-import re
-import shutil
-import subprocess
-import sys
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server", "tests")
-TESTS = ("tests/security/test_two_factor_threats.py",)
-TIME_LIMIT = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One defence of a row, and the patch that takes it out: `old`, which the file holds once, becomes `new`."""
-
-    row: str
-    defence: str
-    file: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How many tests failed (None: they could not begin), and whether the service answered 500 to one that did."""
-
-    failed: int | None
-    crashed: bool
-
+from tests.security.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
@@ -231,22 +193,25 @@ MUTANTS = (
         "enrolling asks for the password",
         "domain/two_factor.py",
         "    stored = await passwords.check(ctx, password)\n    prepared = await backup_codes.prepare(ctx)\n"
-        "    user = await _lock(ctx, stored)\n    shown_by",
-        "    prepared = await backup_codes.prepare(ctx)\n    user = await users.lock_caller(ctx)\n    shown_by",
+        "    user = await passwords.lock_caller(ctx, stored)\n    shown_by",
+        "    prepared = await backup_codes.prepare(ctx)\n"
+        "    user = await passwords.lock_caller(ctx, None)\n    shown_by",
     ),
     Mutant(
         "V49",
         "switching off asks for the password",
         "domain/two_factor.py",
-        "    stored = await passwords.check(ctx, password)\n    await remove(ctx, await _lock(ctx, stored))",
-        "    await remove(ctx, await users.lock_caller(ctx))",
+        "    stored = await passwords.check(ctx, password)\n"
+        "    await remove(ctx, await passwords.lock_caller(ctx, stored))",
+        "    await remove(ctx, await passwords.lock_caller(ctx, None))",
     ),
     Mutant(
         "V49",
         "showing the secret asks for the password",
         "domain/two_factor.py",
-        "    stored = await passwords.check(ctx, password)\n    user = await _lock(ctx, stored)\n    row =",
-        "    user = await users.lock_caller(ctx)\n    row =",
+        "    stored = await passwords.check(ctx, password)\n"
+        "    user = await passwords.lock_caller(ctx, stored)\n    row =",
+        "    user = await passwords.lock_caller(ctx, None)\n    row =",
     ),
     Mutant(
         "V49",
@@ -254,8 +219,8 @@ MUTANTS = (
         "domain/two_factor.py",
         "    stored = await passwords.check(ctx, password)\n    if not ctx.signed_in.user.two_factor_enabled:\n"
         "        raise errors.TwoFactorNotEnabled\n    prepared = await backup_codes.prepare(ctx)\n"
-        "    user = await _lock(ctx, stored)\n",
-        "    prepared = await backup_codes.prepare(ctx)\n    user = await users.lock_caller(ctx)\n",
+        "    user = await passwords.lock_caller(ctx, stored)\n",
+        "    prepared = await backup_codes.prepare(ctx)\n    user = await passwords.lock_caller(ctx, None)\n",
     ),
     Mutant(
         "V50",
@@ -275,8 +240,8 @@ MUTANTS = (
         "V50",
         "a reset opens no session",
         "domain/passwords.py",
-        "        await sessions.revoke_all(ctx, user.id)\n    return user\n",
-        "        await sessions.revoke_all(ctx, user.id)\n"
+        "        await sessions.end_all(ctx, user)\n    return user\n",
+        "        await sessions.end_all(ctx, user)\n"
         '    sessions.create(ctx, user, remembered=True, method="reset")\n    return user\n',
     ),
     Mutant(
@@ -358,69 +323,3 @@ MUTANTS = (
         "        return code.encode()",
     ),
 )
-
-
-def main(rows: list[str]) -> int:
-    """Try the mutants of the given rows, or of all, and print a table; give the exit code."""
-    wanted = [mutant for mutant in MUTANTS if not rows or mutant.row in rows]
-    with tempfile.TemporaryDirectory(prefix="gatewright-mutants-") as directory:
-        tree = _copy(Path(directory))
-        outcome = _run(tree, sorted({mutant.row for mutant in wanted}))
-        if outcome.failed != 0:
-            print(f"The tests fail before anything is taken out ({outcome}); nothing can be learned.")
-            return 1
-        survivors = 0
-        for mutant in wanted:
-            verdict = _try(tree, mutant)
-            survivors += not verdict.startswith("killed")
-            print(f"{mutant.row:5}{mutant.defence:62}{verdict}", flush=True)
-    print(f"{len(wanted) - survivors} of {len(wanted)} killed")
-    return 1 if survivors else 0
-
-
-def _copy(directory: Path) -> Path:
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, directory / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", directory)
-    return directory
-
-
-def _try(tree: Path, mutant: Mutant) -> str:
-    """Take the defence out, run the tests of its row, put it back; say what became of the mutant."""
-    path = tree / mutant.file
-    source = path.read_text("utf-8")
-    if source.count(mutant.old) != 1:
-        return f"NOT APPLIED: {mutant.file} holds the patched text {source.count(mutant.old)} times"
-    path.write_text(source.replace(mutant.old, mutant.new), "utf-8")
-    try:
-        outcome = _run(tree, [mutant.row])
-    finally:
-        path.write_text(source, "utf-8")
-    if outcome.failed is None:
-        return "NOT RUN: the tests could not begin"
-    if outcome.crashed:
-        return "NOT A MUTANT: the patch breaks the service instead of the defence"
-    return f"killed by {outcome.failed}" if outcome.failed else "SURVIVED"
-
-
-def _run(tree: Path, rows: list[str]) -> Outcome:
-    """Run the tests of these rows in the tree."""
-    expression = " or ".join(f"_{row.lower()}_" for row in rows)
-    finished = subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", *TESTS, "-k", expression, "--tb=short"],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-        capture_output=True,
-        text=True,
-        timeout=TIME_LIMIT,
-        check=False,
-    )
-    failed = re.search(r"(\d+) failed", finished.stdout)
-    crashed = "internal_server_error" in finished.stdout
-    if finished.returncode == 0:
-        return Outcome(0, crashed)
-    return Outcome(int(failed[1]) if failed else None, crashed)
-
-
-if __name__ == "__main__":
-    sys.exit(main([row.upper() for row in sys.argv[1:]]))

@@ -1,0 +1,18 @@
+"""Random sequences of operations by several users: the service does what the model says, step by step.
+
+Here a bounded number of sequences, always the same ones; `make fuzz` goes on for as long as it is let.
+"""
+
+import pytest
+from hypothesis import Phase, settings
+
+from tests.fuzz.exploring import explore
+
+SUITE = settings(derandomize=True, max_examples=20, stateful_step_count=40, phases=[Phase.generate])
+"""What takes about forty seconds on each database. `make fuzz` makes a failure smaller, and prints it."""
+
+
+def test_operations_do_what_the_model_says(dialect: str, request: pytest.FixtureRequest) -> None:
+    cluster = request.getfixturevalue("cluster") if dialect == "postgresql" else None
+
+    explore(dialect, cluster, SUITE)

@@ -1,0 +1,204 @@
+"""Mutants of the rows V35 to V38 and V40 to V42: sessions."""
+
+from tests.security.mutants.mutant import Mutant
+
+_FIND = "        found = await sessions.find(self.database.reads, token)\n"
+_CACHED = (
+    "        seen = globals().setdefault('SEEN', {})\n"
+    "        found = seen[token] = seen.get(token) or await sessions.find(self.database.reads, token)\n"
+)
+
+MUTANTS = (
+    Mutant(
+        "V35",
+        "sign-out deletes the session",
+        "domain/sessions.py",
+        "    await _delete(ctx, col(Session.id) == caller.session.id)\n",
+        "",
+    ),
+    Mutant(
+        "V35",
+        "revoking a session deletes it",
+        "domain/sessions.py",
+        "    await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)\n",
+        "",
+    ),
+    Mutant(
+        "V35",
+        "revoking all deletes all",
+        "domain/sessions.py",
+        "    return await end_all(ctx, await users.lock_caller(ctx))",
+        "    await users.lock_caller(ctx)\n    return 1",
+    ),
+    Mutant(
+        "V35",
+        "revoking the others deletes them",
+        "domain/sessions.py",
+        "    return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)",
+        "    return 1",
+    ),
+    Mutant(
+        "V35",
+        "revoking the others leaves the current one",
+        "domain/sessions.py",
+        "    return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)",
+        "    return await _delete(ctx, col(Session.user_id) == caller.user.id)",
+    ),
+    Mutant(
+        "V35",
+        "a reset ends every session",
+        "domain/passwords.py",
+        "    if ctx.policy.reset_revokes_sessions:",
+        "    if False:",
+    ),
+    Mutant(
+        "V35",
+        "a changed password ends every session when asked to",
+        "domain/passwords.py",
+        "    await sessions.end_all(ctx, user)\n    return sessions.create",
+        "    return sessions.create",
+    ),
+    Mutant(
+        "V35",
+        "sessions go with their user",
+        "domain/deletion.py",
+        "    await ctx.db.execute(delete(User).where(col(User.id) == user.id))",
+        '    user.email = f"{user.id}@deleted.example.com"',
+    ),
+    Mutant("V35", "no cache of sessions exists", "server/requests.py", _FIND, _CACHED),
+    Mutant(
+        "V35",
+        "an ended session is not brought back by its extension",
+        "domain/sessions.py",
+        "    statement = delete(Session).where(*conditions)",
+        "    from datetime import timedelta\n"
+        "    statement = update(Session).where(*conditions).values(expires_at=ctx.now + timedelta(days=1))",
+    ),
+    Mutant("V36", "no cache of sessions exists", "server/requests.py", _FIND, _CACHED),
+    Mutant(
+        "V36",
+        "what belongs to a user goes with them",
+        "domain/deletion.py",
+        "    await ctx.db.execute(delete(User).where(col(User.id) == user.id))",
+        '    user.email = f"{user.id}@deleted.example.com"\n    await sessions_end(ctx, user)\n\n\n'
+        "async def sessions_end(ctx: Context, user: User) -> None:\n"
+        "    from domain import sessions\n    await sessions.end_all(ctx, user)",
+    ),
+    Mutant(
+        "V36",
+        "a session without its user is none",
+        "domain/deletion.py",
+        "    await ctx.db.execute(delete(User).where(col(User.id) == user.id))",
+        '    user.username = None\n    user.email = f"{user.id}@deleted.example.com"',
+    ),
+    Mutant(
+        "V37",
+        "every session is listed",
+        "domain/sessions.py",
+        "for row in rows if row.is_active(ctx.now)]",
+        "for row in rows if row.is_active(ctx.now) and row.remembered]",
+    ),
+    Mutant(
+        "V37",
+        "a revoked session is gone, and counted",
+        "domain/sessions.py",
+        "    return await end_all(ctx, await users.lock_caller(ctx))",
+        "    return await end_all(ctx, await users.lock_caller(ctx)) - 1",
+    ),
+    Mutant(
+        "V37",
+        "a sign-in looks again whether the password still holds",
+        "domain/authentication.py",
+        "    if user is None or await accounts.password_of(ctx, user.id) != stored:",
+        "    if user is None:",
+    ),
+    Mutant(
+        "V38",
+        "a session is found by its whole token",
+        "server/requests.py",
+        _FIND,
+        "        seen = globals().setdefault('SEEN', {})\n"
+        "        found = seen.setdefault(token[0], await sessions.find(self.database.reads, token))\n",
+    ),
+    Mutant(
+        "V38",
+        "a sign-in replaces the cookie",
+        "handlers/handover.py",
+        '    return Reply(body, (cookie, (b"set-auth-token"',
+        '    return Reply(body, ((b"set-auth-token"',
+    ),
+    Mutant(
+        "V38",
+        "a sign-out ends the session of the browser",
+        "domain/sessions.py",
+        "    await _delete(ctx, col(Session.id) == caller.session.id)\n",
+        "    await _delete(ctx, col(Session.id) == caller.user.id)\n",
+    ),
+    Mutant(
+        "V40",
+        "tokens are not listed",
+        "domain/sessions.py",
+        "    copy = row.token_copy if ctx.policy.session.list_tokens else None\n",
+        "    copy = row.token_copy\n",
+    ),
+    Mutant(
+        "V40",
+        "no copy is kept",
+        "domain/sessions.py",
+        "        token_copy=ctx.cipher.encrypt(COPY, token) if rules.list_tokens else None,\n",
+        "        token_copy=ctx.cipher.encrypt(COPY, token),\n",
+    ),
+    Mutant(
+        "V40",
+        "a handle works for its owner alone",
+        "domain/sessions.py",
+        "    await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)\n",
+        "    await _delete(ctx, col(Session.id) == session_id)\n",
+    ),
+    Mutant(
+        "V41",
+        "a cookie is found by its whole name",
+        "server/pipeline/head.py",
+        'if key.strip(b" \\t") == name}',
+        'if name.endswith(key.strip(b" \\t"))}',
+    ),
+    Mutant(
+        "V41",
+        "the case of a cookie's name counts",
+        "server/pipeline/head.py",
+        "        if name not in sent:\n            return None\n"
+        '        pairs = (pair.partition(b"=") for pair in sent.split(b";"))\n'
+        '        values = {value.strip(b" \\t") for key, _, value in pairs if key.strip(b" \\t") == name}',
+        '        pairs = (pair.partition(b"=") for pair in sent.split(b";"))\n'
+        '        values = {value.strip(b" \\t") for key, _, value in pairs'
+        ' if key.strip(b" \\t").lower() == name.lower()}',
+    ),
+    Mutant(
+        "V41",
+        "two cookies that differ are none",
+        "server/pipeline/head.py",
+        '        return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED',
+        '        return max(values).decode("latin-1")',
+    ),
+    Mutant(
+        "V41",
+        "the configured name is the one that is read",
+        "server/pipeline/security.py",
+        "        return ForSessions(self._sessions, self._policy.session_name.encode(), forget, optional)",
+        '        return ForSessions(self._sessions, b"service.session-token", forget, optional)',
+    ),
+    Mutant(
+        "V42",
+        "no answer is stored",
+        "server/pipeline/answers.py",
+        '    (b"cache-control", b"no-store"),\n',
+        '    (b"cache-control", b"private"),\n',
+    ),
+    Mutant(
+        "V42",
+        "an answer sets a cookie once",
+        "server/pipeline/answers.py",
+        "for name, header in added.items() if name not in taken)",
+        "for name, header in added.items())",
+    ),
+)

@@ -1,0 +1,99 @@
+"""A trial: a scratch copy of the tree, a defence taken out of it, the tests of its row run there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.postgres import Cluster
+from tests.security.mutants.mutant import Mutant
+from tests.security.threats import ROOT
+
+TIME_LIMIT = 900
+"""Seconds for the tests of a row; some patches make a test wait for what never comes."""
+
+CRASHES = frozenset({"V9", "V27", "V28", "V65", "V88", *(f"R{number}" for number in range(1, 46))})
+"""The rows whose attack is to make the service answer 500; elsewhere a 500 says that the patch is no mutant."""
+
+_PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server", "tests")
+_FILES = ("pyproject.toml", "README.md", "Makefile")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether a test failed (None: they could not begin), whether the service answered 500, and what was printed."""
+
+    failed: bool | None
+    crashed: bool
+    printed: str
+
+
+class Tree:
+    """A copy of the tree. `cluster` is the PostgreSQL that all its tests share; starting one takes seconds."""
+
+    def __init__(self, directory: Path, places: Mapping[str, list[str]], cluster: Cluster) -> None:
+        self._directory = directory
+        self._places = places
+        self._cluster = cluster
+        for package in _PACKAGES:
+            shutil.copytree(
+                ROOT / package,
+                directory / package,
+                ignore=shutil.ignore_patterns("__pycache__", "node_modules"),
+            )
+        for name in _FILES:
+            shutil.copy(ROOT / name, directory)
+
+    def attempt(self, mutant: Mutant) -> str:
+        """Take a defence out, run the tests of its row, put it back; say what became of the mutant."""
+        if mutant.row not in self._places:
+            return "NO TESTS: no class is named after the row"
+        path = self._directory / mutant.file
+        source = path.read_text("utf-8") if path.exists() else ""
+        if mutant.count_in(source) != 1:
+            return f"NOT APPLIED: {mutant.file} holds the patched text {mutant.count_in(source)} times"
+        path.write_text(mutant.applied_to(source), "utf-8")
+        try:
+            return _verdict(mutant, self.run([mutant.row]))
+        finally:
+            path.write_text(source, "utf-8")
+
+    def run(self, rows: Iterable[str]) -> Outcome:
+        """Run the tests of these rows until one fails."""
+        places = sorted({place for row in rows for place in self._places.get(row, [])})
+        if not places:
+            return Outcome(False, False, "")
+        shared = {"PYTHONPATH": str(self._directory), "GATEWRIGHT_TEST_POSTGRES": self._cluster.url()}
+        try:
+            finished = subprocess.run(
+                [sys.executable, "-B", "-m", "pytest", *places, "-x", "--tb=short"],
+                cwd=self._directory,
+                env={**os.environ, **shared},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=TIME_LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(True, False, "out of time")
+        return _outcome(finished.returncode, finished.stdout)
+
+
+def _outcome(code: int, printed: str) -> Outcome:
+    began = code == 0 or re.search(r"\d+ failed", printed) is not None
+    return Outcome(code != 0 if began else None, "internal_server_error" in printed, printed)
+
+
+def _verdict(mutant: Mutant, outcome: Outcome) -> str:
+    if outcome.failed is None:
+        return "NOT RUN: the tests could not begin"
+    if not outcome.failed:
+        return "SURVIVED"
+    if outcome.crashed and mutant.row not in CRASHES:
+        return "NOT A MUTANT: the patch breaks the service instead of the defence"
+    return f"killed{': out of time' if outcome.printed == 'out of time' else ''}"

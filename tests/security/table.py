@@ -1,0 +1,79 @@
+"""SECURITY-TESTS.md: every row of the threat list beside the tests that stand for it.
+
+python -m tests.security.table            writes it
+python -m tests.security.table --check    answers 1 when it is out of date, or when a row that must have a test has none
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.security import threats
+from tests.security.mutants import lists
+from tests.security.threats import ROOT, Group, Row
+
+TABLE = ROOT / "SECURITY-TESTS.md"
+
+HEAD = """# What is attacked, and where it is tested
+
+Written by `make table` from `tests/security/threats.toml` and the names of the test classes; do not edit. A row's tests
+are the classes named after it. The last column counts the defences that `make mutants` takes out one by one, to see
+that these tests fail. Random sequences of operations against a model are in `tests/fuzz`.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the file, or check it; give the exit code."""
+    groups, places = threats.read(), threats.places()
+    wanted = text(groups, places, mutants())
+    if "--check" not in arguments:
+        TABLE.write_text(wanted, "utf-8")
+        return 0
+    problems = complaints(groups, places, TABLE, wanted)
+    print(*problems, sep="\n", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def mutants() -> dict[str, int]:
+    """Give by row how many mutants there are."""
+    rows = [mutant.row for mutant in lists.read()]
+    return {row: rows.count(row) for row in rows}
+
+
+def text(groups: Sequence[Group], places: Mapping[str, list[str]], tried: Mapping[str, int]) -> str:
+    """Give the whole file."""
+    return "\n".join([HEAD, *(_section(group, places, tried) for group in groups)])
+
+
+def complaints(
+    groups: Sequence[Group], places: Mapping[str, list[str]], file: Path, wanted: str
+) -> list[str]:
+    """Give what is wrong: rows without a test that must have one, classes without a row, a stale file."""
+    rows = [row for group in groups for row in group.rows]
+    gaps = [f"{row.name} has no test: {row.attack}" for row in rows if _status(row, places) == "gap"]
+    unknown = sorted(set(places) - {row.name for row in rows})
+    strays = [f"{', '.join(places[name])} is named after a row that does not exist" for name in unknown]
+    is_stale = not file.exists() or file.read_text("utf-8") != wanted
+    return [*gaps, *strays, *([f"{file.name} is out of date: make table"] if is_stale else [])]
+
+
+def _section(group: Group, places: Mapping[str, list[str]], tried: Mapping[str, int]) -> str:
+    lines = [_line(row, places, tried) for row in group.rows]
+    head = "| Row | Attack or fault | Status | Tested by | Defences taken out |\n|---|---|---|---|---|"
+    return "\n".join([f"## {group.title}\n", head, *lines, ""])
+
+
+def _line(row: Row, places: Mapping[str, list[str]], tried: Mapping[str, int]) -> str:
+    tests = "<br>".join(f"`{place}`" for place in places.get(row.name, []))
+    cells = (row.name, row.attack, _status(row, places), tests, str(tried.get(row.name, "")))
+    return "".join(f"| {cell} " if cell else "| " for cell in cells) + "|"
+
+
+def _status(row: Row, places: Mapping[str, list[str]]) -> str:
+    if row.name in places:
+        return "tested"
+    return f"not yet: {row.later}" if row.later else "gap"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

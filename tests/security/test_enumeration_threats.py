@@ -1,0 +1,545 @@
+"""The rows V70 to V73: who is registered must not show, neither in answers nor in the work they cost; and nobody may
+make a request cost more than a request."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from sqlalchemy import event
+
+from domain.ports import Hasher, Reads
+from models.queries import Query
+from tests.bench import machine
+from tests.conftest import Headers, MakeService
+from tests.handlers import steps
+from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
+from tests.live import LiveService, serving
+from tests.security.conftest import UNLIMITED, OpenInstance
+from tests.security.flooding import flood, on_linux
+from tests.security.mailing import by_smtp
+from tests.server.test_protocol import Wire
+from tests.service import PASSWORD, Service
+from tests.smtp_peer import HOST, Mood, SmtpPeer
+
+Result = TypeVar("Result")
+
+NOBODY = "bob@example.com"
+"""Of the length of Ada's address, and nobody's."""
+NO_SESSION = {"sign_up.auto_sign_in": "false"}
+"""Where sign-up makes no session, it does not tell either (behaviour 5.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One way to ask whether somebody is registered: an operation, and its body for an identifier."""
+
+    path: str
+    known: dict[str, Any]
+    unknown: dict[str, Any]
+    settings: dict[str, str] = field(default_factory=dict)
+    by_owner: bool = False
+    """Whether only somebody signed in may ask."""
+    mails: bool = True
+    """Whether somebody gets a mail of it when the address is known."""
+
+    async def ask(self, service: Service, known: bool, headers: Headers) -> httpx.Response:
+        """Ask, with the session of somebody else if need be."""
+        body = self.known if known else self.unknown
+        return await service.post(self.path, body, headers=headers if self.by_owner else {})
+
+
+def _question(
+    path: str, key: str = "email", *, known: str = ADA, unknown: str = NOBODY, **more: Any
+) -> Question:
+    own = {name: more.pop(name) for name in ("settings", "by_owner", "mails") if name in more}
+    return Question(path, {key: known, **more}, {key: unknown, **more}, **own)
+
+
+QUESTIONS = {
+    "sign-in": _question("/sign-in/email", password=NEW_PASSWORD, mails=False),
+    "sign-in, other case": _question("/sign-in/email", known=ADA.upper(), password=NEW_PASSWORD, mails=False),
+    "sign-in by name": _question(
+        "/sign-in/username", "username", known="ada_l", unknown="bob_l", password=NEW_PASSWORD, mails=False
+    ),
+    "sign-up": _question("/sign-up/email", name="Eve", password=NEW_PASSWORD, settings=NO_SESSION),
+    "sign-up, refused": _question("/sign-up/email", name="Eve", password="x", settings=NO_SESSION, mails=False),
+    "reset": _question("/request-password-reset", redirectTo="/next"),
+    "forgot": _question("/forget-password"),
+    "verification": _question("/send-verification-email", callbackURL="/next"),
+    "change of address": _question("/change-email", "newEmail", by_owner=True),
+}  # fmt: skip
+
+ASKED = [pytest.param(question, id=name) for name, question in QUESTIONS.items()]
+
+
+async def settle(service: Service) -> Headers:
+    """Make Ada, who is unverified, and Eve, who is verified and asks; give Eve's session."""
+    await service.post(
+        "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD, "username": "ada_l"}
+    )
+    await service.post("/sign-up/email", {"name": "Eve", "email": EVE, "password": PASSWORD})
+    await steps.verify(service, EVE)
+    eve = await steps.sign_in(service, EVE)
+    service.client.cookies.clear()
+    return steps.bearer(eve.json()["token"])
+
+
+def alike(one: httpx.Response, other: httpx.Response) -> bool:
+    """Whether two answers have the same status, headers and body, keys in the same order.
+
+    Of an invented user the id is as random as a real one's, and the address is the one that was sent.
+    """
+    return _impersonal(one) == _impersonal(other)
+
+
+def _impersonal(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
+    status, text, headers = looks(answer)
+    user = answer.json().get("user")
+    if user is not None:
+        assert len(user["id"]) == 32
+        text = text.replace(user["id"], "<id>").replace(json.dumps(user["email"]), '"<address>"')
+    return status, text, [(name, value) for name, value in headers if name != "content-length"]
+
+
+@pytest.fixture(scope="module")
+def absent() -> Iterator[int]:
+    """A port on which nobody listens, and which nobody else takes."""
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        yield taken.getsockname()[1]
+
+
+class TestV70:
+    """A stranger learns who is registered from status, body, headers, a failing mail or a limit."""
+
+    @pytest.mark.parametrize("question", ASKED)
+    async def test_v70_known_and_unknown_are_answered_alike(
+        self, make_service: MakeService, question: Question
+    ) -> None:
+        service = await make_service({**UNLIMITED, **question.settings})
+        eve = await settle(service)
+
+        answers = [await question.ask(service, known, eve) for known in (True, False)]
+
+        assert alike(*answers)
+        assert code(answers[0]) != "500 INTERNAL_SERVER_ERROR"
+
+    @pytest.mark.parametrize("question", ASKED)
+    async def test_v70_so_they_are_beyond_every_limit(
+        self, make_service: MakeService, question: Question
+    ) -> None:
+        """More often than failures, mails and mailed addresses are allowed by default."""
+        service = await make_service(question.settings)
+        eve = await settle(service)
+
+        answers = [[await question.ask(service, known, eve) for _ in range(12)] for known in (True, False)]
+        await service.inbox()
+
+        assert all(alike(known, unknown) for known, unknown in zip(*answers, strict=True))
+
+    @pytest.mark.parametrize("question", ASKED)
+    async def test_v70_so_they_are_while_mail_fails(
+        self, make_service: MakeService, absent: int, question: Question
+    ) -> None:
+        service = await make_service(
+            {**question.settings, **by_smtp(absent), "email_verification.send_on_sign_up": "false"}
+        )
+        await service.post(
+            "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD, "username": "ada_l"}
+        )
+        await service.post("/sign-up/email", {"name": "Eve", "email": EVE, "password": PASSWORD})
+        await steps.set_user(service, EVE, email_verified=True)
+        eve = steps.bearer((await steps.sign_in(service, EVE)).json()["token"])
+
+        answers = []
+        for known in (True, False):
+            answers.append(await question.ask(service, known, eve))
+            await service.services.worker.drain()
+
+        assert alike(*answers)
+        tried = await service.rows("SELECT template FROM outbox WHERE last_error IS NOT NULL")
+        assert bool(tried) == question.mails
+
+    async def test_v70_only_the_right_password_tells_of_a_ban_or_a_missing_proof(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"email_verification.required": "true"})
+        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        unverified = await steps.sign_in(service, password=NEW_PASSWORD)
+        right = await steps.sign_in(service)
+        await steps.set_user(service, banned=True)
+        banned = await steps.sign_in(service, password=NEW_PASSWORD)
+        await steps.remove_passwords(service)
+        without_password = await steps.sign_in(service, password=NEW_PASSWORD)
+
+        unknown = await steps.sign_in(service, NOBODY, NEW_PASSWORD)
+
+        assert code(right) == "403 EMAIL_NOT_VERIFIED"
+        assert [looks(answer) for answer in (unverified, banned, without_password)] == [looks(unknown)] * 3
+
+    async def test_v70_a_used_and_an_invented_token_look_alike(self, service: Service) -> None:
+        await join(service)
+        token = await steps.reset_token(service)
+        await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+
+        used, invented = [
+            [
+                await service.post("/reset-password", {"token": value, "newPassword": PASSWORD}),
+                await service.get(f"/reset-password/{value}"),
+                await service.get("/verify-email", params={"token": value}),
+            ]
+            for value in (token, steps.UNKNOWN)
+        ]
+
+        assert [looks(answer) for answer in used] == [looks(answer) for answer in invented]
+
+
+@dataclass
+class Work:
+    """What requests cost: each hash by its kind, each look-up and each statement by its text."""
+
+    done: list[str] = field(default_factory=list)
+
+    def take(self) -> list[str]:
+        """Give what was done since the last look."""
+        done, self.done = self.done, []
+        return done
+
+
+@dataclass
+class CountingHasher:
+    """A hasher that notes what it is asked for and lets the real one do it."""
+
+    real: Hasher
+    work: Work
+
+    @property
+    def derivation(self) -> str:
+        return self.real.derivation
+
+    async def hash(self, password: str) -> str:
+        self.work.done.append("hash")
+        return await self.real.hash(password)
+
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        self.work.done.append("verify")
+        return await self.real.verify(password, hashed)
+
+    async def derive(self, code: str, salt: bytes, derivation: str) -> bytes:
+        self.work.done.append("derive")
+        return await self.real.derive(code, salt, derivation)
+
+    def needs_rehash(self, hashed: str) -> bool:
+        return self.real.needs_rehash(hashed)
+
+
+@dataclass
+class CountingReads:
+    """Reads that are noted."""
+
+    real: Reads
+    work: Work
+
+    async def one(self, query: Query[Result], value: object) -> Result | None:
+        self.work.done.append(f"read {query.statement}")
+        return await self.real.one(query, value)
+
+    async def all(self, query: Query[Result], value: object) -> list[Result]:
+        self.work.done.append(f"read {query.statement}")
+        return await self.real.all(query, value)
+
+
+@contextmanager
+def counted(service: Service) -> Iterator[Work]:
+    """Note the work of a service; its requests are given a hasher and reads that count."""
+    work = Work()
+    services = service.services
+    reads, engine = services.database.reads, services.database.engine.sync_engine
+    services.requests.hasher = CountingHasher(services.hasher, work)
+    services.database.reads = CountingReads(reads, work)
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        work.done.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield work
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+        services.requests.hasher, services.database.reads = services.hasher, reads
+
+
+@pytest.fixture
+async def costly(make_service: MakeService) -> Service:
+    """A service whose hashes are most of the work of a request: about a tenth of a second of one processor."""
+    return await make_service({**UNLIMITED, "password.argon2_time": "100"})
+
+
+@contextmanager
+def processor_seconds() -> Iterator[Callable[[], float]]:
+    """Measure the seconds of processor time this process spends; what others run does not count."""
+    begun = time.process_time()
+    yield lambda: time.process_time() - begun
+
+
+class TestV71:
+    """The time of an answer tells who is registered, because a hash or a mail is skipped for who is not."""
+
+    @pytest.mark.parametrize("name", ["sign-in", "sign-in by name", "reset", "forgot", "verification"])
+    async def test_v71_known_and_unknown_cost_the_same_statements(
+        self, make_service: MakeService, name: str
+    ) -> None:
+        service, question = await make_service(UNLIMITED), QUESTIONS[name]
+        eve = await settle(service)
+
+        with counted(service) as work:
+            for known in (True, False):  # What is prepared once must not count.
+                await question.ask(service, known, eve)
+            work.take()
+            await question.ask(service, True, eve)
+            known_work = work.take()
+            await question.ask(service, False, eve)
+            unknown_work = work.take()
+
+        assert known_work == unknown_work
+        assert known_work
+        assert known_work.count("verify") == (1 if name.startswith("sign-in") else 0)
+
+    async def test_v71_sign_up_hashes_for_a_taken_address_too(self, make_service: MakeService) -> None:
+        service = await make_service({**UNLIMITED, **NO_SESSION})
+        eve = await settle(service)
+
+        with counted(service) as work:
+            hashes = []
+            for known in (True, False):
+                await QUESTIONS["sign-up"].ask(service, known, eve)
+                hashes.append(work.take().count("hash"))
+
+        assert hashes == [1, 1]
+
+    async def test_v71_a_hash_is_computed_where_there_is_none_to_compare_with(self, costly: Service) -> None:
+        """In seconds of processor time: the dummy costs what a real one costs, give or take half."""
+        ada = await join(costly, username="ada_l")
+        wrong = {"password": NEW_PASSWORD}
+        asked: dict[str, Callable[[], Any]] = {
+            "known": lambda: costly.post("/sign-in/email", {"email": ADA, **wrong}),
+            "unknown": lambda: costly.post("/sign-in/email", {"email": NOBODY, **wrong}),
+            "unknown name": lambda: costly.post("/sign-in/username", {"username": "bob_l", **wrong}),
+            "no password": lambda: costly.post("/sign-in/email", {"email": ADA, **wrong}),
+            "caller without one": lambda: costly.post("/verify-password", wrong, headers=ada),
+            "change without one": lambda: costly.post(
+                "/change-password", {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}, headers=ada
+            ),
+        }
+
+        seconds = {}
+        for name, ask in asked.items():
+            if name == "no password":
+                await steps.remove_passwords(costly)
+            with processor_seconds() as spent:
+                answers = [await ask() for _ in range(3)]
+                seconds[name] = spent()
+            assert {answer.status_code for answer in answers} <= {400, 401}
+
+        least = seconds["known"] / 2
+        assert {name for name, spent in seconds.items() if spent < least} == set(), seconds
+
+    async def test_v71_no_answer_waits_for_the_mail(self, open_instance: OpenInstance) -> None:
+        peer = SmtpPeer()
+        await peer.start()
+        peer.mood = Mood.STALL
+        service = await open_instance(by_smtp(peer.port))
+        await steps.execute(service, "DELETE FROM outbox")
+        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        await steps.execute(service, "DELETE FROM outbox")
+        service.services.worker.start()
+
+        async with asyncio.timeout(10):
+            first = await QUESTIONS["forgot"].ask(service, True, {})
+            await peer.asked.wait()
+            while_it_hangs = [await QUESTIONS["reset"].ask(service, known, {}) for known in (True, False)]
+        has_answered = peer.released.is_set()
+
+        peer.mood = Mood.ACCEPT
+        peer.released.set()
+        await service.services.worker.stop()
+        await peer.stop()
+        assert not has_answered
+        assert [looks(answer) for answer in while_it_hangs] == [looks(first)] * 2
+
+
+LONG = "x" * 1_000_000
+
+
+class TestV72:
+    """A long password keeps a processor busy, or is cut so that its tail does not matter."""
+
+    async def test_v72_a_megabyte_is_refused_unread(self, service: Service) -> None:
+        ada = await join(service)
+        bodies_of: dict[str, dict[str, Any]] = {
+            "/sign-in/email": {"email": ADA, "password": LONG},
+            "/sign-up/email": {"name": "Eve", "email": EVE, "password": LONG},
+            "/verify-password": {"password": LONG},
+            "/change-password": {"currentPassword": LONG, "newPassword": LONG},
+            "/reset-password": {"token": steps.UNKNOWN, "newPassword": LONG},
+            "/two-factor/enable": {"password": LONG},
+        }
+
+        with counted(service) as work:
+            answers = [await service.post(path, body, headers=ada) for path, body in bodies_of.items()]
+
+        assert {code(answer) for answer in answers} == {"413 PAYLOAD_TOO_LARGE"}
+        assert work.take() == []
+
+    async def test_v72_what_fits_a_request_but_no_password_is_never_hashed(self, costly: Service) -> None:
+        """60 000 characters, some of which take long to bring into their normal form."""
+        ada = await join(costly)
+        marks = "a" + "\u0315\u0300" * 12_000
+
+        with processor_seconds() as spent:
+            for password in ("x" * 60_000, marks):
+                signing_in = await steps.sign_in(costly, password=password)
+                checking = await costly.post("/verify-password", {"password": password}, headers=ada)
+                joining = await costly.post(
+                    "/sign-up/email", {"name": "E", "email": EVE, "password": password}
+                )
+                assert code(signing_in) == "401 INVALID_EMAIL_OR_PASSWORD"
+                assert code(checking) == "400 INVALID_PASSWORD"
+                assert code(joining) == "400 PASSWORD_TOO_LONG"
+            took = spent()
+
+        with processor_seconds() as spent:
+            await steps.opens(costly, "one wrong password")
+            assert took < 3 * spent()
+
+    async def test_v72_others_are_served_meanwhile(self, costly: Service) -> None:
+        """Hashes of a tenth of a second each run in threads; the health check does not wait for them."""
+        await join(costly)
+
+        hashing = asyncio.gather(*(steps.sign_in(costly, password=NEW_PASSWORD) for _ in range(8)))
+        served = 0
+        while not hashing.done():
+            assert (await costly.get("/ok")).status_code == 200
+            served += 1
+            await asyncio.sleep(0)
+
+        assert {code(answer) for answer in await hashing} <= {
+            "401 INVALID_EMAIL_OR_PASSWORD",
+            "503 OVERLOADED",
+        }
+        assert served >= 20
+
+    async def test_v72_128_characters_are_taken_and_each_of_them_counts(self, service: Service) -> None:
+        password = "pa55" * 31 + "last"
+        await join(service, password=password)
+
+        opened = [
+            await steps.opens(service, attempt)
+            for attempt in (
+                password,
+                password[:-1] + "T",
+                password[:72],
+                password[:72] + "y" * 56,
+                password + " ",
+            )
+        ]
+
+        assert opened == [True, False, False, False, False]
+
+    async def test_v72_characters_of_several_bytes_are_not_cut_at_72_bytes(self, service: Service) -> None:
+        """18 characters of four bytes fill the 72 bytes at which bcrypt stops."""
+        password = "\U0001f600" * 18 + "the tail"
+        await join(service, password=password)
+
+        opened = [
+            await steps.opens(service, attempt)
+            for attempt in (password, password[:18] + "THE TAIL", password[:18])
+        ]
+
+        assert opened == [True, False, False]
+
+    async def test_v72_too_many_at_once_are_turned_away_and_not_piled_up(
+        self, open_instance: OpenInstance
+    ) -> None:
+        service = await open_instance(
+            {"password.argon2_time": "40", "password.hash_workers": "1", "password.hash_queue": "3"}
+        )
+        await join(service)
+
+        answers = await asyncio.gather(*(steps.sign_in(service, password=NEW_PASSWORD) for _ in range(30)))
+
+        told = [code(answer) for answer in answers]
+        assert set(told) == {"401 INVALID_EMAIL_OR_PASSWORD", "503 OVERLOADED"}
+        assert told.count("503 OVERLOADED") >= 20
+        assert all(answer.headers["retry-after"] == "1" for answer in answers if answer.status_code == 503)
+
+
+MEGABYTE = 1_000_000
+HEAD = b"POST /sign-in/email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """The service in a process of its own, whose memory can be looked at."""
+    with serving(tmp_path_factory.mktemp("live"), UNLIMITED) as live:
+        yield live
+
+
+@pytest.fixture
+async def wires(live: LiveService) -> AsyncIterator[list[Wire]]:
+    """Twenty connections to the process."""
+    url = httpx.URL(live.url)
+    made = [Wire(*await asyncio.open_connection(url.host, url.port)) for _ in range(20)]
+    yield made
+    for wire in made:
+        wire.writer.close()
+
+
+@on_linux
+class TestV73:
+    """A huge body fills the memory before anybody looks at it."""
+
+    async def test_v73_ten_megabytes_are_refused_at_their_announcement(
+        self, live: LiveService, wires: list[Wire]
+    ) -> None:
+        machine.forget_peak(live.process.pid)
+        before = machine.peak_memory(live.process.pid)
+
+        refusals = []
+        for wire in wires:
+            await wire.send(HEAD + b"Content-Length: %d\r\n\r\n" % (10 * MEGABYTE))
+            refusals.append(await wire.answer())
+
+        assert {(status, json.loads(body)["code"]) for status, _, body in refusals} == {
+            (413, "PAYLOAD_TOO_LARGE")
+        }
+        assert {headers["connection"] for _, headers, _ in refusals} == {"close"}
+        assert machine.peak_memory(live.process.pid) - before < 20
+
+    @pytest.mark.parametrize("announced", [True, False], ids=["announced", "chunked"])
+    async def test_v73_ten_megabytes_that_come_all_the_same_are_not_kept(
+        self, live: LiveService, wires: list[Wire], announced: bool
+    ) -> None:
+        machine.forget_peak(live.process.pid)
+        before = machine.peak_memory(live.process.pid)
+
+        length = b"Content-Length: %d" % (10 * MEGABYTE) if announced else b"Transfer-Encoding: chunked"
+        piece = b'{"password":"' + b"x" * 65_523
+        chunk = piece if announced else b"%x\r\n%s\r\n" % (len(piece), piece)
+
+        floods = await asyncio.gather(
+            *(flood(wire, HEAD + length + b"\r\n\r\n", chunk, 10 * MEGABYTE) for wire in wires)
+        )
+
+        told = {(status, json.loads(body)["code"]) for (status, _, body), _ in floods}
+        assert told == {(413, "PAYLOAD_TOO_LARGE")}
+        assert machine.peak_memory(live.process.pid) - before < 20
+        async with httpx.AsyncClient(base_url=live.url) as client:
+            assert (await client.get("/ok")).status_code == 200

@@ -1,0 +1,744 @@
+"""The rows V75 to V85 and V88: what users are called, what is mailed to them, and what errors say."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from email.message import EmailMessage
+from itertools import cycle
+from typing import Any
+
+import httpx
+import pytest
+
+from models import Account, Session, User
+from tests.conftest import Headers, MakeService
+from tests.handlers import steps
+from tests.handlers.steps import (
+    ADA,
+    EVE,
+    NEW_PASSWORD,
+    UNKNOWN,
+    bearer,
+    code,
+    count,
+    join,
+    set_user,
+    sign_in,
+    user_of,
+)
+from tests.security.conftest import UNLIMITED, OpenInstance
+from tests.security.mailing import Page, Post, by_smtp, part
+from tests.security.second_factor import SESSION, cookie, token_in
+from tests.service import BASE_URL, PASSWORD, Service
+from tests.smtp_peer import SmtpPeer
+
+MIKE = "mike@example.com"
+BY_MAIL = {"delete_user.confirm_by_mail": "true"}
+
+LOOK_ALIKES = [
+    "m\u0131ke@example.com", "\uff4dike@example.com", "mike\uff20example.com", "mi\u212ae@example.com",
+    "mike@e\u0445ample.com", "mike@example\u3002com", "mike@example\uff0ecom", "mike@\u24d4xample.com",
+    "MI\u0136E@example.com", "mi\u017fe@example.com", "\ufb01@example.com", "mike@xn--exmple-cua.com\u0301",
+]  # fmt: skip
+"""What some normalisation, case folding or IDNA mapping makes of another address."""
+
+INVISIBLE = [
+    "mi\u200bke@example.com", "mike\u200d@example.com", "\u202emike@example.com", "mike@example.com\u202c",
+    "\ufeffmike@example.com", "mi\u00adke@example.com", "mike\u00a0@example.com", "\u2066mike@example.com",
+    "mike@exa\u200cmple.com", "mike@example.com\u2028", "mi\u180eke@example.com", "mi\u034fke@example.com",
+]  # fmt: skip
+
+SEVERAL: list[Any] = [
+    f"{MIKE},{EVE}", f"{EVE},{MIKE}", f"{MIKE};{EVE}", f"{MIKE} {EVE}", f"<{EVE}>", f"Mike <{EVE}>",
+    f'"{EVE}"@example.com',
+    f'"{EVE}" <{MIKE}>', f"group:{EVE},{MIKE};", "mike(comment)@example.com", f"{MIKE}(", f"{EVE}@example.com",
+    "eve@example.com@example.com", "@evil.test:mike@example.com", "evil.test!mike@example.com@", f"{MIKE}%0a{EVE}",
+    f"{MIKE}\n{EVE}", f"{MIKE}\r\nBcc: {EVE}", f"{MIKE}\u2028Bcc: {EVE}", f"{MIKE}\x00{EVE}", f"{MIKE}\t", f" {MIKE}",
+    f"mailto:{MIKE}?cc={EVE}", "mike@[127.0.0.1]", "mike@127.0.0.1", "mike@localhost", "mike@example.com.",
+    [MIKE, EVE], {"0": MIKE, "1": EVE}, [[EVE]], {"address": EVE},
+]  # fmt: skip
+"""What a lenient reader takes for two addresses, or for somebody else's."""
+
+
+NO_ADDRESS = {"400 VALIDATION_ERROR", "400 INVALID_EMAIL"}
+"""How what is no address is answered; the second by the sign-in."""
+
+
+async def told_of(service: Service, email: Any, eve: Headers) -> set[str]:
+    """Use something as an address wherever one is taken; give how it was answered."""
+    answers = [
+        await service.post("/sign-up/email", {"name": "Eve", "email": email, "password": PASSWORD}),
+        await service.post("/sign-in/email", {"email": email, "password": PASSWORD}),
+        await service.post("/request-password-reset", {"email": email}),
+        await service.post("/forget-password", {"email": email}),
+        await service.post("/send-verification-email", {"email": email}),
+        await service.post("/send-verification-email", {"email": email}, headers=eve),
+        await service.post("/change-email", {"newEmail": email}, headers=eve),
+    ]
+    service.client.cookies.clear()
+    return {code(answer) for answer in answers}
+
+
+@pytest.fixture(scope="module")
+async def peer() -> AsyncIterator[SmtpPeer]:
+    """An SMTP server that takes everything."""
+    peer = SmtpPeer()
+    await peer.start()
+    yield peer
+    await peer.stop()
+
+
+@pytest.fixture
+async def post(peer: SmtpPeer, make_service: MakeService) -> Post:
+    """A service that sends by SMTP, without limits, and that asks for a mailed link before it deletes."""
+    service = await make_service({**UNLIMITED, **BY_MAIL, **by_smtp(peer.port)})
+    peer.envelopes.clear()
+    return Post(service, peer)
+
+
+async def everything_mailed(post: Post, name: str, email: str = MIKE) -> None:
+    """Take a user of this name through everything that sends mail; the name may be one that no sign-up allows."""
+    service = post.service
+    mike = await join(service, email)
+    await post.delivered()
+    await set_user(service, email, name=name)
+    await service.post("/send-verification-email", {"email": email})
+    await service.post("/request-password-reset", {"email": email})
+    await post.service.services.worker.drain()
+    await set_user(service, email, email_verified=True)
+    enabled = await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=mike)
+    assert enabled.status_code == 200
+    await service.post("/two-factor/send-otp", headers=mike)
+    await service.post("/two-factor/disable", {"password": PASSWORD}, headers=mike)
+    await service.post("/delete-user", headers=mike)
+    body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+    assert (await service.post("/change-password", body, headers=mike)).status_code == 200
+    await service.post("/change-email", {"newEmail": EVE}, headers=mike)
+
+
+class TestV75:
+    """An address that becomes another one by Unicode normalisation takes over its mail or its account."""
+
+    async def test_v75_no_operation_takes_it_for_an_address(self, make_service: MakeService) -> None:
+        service = await make_service(UNLIMITED)
+        await join(service, MIKE)
+        eve = await join(service, EVE)
+        mails = await service.inbox()
+
+        told = {email: await told_of(service, email, eve) for email in LOOK_ALIKES}
+
+        assert told == dict.fromkeys(LOOK_ALIKES, NO_ADDRESS)
+        assert await service.inbox() == mails
+        assert await count(service, User) == 2
+
+    async def test_v75_mail_goes_to_the_stored_spelling_alone(self, post: Post) -> None:
+        await join(post.service, MIKE)
+        await post.delivered()
+
+        await post.service.post("/request-password-reset", {"email": "MIKE@EXAMPLE.com"})
+        await post.service.post("/send-verification-email", {"email": "Mike@Example.Com"})
+
+        assert await post.recipients() == [[MIKE], [MIKE]]
+
+    @pytest.mark.parametrize(
+        "username", ["\uff4dike", "m\u0131ke", "mi\u212ae", "mike\u200b", "\U0001d426ike"]
+    )
+    async def test_v75_neither_does_a_username(self, service: Service, username: str) -> None:
+        await join(service, MIKE, username="mike")
+        eve = await join(service, EVE)
+
+        answers = [
+            await service.post("/sign-in/username", {"username": username, "password": PASSWORD}),
+            await service.post("/is-username-available", {"username": username}),
+            await service.post("/update-user", {"username": username}, headers=eve),
+        ]
+
+        assert {answer.json()["code"] for answer in answers} == {"INVALID_USERNAME"}
+        assert (await user_of(service, eve))["username"] is None
+
+
+class TestV76:
+    """Invisible or reversing characters make an address or a name look like another."""
+
+    async def test_v76_no_address_has_any(self, make_service: MakeService) -> None:
+        service = await make_service(UNLIMITED)
+        eve = await join(service, EVE)
+
+        told = {email: await told_of(service, email, eve) for email in INVISIBLE}
+
+        assert told == dict.fromkeys(INVISIBLE, NO_ADDRESS)
+        assert await count(service, User) == 1
+
+    @pytest.mark.parametrize(
+        "character",
+        [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\r\n\t\x1b\x7f\x85"],
+        ids=ascii,
+    )
+    async def test_v76_no_name_reverses_or_breaks_a_line(self, service: Service, character: str) -> None:
+        name = f"Ada{character}Eve"
+        body = {"name": name, "email": ADA, "password": PASSWORD}
+        eve = await join(service, EVE)
+
+        answers = [
+            await service.post("/sign-up/email", body),
+            await service.post("/update-user", {"name": name}, headers=eve),
+            await service.post("/update-user", {"displayUsername": name}, headers=eve),
+        ]
+
+        assert [code(answer) for answer in answers[:2]] == ["400 VALIDATION_ERROR"] * 2
+        assert answers[2].status_code == 400
+        assert await count(service, User) == 1
+
+    async def test_v76_no_mail_shows_what_cannot_be_seen(self, post: Post) -> None:
+        hidden = "\u200b\u00ad\ufeff\u2060\u034f\u202e\u2066"
+        await everything_mailed(post, f"A{hidden}da")
+
+        mails = await post.delivered()
+
+        texts = [part(mail, kind) for mail in mails for kind in ("plain", "html")]
+        assert len(mails) >= 8
+        assert [text for text in texts if set(hidden[:3] + hidden[5:]) & set(text)] == []
+
+
+class TestV77:
+    """Another case of an address makes a second account, or is not recognised as the first."""
+
+    async def test_v77_every_operation_finds_the_user_in_any_case(self, service: Service) -> None:
+        signed_up = await service.post(
+            "/sign-up/email", {"name": "A", "email": "A@X.test", "password": PASSWORD}
+        )
+        ada = bearer(signed_up.json()["token"])
+        eve = await join(service, EVE)
+        await service.inbox()
+
+        again = await service.post(
+            "/sign-up/email", {"name": "A", "email": "a@X.TEST", "password": NEW_PASSWORD}
+        )
+        signed_in = await sign_in(service, "a@x.TEST")
+        same = await service.post("/change-email", {"newEmail": "a@X.test"}, headers=ada)
+        for path in ("/request-password-reset", "/send-verification-email"):
+            await service.post(path, {"email": "A@x.TesT"})
+        await service.post("/change-email", {"newEmail": "A@X.TEST"}, headers=eve)
+        moved = await service.post("/change-email", {"newEmail": "New@X.TEST"}, headers=eve)
+
+        assert signed_up.json()["user"]["email"] == "a@x.test"
+        assert code(again) == "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+        assert (code(signed_in), code(same), code(moved)) == ("200", "400 VALIDATION_ERROR", "200")
+        mailed = {mail["template"] for mail in await service.inbox("a@x.test")}
+        assert mailed == {"verify-email", "reset-password"}
+        assert (await user_of(service, eve))["email"] == "new@x.test"
+        assert await count(service, User) == 2
+
+    async def test_v77_so_it_is_with_usernames(self, service: Service) -> None:
+        await join(service, username="Ada_L")
+        eve = await join(service, EVE)
+
+        signed_in = await service.post("/sign-in/username", {"username": "ADA_l", "password": PASSWORD})
+        free = await service.post("/is-username-available", {"username": "aDA_L"})
+        taken = await service.post("/update-user", {"username": "ada_L"}, headers=eve)
+
+        assert (code(signed_in), free.json()) == ("200", {"available": False})
+        assert code(taken) == "400 USERNAME_IS_ALREADY_TAKEN"
+
+    async def test_v77_of_ten_at_once_in_mixed_case_one_is_made(self, open_instance: OpenInstance) -> None:
+        instances = [await open_instance(), await open_instance()]
+        emails = ["ada@x.test", "ADA@x.test", "Ada@X.test", "aDa@x.TEST", "adA@X.TEST"] * 2
+
+        answers = await asyncio.gather(
+            *(
+                service.post("/sign-up/email", {"name": "A", "email": email, "password": PASSWORD})
+                for service, email in zip(cycle(instances), emails, strict=False)
+            )
+        )
+
+        told = [code(answer) for answer in answers]
+        assert sorted(set(told)) == ["200", "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"]
+        assert told.count("200") == 1
+        made = [await count(instances[0], model) for model in (User, Account, Session)]
+        assert made == [1, 1, 1]
+
+
+class TestV78:
+    """Two addresses in one, or another one in a comment, send the secret to the attacker."""
+
+    async def test_v78_only_a_single_plain_address_is_taken(self, post: Post) -> None:
+        await join(post.service, MIKE)
+        eve = await join(post.service, EVE)
+        await post.delivered()
+
+        told = {repr(email): await told_of(post.service, email, eve) for email in SEVERAL}
+
+        assert {email: answers for email, answers in told.items() if not answers <= NO_ADDRESS} == {}
+        assert await post.recipients() == []
+        assert await count(post.service, User) == 2
+
+    async def test_v78_every_mail_has_one_recipient_and_it_is_the_stored_address(self, post: Post) -> None:
+        await everything_mailed(post, "Mike")
+
+        recipients = await post.recipients()
+
+        assert all(len(addresses) == 1 for addresses in recipients)
+        assert {address for [address] in recipients} == {MIKE, EVE}
+        assert recipients.count([EVE]) == 1, "the link that proves the new address"
+
+
+HOSTILE_NAMES = [
+    "x\r\nBcc: eve@example.com", "x\nBcc: eve@example.com\n\nhello", "x\rTo: eve@example.com",
+    "x\u2028Bcc: eve@example.com",
+    "x\u2029Subject: won", "x\x0bBcc: eve@example.com", "x\x0c", "x\x85Bcc: eve@example.com",
+    "x\x1eBcc: eve@example.com",
+    "=?utf-8?q?x=0d=0aBcc:_eve=40example.com?=", "\r\n.\r\nMAIL FROM:<eve@example.com>",
+]  # fmt: skip
+
+
+class TestV79:
+    """A line break in a name, an address or a header writes headers or commands of the mail."""
+
+    @pytest.mark.parametrize("name", [name for name in HOSTILE_NAMES if not name.startswith("=")], ids=ascii)
+    async def test_v79_no_name_has_one(self, service: Service, name: str) -> None:
+        eve = await join(service, EVE)
+
+        answers = [
+            await service.post("/sign-up/email", {"name": name, "email": ADA, "password": PASSWORD}),
+            await service.post("/update-user", {"name": name}, headers=eve),
+        ]
+
+        assert [code(answer) for answer in answers] == ["400 VALIDATION_ERROR"] * 2
+
+    @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
+    async def test_v79_one_that_was_stored_otherwise_writes_none(self, post: Post, name: str) -> None:
+        await everything_mailed(post, name)
+
+        mails = await post.delivered()
+
+        expected = {
+            "from", "to", "subject", "date", "message-id", "auto-submitted", "mime-version", "content-type",
+            "x-peer", "x-mailfrom", "x-rcptto",
+        }  # fmt: skip
+        assert len(mails) >= 8
+        for mail in mails:
+            names = [header.lower() for header in mail]
+            assert set(names) <= expected
+            assert len(names) == len(set(names))
+            assert str(mail["to"]) in (MIKE, EVE)
+            assert str(mail["from"]) == "no-reply@example.com"
+            lines = part(mail, "plain").splitlines()
+            assert not any(line.startswith(("Bcc:", "To:", "Subject:", "MAIL", ".")) for line in lines)
+
+    async def test_v79_neither_does_a_user_agent(self, post: Post) -> None:
+        agent = b"x\x0bBcc: eve@example.com\xe2\x80\xa8To: eve@example.com\xc2\x85y"
+        mike = await join(post.service, MIKE)
+        answer = await post.service.client.post(
+            "/sign-in/email", json={"email": MIKE, "password": PASSWORD}, headers=[(b"User-Agent", agent)]
+        )
+        shown = await post.service.get("/get-session", headers=bearer(answer.json()["token"]))
+        await post.service.post("/delete-user", headers=mike)
+
+        mails = await post.delivered()
+
+        assert shown.json()["session"]["userAgent"] == "xBcc: eve@example.comTo: eve@example.comy"
+        assert all("Bcc" not in mail.as_string() for mail in mails)
+        assert {str(mail["to"]) for mail in mails} == {MIKE}
+
+
+MARKUP = [
+    "<a href=https://evil.test>click</a>", '"><img src=https://evil.test/x.png>', "</p></td><h1>Pay here</h1>",
+    "<script>alert(1)</script>", "Template {{7*7}} ${7*7} <%= 7*7 %> #{7*7}", "{% for x in [1,2] %}49{% endfor %}",
+    "{{ ''.__class__.__mro__ }}", "{{ config }}", "&#60;a href=https://evil.test&#62;",
+]  # fmt: skip
+
+
+class TestV80:
+    """A name brings links, pictures or template code into mails the service sends."""
+
+    async def test_v80_it_is_shown_as_it_was_typed(self, post: Post) -> None:
+        plain = await self.mailed_to(post, "Ada")
+
+        for name in MARKUP:
+            mails = await self.mailed_to(post, name)
+
+            assert set(mails) == set(plain)
+            for subject, mail in mails.items():
+                page, text = Page(part(mail, "html")), part(mail, "plain")
+                assert page.tags == Page(part(plain[subject], "html")).tags, name
+                assert all(link.startswith(f"{BASE_URL}/") for link in page.links), name
+                assert f"Hello {name}," in page.shown.replace("\u2060", ""), name
+                assert f"Hello {name}," in text.replace("\u2060", ""), name
+
+    async def mailed_to(self, post: Post, name: str) -> dict[str, EmailMessage]:
+        """Give all mails, by subject, that a user of this name gets."""
+        for table in ('"user"', "outbox"):
+            await steps.execute(post.service, f"DELETE FROM {table}")
+        await everything_mailed(post, name)
+        return {str(mail["subject"]): mail for mail in await post.delivered()}
+
+    @pytest.mark.parametrize("name", ["https://evil.test/win", "evil.test", "www.evil.test/a", "//evil.test"])
+    async def test_v80_mail_programs_make_no_link_of_it(self, post: Post, name: str) -> None:
+        await everything_mailed(post, name)
+
+        mails = await post.delivered()
+
+        assert not any(name in part(mail, kind) for mail in mails for kind in ("plain", "html"))
+
+    async def test_v80_another_s_name_is_not_mailed_to_who_owns_an_address(
+        self, make_service: MakeService
+    ) -> None:
+        """Who signs up for a taken address writes nothing into the mail that its owner gets."""
+        service = await make_service({**UNLIMITED, "sign_up.auto_sign_in": "false"})
+        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+
+        await service.post("/sign-up/email", {"name": "You have won", "email": ADA, "password": PASSWORD})
+
+        [mail] = await service.inbox(ADA, "existing-account")
+        assert "won" not in mail["text"] + mail["html"] + mail["subject"]
+
+
+REFLECTED = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "javascript:alert(1)",
+    "'--><h1>Sign in at evil.test</h1>", "</title><script>", "&lt;script&gt;", "{{7*7}}", "\u202egnp.exe",
+    "<a href=https://evil.test>", "<meta http-equiv=refresh content=0;url=https://evil.test>",
+]  # fmt: skip
+
+
+class TestV81:
+    """The error page shows what a link says, as markup."""
+
+    @pytest.mark.parametrize("parameter", ["error", "error_description"])
+    async def test_v81_nothing_in_the_address_becomes_markup(self, service: Service, parameter: str) -> None:
+        plain = Page((await service.get("/error?error=denied&error_description=No.")).text)
+
+        for text in REFLECTED:
+            params = {"error": "denied", "error_description": "No.", parameter: text}
+            page = Page((await service.get("/error", params=params)).text)
+
+            assert page.tags == plain.tags, text
+            assert page.links == []
+            assert (text in page.shown) == (parameter == "error_description"), text
+
+    async def test_v81_no_script_runs_and_nobody_frames_it(self, service: Service) -> None:
+        answer = await service.get("/error", params={"error": "denied", "message": REFLECTED[0]})
+
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "alert" not in answer.text
+
+
+async def resets(service: Service, token: str, new: str = NEW_PASSWORD) -> str:
+    """Try a reset; give how it was answered."""
+    return code(await service.post("/reset-password", {"token": token, "newPassword": new}))
+
+
+async def verification_token(service: Service, email: str = ADA) -> str:
+    return token_from(await steps.last_link(service, "verify-email", email))
+
+
+def token_from(link: str) -> str:
+    return steps.token_in(link)
+
+
+class TestV82:
+    """A mailed token works after what it was for has changed, or twice."""
+
+    async def test_v82_a_changed_password_kills_every_outstanding_reset(self, service: Service) -> None:
+        ada = await join(service)
+        tokens = [await steps.reset_token(service) for _ in range(2)]
+
+        await service.post(
+            "/change-password", {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}, headers=ada
+        )
+
+        assert [await resets(service, token, PASSWORD) for token in tokens] == ["400 INVALID_TOKEN"] * 2
+        assert [code(await service.get(f"/reset-password/{token}")) for token in tokens] == [
+            "400 INVALID_TOKEN"
+        ] * 2
+        assert await steps.opens(service, NEW_PASSWORD)
+
+    async def test_v82_a_reset_kills_the_others_and_itself(self, service: Service) -> None:
+        await join(service)
+        first, second, third = [await steps.reset_token(service) for _ in range(3)]
+
+        told = [await resets(service, token) for token in (second, second, first, third)]
+
+        assert told == ["200", *["400 INVALID_TOKEN"] * 3]
+
+    async def test_v82_another_address_kills_what_the_old_one_was_sent(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({**UNLIMITED, **BY_MAIL})
+        ada = await join(service)
+        verification = await verification_token(service)
+        reset = await steps.reset_token(service)
+        await service.post("/delete-user", headers=ada)
+        deletion = token_from(await steps.last_link(service, "delete-account"))
+
+        changed = await service.post("/change-email", {"newEmail": EVE}, headers=ada)
+
+        assert code(changed) == "200"
+        assert (await user_of(service, ada))["email"] == EVE
+        assert code(await service.get("/verify-email", params={"token": verification})) == "401 INVALID_TOKEN"
+        assert await resets(service, reset) == "400 INVALID_TOKEN"
+        gone = await service.get("/delete-user/callback", params={"token": deletion}, headers=ada)
+        assert code(gone) == "404 INVALID_TOKEN"
+        assert (await user_of(service, ada))["emailVerified"] is False
+
+    async def test_v82_a_verification_link_is_bound_to_its_address(self, service: Service) -> None:
+        """There and back again: the old link does not prove the address a second time."""
+        ada = await join(service)
+        verification = await verification_token(service)
+
+        for email in (EVE, ADA):
+            await service.post("/change-email", {"newEmail": email}, headers=ada)
+
+        assert (await user_of(service, ada))["email"] == ADA
+        assert code(await service.get("/verify-email", params={"token": verification})) == "401 INVALID_TOKEN"
+
+    async def test_v82_a_link_to_move_works_once_and_a_newer_one_kills_it(self, service: Service) -> None:
+        ada = await join(service)
+        await steps.verify(service)
+        tokens = []
+        for email in (EVE, MIKE):
+            await service.post("/change-email", {"newEmail": email}, headers=ada)
+            tokens.append(token_from(await steps.last_link(service, "change-email", email)))
+
+        told = [
+            code(await service.get("/verify-email", params={"token": token}))
+            for token in (tokens[0], tokens[1], tokens[1])
+        ]
+
+        assert told == ["401 INVALID_TOKEN", "200", "401 INVALID_TOKEN"]
+        assert (await user_of(service, ada))["email"] == MIKE
+
+    async def test_v82_tokens_end_in_time(self, service: Service) -> None:
+        await join(service)
+        verification, reset = await verification_token(service), await steps.reset_token(service)
+
+        service.clock.advance(hours=1)
+        late = await service.get("/verify-email", params={"token": verification})
+        service.clock.advance(hours=23)
+
+        assert code(late) == "401 TOKEN_EXPIRED"
+        assert code(await service.get(f"/reset-password/{reset}")) == "400 INVALID_TOKEN"
+        assert await resets(service, reset) == "400 INVALID_TOKEN"
+        assert await steps.opens(service, PASSWORD)
+
+
+class TestV83:
+    """One reset token, used by many at once, sets many passwords."""
+
+    async def test_v83_of_twenty_at_once_one_wins_and_its_password_alone_opens(
+        self, open_instance: OpenInstance
+    ) -> None:
+        instances = [await open_instance(), await open_instance()]
+        await join(instances[0])
+        token = await steps.reset_token(instances[0])
+        passwords = [f"{NEW_PASSWORD} {number}" for number in range(20)]
+
+        told = await asyncio.gather(
+            *(
+                resets(service, token, password)
+                for service, password in zip(cycle(instances), passwords, strict=False)
+            )
+        )
+
+        assert sorted(told) == ["200", *["400 INVALID_TOKEN"] * 19]
+        opened = [await steps.opens(instances[1], password) for password in passwords]
+        assert opened == [answer == "200" for answer in told]
+        assert not await steps.opens(instances[0], PASSWORD)
+
+
+class TestV84:
+    """A refused password burns the token, and the user is locked out."""
+
+    async def test_v84_the_token_works_after_every_refusal(self, service: Service) -> None:
+        await join(service)
+        token = await steps.reset_token(service)
+
+        refused: list[Any] = [
+            "x",
+            "",
+            "x" * 129,
+            "x" * 1025,
+            "password",
+            ADA,
+            None,
+            1,
+            ["x"],
+            {},
+            "nul\x00nul" * 2,
+        ]
+        told = [
+            code(await service.post("/reset-password", {"token": token, "newPassword": new}))
+            for new in refused
+        ]
+        foreign = await service.client.post(
+            "/reset-password",
+            json={"token": token, "newPassword": NEW_PASSWORD},
+            headers={"Origin": "https://evil.test"},
+        )
+
+        assert {answer[:3] for answer in told} == {"400"}
+        assert code(foreign) == "403 INVALID_ORIGIN"
+        assert code(await service.get(f"/reset-password/{token}")) == "200"
+        assert await resets(service, token) == "200"
+        assert await steps.opens(service, NEW_PASSWORD)
+
+
+class TestV85:
+    """A link that deletes an account deletes it twice, or for somebody else."""
+
+    async def deletion(self, service: Service, headers: Headers, email: str) -> str:
+        """Ask for the link, and give its token."""
+        assert code(await service.post("/delete-user", headers=headers)) == "200"
+        return token_from(await steps.last_link(service, "delete-account", email))
+
+    async def test_v85_of_ten_at_once_one_deletes(self, open_instance: OpenInstance) -> None:
+        instances = [await open_instance(BY_MAIL), await open_instance(BY_MAIL)]
+        ada, eve = await join(instances[0]), await join(instances[0], EVE)
+        token = await self.deletion(instances[0], ada, ADA)
+        turns = zip(cycle(instances), range(10), strict=False)
+
+        answers = await asyncio.gather(
+            *(
+                service.get("/delete-user/callback", params={"token": token}, headers=ada)
+                for service, _ in turns
+            )
+        )
+
+        told = [code(answer) for answer in answers]
+        assert told.count("200") == 1
+        assert set(told) <= {"200", "401 UNAUTHORIZED", "404 INVALID_TOKEN"}
+        assert (await user_of(instances[0], eve))["email"] == EVE
+        assert await count(instances[0], User) == 1
+
+    async def test_v85_nobody_deletes_by_another_s_token(self, make_service: MakeService) -> None:
+        service = await make_service({**UNLIMITED, **BY_MAIL})
+        ada, eve = await join(service), await join(service, EVE)
+        token = await self.deletion(service, ada, ADA)
+
+        told = [
+            code(await service.get("/delete-user/callback", params={"token": token}, headers=eve)),
+            code(await service.post("/delete-user", {"token": token}, headers=eve)),
+            code(await service.get("/delete-user/callback", params={"token": token})),
+        ]
+
+        assert told == ["404 INVALID_TOKEN", "404 INVALID_TOKEN", "401 UNAUTHORIZED"]
+        assert await count(service, User) == 2
+        own = await service.get("/delete-user/callback", params={"token": token}, headers=ada)
+        assert code(own) == "200", "what others tried has not burned it"
+        assert (await user_of(service, eve))["email"] == EVE
+
+    async def test_v85_no_other_token_deletes(self, make_service: MakeService) -> None:
+        service = await make_service({**UNLIMITED, **BY_MAIL})
+        ada = await join(service)
+        others = [
+            "",
+            UNKNOWN,
+            token_in(ada),
+            await verification_token(service),
+            await steps.reset_token(service),
+        ]
+        await self.deletion(service, ada, ADA)
+
+        told = [
+            code(await service.get("/delete-user/callback", params={"token": token}, headers=ada))
+            for token in others
+        ]
+
+        assert set(told) == {"404 INVALID_TOKEN"}
+        assert await count(service, User) == 1
+
+
+FORBIDDEN = (
+    "traceback", "file \"", ".py", "line ", "select ", "insert ", "update \"", "sqlite", "postgres", "asyncpg",
+    "psycopg",
+    "sqlalchemy", "aiosqlite", "exception", "errno", "/tmp", "/home", "/usr", "localhost", "127.0.0.1", "gone",
+    "argon2",
+    "0x", "starlette", "connexion", "uvicorn", "python", "no such", "constraint", "relation",
+)  # fmt: skip
+"""What a body never says: code, statements, paths, drivers, hosts."""
+
+INPUT = "ThisWasSent"
+
+
+class TestV88:
+    """An error tells of stacks, statements, paths, drivers or hosts, or repeats what was sent."""
+
+    async def refused(
+        self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
+    ) -> list[httpx.Response]:
+        """Give errors of every kind: of input, authentication and rules, and of a database that is broken."""
+        service = await make_service({**UNLIMITED, "trusted_origins": "https://app.test"})
+        ada = await join(service, username="ada_l")
+        by_cookie = cookie(SESSION, token_in(ada))
+        ask: list[Callable[[], Any]] = [
+            lambda: service.get(f"/{INPUT}"),
+            lambda: service.get(f"/reset-password/{INPUT}"),
+            lambda: service.get("/sign-in/email"),
+            lambda: service.client.delete("/get-session"),
+            lambda: service.get("/get-session"),
+            lambda: service.get("/get-session", headers={"Authorization": f"Bearer {INPUT}"}),
+            lambda: service.get("/get-session", headers=cookie(SESSION, INPUT)),
+            lambda: service.client.post("/sign-in/email", content=b'{"email": "' + INPUT.encode()),
+            lambda: service.client.post("/sign-in/email", content=INPUT.encode(), headers={"Content-Type": "text/x"}),
+            lambda: service.client.post("/sign-in/email", content=INPUT.encode() * 10_000),
+            lambda: service.get(f"/ok?{INPUT * 1000}"),
+            lambda: service.get("/ok", headers={"X-Long": INPUT * 2000}),
+            lambda: service.post("/sign-in/email", {"email": INPUT, "password": PASSWORD}),
+            lambda: service.post("/sign-in/email", {"email": f"{INPUT}@x.test", "password": INPUT}),
+            lambda: service.post("/sign-up/email", {"email": [INPUT], "password": {INPUT: 1}, "name": 1}),
+            lambda: service.post("/sign-up/email", {"name": "A", "email": ADA, "password": PASSWORD}),
+            lambda: service.post("/sign-up/email", {"name": "A", "email": EVE, "password": "password"}),
+            lambda: service.post("/update-user", {"username": "ada l"}, headers=ada),
+            lambda: service.post("/update-user", {"role": INPUT}, headers=ada),
+            lambda: service.post("/update-user", {"name": INPUT}, headers={**by_cookie, "Origin": f"https://{INPUT}"}),
+            lambda: service.post("/change-email", {"newEmail": ADA}, headers=ada),
+            lambda: service.post("/change-email", {"newEmail": EVE, "callbackURL": f"//{INPUT}"}, headers=ada),
+            lambda: service.post("/two-factor/verify-totp", {"code": INPUT}, headers=ada),
+            lambda: service.post("/reset-password", {"token": INPUT, "newPassword": PASSWORD}),
+        ]  # fmt: skip
+        answers = [await question() for question in ask]
+        await steps.execute(service, "ALTER TABLE session RENAME TO gone")
+        broken = [await service.get("/get-session", headers=ada), await sign_in(service)]
+        await steps.execute(service, "ALTER TABLE gone RENAME TO session")
+        assert [code(answer) for answer in broken] == ["500 INTERNAL_SERVER_ERROR"] * 2
+        capfd.readouterr()  # Two defects were logged, as they should be; nobody needs to see them.
+        return [*answers, *broken]
+
+    async def test_v88_a_body_is_a_message_and_a_code(
+        self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        refused = await self.refused(make_service, capfd)
+
+        statuses = {answer.status_code for answer in refused}
+
+        assert statuses == {400, 401, 403, 404, 405, 413, 414, 415, 422, 431, 500}
+        for answer in refused:
+            status, code_, message = steps.refusal(answer)
+            assert answer.headers["content-type"] == "application/json"
+            assert code_ == code_.upper()
+            assert 0 < len(message) < 200, (status, message)
+
+    async def test_v88_it_tells_nothing_of_the_inside_and_repeats_nothing(
+        self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        refused = await self.refused(make_service, capfd)
+
+        told = {
+            answer.text: [word for word in FORBIDDEN if word in answer.text.lower()] for answer in refused
+        }
+
+        assert {text: words for text, words in told.items() if words} == {}
+        assert [answer.text for answer in refused if INPUT.lower() in answer.text.lower()] == []
+
+    async def test_v88_headers_name_no_software(
+        self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        refused = await self.refused(make_service, capfd)
+
+        names = {name for answer in refused for name in answer.headers}
+
+        assert names.isdisjoint({"server", "x-powered-by", "via", "x-debug"})
+        values = " ".join(value.lower() for answer in refused for value in answer.headers.values())
+        assert not any(
+            word in values for word in ("uvicorn", "python", "starlette", "connexion", "gatewright")
+        )

@@ -1,0 +1,841 @@
+"""The rows R26 to R40: what no client in its right mind sends. Input never causes a 5xx (behaviour 1.2, 1.3, 12)."""
+
+import asyncio
+import contextlib
+import gzip
+import json
+import os
+import time
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import ClassVar
+
+import httpx
+import pytest
+
+from models import Session, User
+from tests.bench import machine
+from tests.conftest import Headers, MakeService
+from tests.contract.reading import OPERATIONS
+from tests.handlers import steps
+from tests.handlers.steps import ADA, EVE, bearer, code, count, join, refusal, user_of
+from tests.handlers.test_inputs import POSTS, allows, example_of, schema_of
+from tests.live import LiveService, serving
+from tests.security.conftest import UNLIMITED
+from tests.security.flooding import flood, on_linux
+from tests.security.mailing import Page
+from tests.server.test_protocol import PATIENCE, Wire
+from tests.service import PASSWORD, Service
+
+NO_JSON = (400, "BAD_REQUEST", "Invalid JSON in request body")
+CREDENTIALS = {"email": ADA, "password": PASSWORD}
+RIGHT = json.dumps(CREDENTIALS).encode()
+JSON = {"Content-Type": "application/json"}
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture
+async def service(make_service: MakeService) -> Service:
+    """The service without limits: these tests ask more often than a client may."""
+    return await make_service(UNLIMITED)
+
+
+async def send(
+    service: Service, content: bytes, path: str = "/sign-in/email", **headers: str
+) -> httpx.Response:
+    """POST bytes as JSON; header names are written with underscores."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return await service.client.post(path, content=content, headers={**JSON, **named})
+
+
+class TestR26:
+    """Malformed JSON."""
+
+    MALFORMED = (
+        b"{", b"]", b"}", b"{]", b'{"email"', b'{"email":}', b'{"email": "a",}', b"{'email': 'a'}", b"{email: 1}",
+        b"{}}",
+        b"{} {}", b"{}x", b'{"a": 1} // x', b'{/* x */"a": 1}', b"# x", b"\xef\xbb\xbf{}", b"NaN", b'{"a": NaN}',
+        b'{"a": Infinity}', b'{"a": -Infinity}', b'{"a": 1e999}', b'{"a": -1e999}', b'{"a": 01}', b'{"a": +1}',
+        b'{"a": .5}', b'{"a": 0x10}', b'{"a": "\n"}', b'{"a": "\x01"}', b'{"a": "\\x41"}', b'{"a": "\\u12"}',
+        b'{"a": "unclosed', b"undefined", b"True", b"{} \x00", b"\x00", b"<xml/>", b"a=b",
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("path", ["/sign-in/email", "/sign-out", "/two-factor/send-otp"])
+    async def test_r26_is_refused_as_such(self, service: Service, path: str) -> None:
+        """By an operation with fields, by one that needs nobody and nothing, and by one that reads no field."""
+        ada = await join(service)
+
+        for content in self.MALFORMED:
+            answer = await service.client.post(path, content=content, headers={**ada, **JSON})
+            assert refusal(answer) == NO_JSON, content
+        assert await steps.works(service, ada)
+
+    @pytest.mark.parametrize(
+        "content", [b"[]", b'"x"', b"null", b"1", b"true", b"1.5", b"[{}]", b'[{"email":1}]']
+    )
+    async def test_r26_what_is_no_object_is_none(self, service: Service, content: bytes) -> None:
+        answer = await send(service, content)
+
+        assert refusal(answer) == (400, "VALIDATION_ERROR", "[body] must be an object")
+
+    @pytest.mark.parametrize("content", [b"", b"{}", b" {} ", b"\r\n\t{}\n"])
+    async def test_r26_nothing_counts_as_no_fields(self, service: Service, content: bytes) -> None:
+        answer = await send(service, content)
+
+        assert answer.json()["message"] == "[body.email] is required; [body.password] is required"
+
+
+class TestR27:
+    """JSON many levels deep."""
+
+    def nested(self, levels: int, opening: bytes, closing: bytes) -> bytes:
+        """Give a sign-in with so many levels; its own object is the first of them."""
+        inner = opening * (levels - 1) + b"1" + closing * (levels - 1)
+        return RIGHT[:-1] + b', "other": ' + inner + b"}"
+
+    @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+    async def test_r27_a_thousand_levels_are_read_and_no_more(
+        self, service: Service, opening: bytes, closing: bytes
+    ) -> None:
+        await join(service)
+
+        answers = [
+            await send(service, self.nested(levels, opening, closing))
+            for levels in (2, 1000, 1001, 1020, 1024, 1025, 5000)
+        ]
+
+        assert [code(answer) for answer in answers] == ["200"] * 2 + ["400 BAD_REQUEST"] * 5
+
+    @pytest.mark.parametrize("content", [b"[" * 60_000, b"[" * 30_000 + b"]" * 30_000, b'{"a":' * 12_000])
+    async def test_r27_a_body_full_of_them_is_refused(self, service: Service, content: bytes) -> None:
+        assert refusal(await send(service, content)) == NO_JSON
+
+    async def test_r27_a_hundred_thousand_do_not_fit(self, service: Service) -> None:
+        assert code(await send(service, b"[" * 100_000)) == "413 PAYLOAD_TOO_LARGE"
+
+    async def test_r27_a_field_may_not_be_deep(self, service: Service) -> None:
+        for levels in (1, 50, 300, 990):
+            body = b'{"password": "x", "email": ' + b"[" * levels + b"]" * levels + b"}"
+            assert code(await send(service, body)) == "400 VALIDATION_ERROR", levels
+
+
+class TestR28:
+    """JSON with very many keys, or with one key twice."""
+
+    async def test_r28_a_million_keys_do_not_fit(self, service: Service) -> None:
+        body = b"{" + b",".join(b'"%d":1' % number for number in range(1_000_000)) + b"}"
+
+        assert code(await send(service, body)) == "413 PAYLOAD_TOO_LARGE"
+
+    async def test_r28_those_that_fit_are_ignored(self, service: Service) -> None:
+        await join(service)
+        many = b",".join(b'"%d":1' % number for number in range(6000))
+
+        assert code(await send(service, RIGHT[:-1] + b"," + many + b"}")) == "200"
+
+    async def test_r28_of_a_key_sent_twice_the_last_counts_everywhere(self, service: Service) -> None:
+        ada = await join(service)
+        twice = {
+            "/sign-in/email": b'{"email": "eve@example.com", "password": 1, %b' % RIGHT[1:],
+            "/verify-password": b'{"password": "wrong", "password": "%b"}' % PASSWORD.encode(),
+            "/update-user": b'{"name": "Eve", "name": 7, "name": "Ada L"}',
+            "/two-factor/enable": b'{"password": [], "method": "fax", "method": "totp", "password": "%b"}'
+            % PASSWORD.encode(),
+        }
+        last_wrong = {
+            "/sign-in/email": RIGHT[:-1] + b', "password": "wrong"}',
+            "/verify-password": b'{"password": "%b", "password": "wrong"}' % PASSWORD.encode(),
+            "/update-user": b'{"name": "Ada", "name": 7}',
+        }
+
+        told = {path: code(await send(service, body, path, **ada)) for path, body in twice.items()}
+        wrong = {path: code(await send(service, body, path, **ada))[:3] for path, body in last_wrong.items()}
+
+        assert set(told.values()) == {"200"}
+        assert wrong == {"/sign-in/email": "401", "/verify-password": "400", "/update-user": "400"}
+        assert (await user_of(service, ada))["name"] == "Ada L"
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """The service in a process of its own, which gives a request two seconds to arrive."""
+    overrides = {**UNLIMITED, "server.request_timeout": "2s"}
+    with serving(tmp_path_factory.mktemp("live"), overrides) as live:
+        yield live
+
+
+Dial = Callable[[], Awaitable[Wire]]
+
+
+@pytest.fixture
+async def dial(live: LiveService) -> AsyncIterator[Dial]:
+    """Give connections to the process, by `await dial()`."""
+    url, made = httpx.URL(live.url), []
+
+    async def connect() -> Wire:
+        made.append(Wire(*await asyncio.open_connection(url.host, url.port)))
+        return made[-1]
+
+    yield connect
+    for wire in made:
+        wire.writer.close()
+
+
+async def is_well(live: LiveService) -> bool:
+    """Whether the process still answers somebody else."""
+    async with httpx.AsyncClient(base_url=live.url, timeout=PATIENCE) as client:
+        return (await client.get("/ok")).status_code == 200
+
+
+def post(*headers: bytes, path: bytes = b"/sign-in/email") -> bytes:
+    """Give the head of a POST of JSON."""
+    lines = [b"POST %b HTTP/1.1" % path, b"Host: a", b"Content-Type: application/json", *headers, b"", b""]
+    return b"\r\n".join(lines)
+
+
+def get(path: bytes = b"/ok", *headers: bytes, method: bytes = b"GET") -> bytes:
+    """Give a request without a body."""
+    return b"\r\n".join([b"%b %b HTTP/1.1" % (method, path), b"Host: a", *headers, b"", b""])
+
+
+class TestR29:
+    """Bodies of ten megabytes, without end, or of another length than they say."""
+
+    @pytest.mark.parametrize("length", [65_537, 10 * MEGABYTE, 10**15, 10**30])
+    async def test_r29_a_length_that_is_too_much_is_refused_at_once(self, dial: Dial, length: int) -> None:
+        wire = await dial()
+
+        await wire.send(post(b"Content-Length: %d" % length))
+
+        assert await wire.refusal() in [(413, "PAYLOAD_TOO_LARGE"), (400, "BAD_REQUEST")]
+
+    @on_linux
+    async def test_r29_chunks_without_end_are_cut_off_and_not_kept(
+        self, live: LiveService, dial: Dial
+    ) -> None:
+        machine.forget_peak(live.process.pid)
+        before = machine.peak_memory(live.process.pid)
+        wires = [await dial() for _ in range(10)]
+        chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
+
+        floods = await asyncio.gather(
+            *(flood(wire, post(b"Transfer-Encoding: chunked"), chunk, 1000 * MEGABYTE) for wire in wires)
+        )
+
+        assert {status for (status, _, _), _ in floods} == {413}
+        assert max(size for _, size in floods) < 100 * MEGABYTE
+        assert machine.peak_memory(live.process.pid) - before < 20
+        assert await is_well(live)
+
+    async def test_r29_more_than_was_announced_is_the_next_request(self, dial: Dial) -> None:
+        wire = await dial()
+
+        await wire.send(post(b"Content-Length: 2") + b"{}" + get())
+
+        refused, answered = await wire.answer(), await wire.answer()
+        assert json.loads(refused[2])["message"].startswith("[body.email] is required")
+        assert answered[0] == 200
+
+    async def test_r29_less_than_was_announced_is_never_carried_out(
+        self, live: LiveService, dial: Dial
+    ) -> None:
+        new = json.dumps({"name": "Less", "email": "less@example.com", "password": PASSWORD}).encode()
+        waiting, leaving = await dial(), await dial()
+
+        for wire in (waiting, leaving):
+            await wire.send(post(b"Content-Length: %d" % (len(new) + 1), path=b"/sign-up/email") + new)
+        leaving.writer.close()
+        late = await waiting.refusal()
+
+        assert late == (408, "REQUEST_TIMEOUT")
+        async with httpx.AsyncClient(base_url=live.url) as client:
+            body = {"email": "less@example.com", "password": PASSWORD}
+            assert (await client.post("/sign-in/email", json=body)).status_code == 401
+
+
+class TestR30:
+    """Compressed bodies, which may be a thousand times as long inside."""
+
+    BOMB = gzip.compress(b"x" * 10 * MEGABYTE)
+
+    @pytest.mark.parametrize(
+        "coding",
+        ["gzip", "GZIP", "x-gzip", "deflate", "br", "zstd", "gzip, identity", "identity, gzip", "unknown"],
+    )
+    async def test_r30_no_coding_is_undone(self, service: Service, coding: str) -> None:
+        contents = (gzip.compress(RIGHT), zlib.compress(RIGHT), RIGHT, self.BOMB)
+
+        answers = [await send(service, content, Content_Encoding=coding) for content in contents]
+
+        assert {code(answer) for answer in answers} == {"415 UNSUPPORTED_MEDIA_TYPE"}
+
+    async def test_r30_what_is_compressed_and_does_not_say_so_is_no_json(self, service: Service) -> None:
+        assert refusal(await send(service, gzip.compress(RIGHT))) == NO_JSON
+
+    async def test_r30_to_say_that_it_is_not_is_no_fault(self, service: Service) -> None:
+        await join(service)
+
+        assert code(await send(service, RIGHT, Content_Encoding="identity")) == "200"
+
+
+class TestR31:
+    """Bytes that are no UTF-8, or say that they are something else."""
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            b"\xff",
+            b"\xc3",
+            b"\xc0\x80",
+            b"\xed\xa0\x80",
+            b"\xf4\x90\x80\x80",
+            b"\xe9t\xe9",
+            b"A\x80",
+            b"\xf8\x88\x80\x80\x80",
+        ],
+    )
+    async def test_r31_what_is_no_utf_8_is_refused(self, service: Service, name: bytes) -> None:
+        ada = await join(service)
+
+        answer = await send(service, b'{"name": "%b"}' % name, "/update-user", **ada)
+
+        assert refusal(answer) == NO_JSON
+        assert (await user_of(service, ada))["name"] == "Ada"
+
+    @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7", "cp037"])
+    async def test_r31_another_encoding_is_refused_whether_named_or_not(
+        self, service: Service, codec: str
+    ) -> None:
+        await join(service)
+        content = json.dumps({**CREDENTIALS, "a": "é+"}, ensure_ascii=False).encode(codec)
+
+        named = await send(service, content, Content_Type=f"application/json; charset={codec}")
+        unnamed = await send(service, content)
+
+        assert code(named) == "415 UNSUPPORTED_MEDIA_TYPE"
+        assert codec == "utf-7" or refusal(unnamed) == NO_JSON
+
+    @pytest.mark.parametrize(
+        "charset", ["latin-1", "iso-8859-1", "us-ascii", "utf8", "UTF_8", "", '"', "utf-8, utf-16"]
+    )
+    async def test_r31_no_other_charset_may_be_named(self, service: Service, charset: str) -> None:
+        answer = await send(service, RIGHT, Content_Type=f"application/json; charset={charset}")
+
+        assert code(answer) == "415 UNSUPPORTED_MEDIA_TYPE"
+
+    @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", '"utf-8"'])
+    async def test_r31_what_is_stored_is_what_was_meant(self, service: Service, charset: str) -> None:
+        ada, name = await join(service), "Žofie 李 \U0001f600 \u00e9 e\u0301"
+        content = json.dumps({"name": name}, ensure_ascii=False).encode()
+
+        answer = await send(
+            service, content, "/update-user", Content_Type=f"application/json; charset={charset}", **ada
+        )
+
+        assert code(answer) == "200"
+        assert (await user_of(service, ada))["name"] == name
+
+
+class TestR32:
+    """NUL, which PostgreSQL cannot store and SQLite can."""
+
+    @pytest.mark.parametrize("value", ["\x00", "a\x00b", "ada@example.com\x00", "\x00" * 32])
+    async def test_r32_no_field_takes_it(self, service: Service, value: str) -> None:
+        ada = await join(service)
+        before = await user_of(service, ada)
+
+        for operation in POSTS.values():
+            for field in schema_of(operation).get("properties", {}):
+                for sent in (value, [value], {value: value}):
+                    body = {**example_of(operation), field: sent}
+                    answer = await service.post(operation.path, body, headers=ada)
+                    assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), (operation.path, field)
+                    assert f"[body.{field}" in answer.json()["message"], (operation.path, field)
+        assert await user_of(service, ada) == before
+        assert (await count(service, User), await count(service, Session)) == (1, 1)
+
+    async def test_r32_no_key_has_it(self, service: Service) -> None:
+        answer = await service.post("/sign-in/email", {**CREDENTIALS, "a\x00": 1})
+
+        assert refusal(answer)[:2] == (400, "VALIDATION_ERROR")
+
+    async def test_r32_no_path_query_header_or_cookie_has_it(self, service: Service) -> None:
+        ada = await join(service)
+        token = "x" * 31 + "\x00"
+
+        told = {
+            "path": code(await service.get("/reset-password/%00")),
+            "token": code(await service.get(f"/reset-password/{'x' * 31}%00")),
+            "other path": code(await service.get("/get-session%00", headers=ada)),
+            "query": code(await service.get("/verify-email?token=%00")),
+            "flag": code(await service.get("/get-session?disableRefresh=%00", headers=ada)),
+            "unknown query": code(await service.get("/get-session?x=%00", headers=ada)),
+            "bearer": code(await service.get("/get-session", headers={"Authorization": f"Bearer {token}"})),
+            "cookie": code(
+                await service.get("/get-session", headers={"Cookie": f"service.session-token={token}"})
+            ),
+            "page": code(await service.get("/error?error=%00")),
+        }
+
+        assert told == {
+            "path": "400 INVALID_TOKEN",
+            "token": "400 INVALID_TOKEN",
+            "other path": "404 NOT_FOUND",
+            "query": "400 VALIDATION_ERROR",
+            "flag": "400 VALIDATION_ERROR",
+            "unknown query": "200",
+            "bearer": "401 UNAUTHORIZED",
+            "cookie": "401 UNAUTHORIZED",
+            "page": "400 VALIDATION_ERROR",
+        }
+
+    async def test_r32_a_raw_one_in_a_head_is_no_http(self, dial: Dial) -> None:
+        for raw in (get(b"/ok", b"X: a\x00b"), get(b"/\x00"), b"GET /ok HTTP/1.1\r\n\x00\r\n\r\n"):
+            wire = await dial()
+            await wire.send(raw)
+            assert await wire.refusal() == (400, "BAD_REQUEST")
+
+
+class TestR33:
+    """Lone surrogates, which are no characters and cannot be encoded."""
+
+    ESCAPES = (b"\\ud800", b"\\udfff", b"a\\ud83d", b"\\ude00\\ud83d", b"\\uD800\\u0041", b"\\ud800\\ud800")
+
+    async def test_r33_no_text_has_one(self, service: Service) -> None:
+        ada = await join(service)
+        before = await user_of(service, ada)
+        fields = (("/update-user", b"name"), ("/update-user", b"username"), ("/update-user", b"image"),
+                  ("/sign-in/email", b"email"), ("/sign-in/email", b"password"), ("/change-email", b"newEmail"),
+                  ("/change-password", b"newPassword"), ("/reset-password", b"token"),
+                  ("/sign-in/email", b"unknown"))  # fmt: skip
+
+        for path, field in fields:
+            for escape in self.ESCAPES:
+                answer = await send(service, b'{"%b": "%b"}' % (field, escape), path, **ada)
+                assert refusal(answer) == NO_JSON, (path, field, escape)
+        assert await user_of(service, ada) == before
+
+    async def test_r33_neither_has_a_key(self, service: Service) -> None:
+        assert refusal(await send(service, b'{"\\ud800": 1}')) == NO_JSON
+
+    async def test_r33_a_pair_is_a_character(self, service: Service) -> None:
+        ada = await join(service)
+
+        await send(service, b'{"name": "\\ud83d\\ude00"}', "/update-user", **ada)
+
+        assert (await user_of(service, ada))["name"] == "\U0001f600"
+
+    async def test_r33_a_header_that_is_no_utf_8_is_kept_as_text(self, service: Service) -> None:
+        await join(service)
+        agents = (b"\xed\xa0\x80", b"\xff\xfe", b"caf\xe9", "Žofie".encode())
+
+        shown = []
+        for agent in agents:
+            answer = await service.client.post(
+                "/sign-in/email", json=CREDENTIALS, headers=[(b"User-Agent", agent)]
+            )
+            session = await service.get("/get-session", headers=bearer(answer.json()["token"]))
+            shown.append(session.json()["session"]["userAgent"])
+
+        assert shown == ["\ufffd" * 3, "\ufffd" * 2, "caf\ufffd", "Žofie"]
+
+
+class TestR34:
+    """Texts of a megabyte wherever a text may stand."""
+
+    async def test_r34_no_field_takes_one(self, service: Service) -> None:
+        ada = await join(service)
+        before = await user_of(service, ada)
+
+        for path, field in (
+            ("/update-user", "name"), ("/update-user", "image"), ("/update-user", "username"),
+            ("/update-user", "displayUsername"), ("/change-email", "newEmail"), ("/change-password", "newPassword"),
+        ):  # fmt: skip
+            for size, expected in ((MEGABYTE, 413), (60_000, 400)):
+                text = "http://x.test/" + "x" * size
+                body = {field: text, "currentPassword": PASSWORD} if "password" in path else {field: text}
+                assert (await service.post(path, body, headers=ada)).status_code == expected, (field, size)
+        assert await user_of(service, ada) == before
+
+    async def test_r34_lengths_end_where_it_is_written(self, service: Service) -> None:
+        ada = await join(service)
+        limits = (
+            ("name", 256, ""),
+            ("image", 2048, "http://x.test/"),
+            ("username", 30, ""),
+            ("displayUsername", 64, ""),
+        )
+
+        for field, limit, prefix in limits:
+            text = prefix + "x" * (limit - len(prefix))
+            fits = await service.post("/update-user", {field: text}, headers=ada)
+            beyond = await service.post("/update-user", {field: text + "x"}, headers=ada)
+            assert (fits.status_code, beyond.status_code) == (200, 400), field
+
+    async def test_r34_a_user_agent_is_cut(self, service: Service) -> None:
+        await join(service)
+
+        answer = await service.post("/sign-in/email", CREDENTIALS, headers={"User-Agent": "x" * 10_000})
+
+        shown = await service.get("/get-session", headers=bearer(answer.json()["token"]))
+        assert shown.json()["session"]["userAgent"] == "x" * 512
+
+    async def test_r34_target_and_headers_have_limits(self, service: Service) -> None:
+        ada = await join(service)
+        cookies = "; ".join(f"c{number}=x" for number in range(1000))
+
+        told = {
+            "path": code(await service.get("/" + "x" * 60_000)),
+            "token": code(await service.get("/reset-password/" + "x" * 8200)),
+            "query": code(await service.get("/get-session?x=" + "x" * 60_000, headers=ada)),
+            "header": code(await service.get("/get-session", headers={**ada, "X-Long": "x" * 17_000})),
+            "agent": code(await service.get("/get-session", headers={**ada, "User-Agent": "x" * MEGABYTE})),
+            "bearer": code(await service.get("/get-session", headers=bearer("x" * 65_536))),
+            "headers": code(
+                await service.get("/get-session", headers={**ada, **{f"X-{n}": "x" for n in range(2000)}})
+            ),
+            "cookies": code(await service.get("/get-session", headers={**ada, "Cookie": cookies * 3})),
+            "a thousand cookies": code(await service.get("/get-session", headers={**ada, "Cookie": cookies})),
+        }
+
+        assert told == {
+            "path": "404 NOT_FOUND",
+            "token": "414 URI_TOO_LONG",
+            "query": "414 URI_TOO_LONG",
+            **dict.fromkeys(("header", "agent", "bearer", "headers", "cookies"), "431 HEADERS_TOO_LARGE"),
+            "a thousand cookies": "200",
+        }
+
+    async def test_r34_so_they_have_on_the_wire(self, live: LiveService, dial: Dial) -> None:
+        for raw, expected in (
+            (get(b"/" + b"x" * MEGABYTE), (414, "URI_TOO_LONG")),
+            (get(b"/ok", b"X: " + b"x" * MEGABYTE), (431, "HEADERS_TOO_LARGE")),
+            (get(b"/ok", *[b"X: y"] * 100_000), (431, "HEADERS_TOO_LARGE")),
+        ):
+            wire = await dial()
+            with contextlib.suppress(ConnectionError):
+                await wire.send(raw)
+            assert await wire.refusal() == expected
+        assert await is_well(live)
+
+
+class TestR35:
+    """Characters that steer, stack or take long to bring into their normal form."""
+
+    async def test_r35_odd_names_are_taken_as_they_are(self, service: Service) -> None:
+        ada = await join(service)
+        zalgo = "Z" + "".join(chr(0x300 + number % 80) for number in range(255))
+
+        for name in (
+            "שלום",
+            "مرحبا",
+            "\U0001f469\u200d\U0001f469\u200d\U0001f467",
+            zalgo,
+            "\ufdfa" * 256,
+            "\u1e9e\u0130",
+            "",
+        ):
+            assert code(await service.post("/update-user", {"name": name}, headers=ada)) == "200", ascii(name)
+            assert (await user_of(service, ada))["name"] == name
+
+    async def test_r35_odd_passwords_open(self, service: Service) -> None:
+        """NFKC makes eighteen characters of one, and one of several spellings."""
+        for number, password in enumerate(
+            ("\ufdfa" * 7, "Å" * 8, "é" * 128, "🦄" * 128, "a" + "\u0301\u0323" * 40)
+        ):
+            email = f"user{number}@example.com"
+            await join(service, email, password=password)
+            assert await steps.opens(service, password, email)
+
+    async def test_r35_marks_by_the_thousand_cost_nothing(self, service: Service) -> None:
+        """In seconds of processor time; unbounded, the normal form of one such text takes about a second."""
+        ada = await join(service)
+        marks = "a" + "\u0315\u0300" * 14_000
+        begun = time.process_time()
+
+        for _ in range(4):
+            told = [
+                code(await service.post("/sign-up/email", {"name": "A", "email": EVE, "password": marks})),
+                code(await service.post("/sign-in/email", {"email": ADA, "password": marks})),
+                code(await service.post("/update-user", {"name": marks}, headers=ada)),
+                code(
+                    await service.post(
+                        "/change-password", {"currentPassword": PASSWORD, "newPassword": marks}, headers=ada
+                    )
+                ),
+                code(await service.post("/verify-password", {"password": marks}, headers=ada)),
+            ]
+            assert {answer[:2] for answer in told} == {"40"}
+
+        assert time.process_time() - begun < 2.5
+
+
+class TestR36:
+    """Numbers, switches, lists, objects and null where a text is expected."""
+
+    async def test_r36_each_is_refused_by_the_name_of_its_field(self, service: Service) -> None:
+        ada = await join(service)
+        tried = 0
+
+        for operation in POSTS.values():
+            for field in schema_of(operation).get("properties", {}):
+                for value in (1, 0, -1, 1.5, 10**18, True, False, [], ["x"], {}, {"toString": "x"}, None):
+                    if allows(operation, field, value):
+                        continue
+                    tried += 1
+                    answer = await service.post(
+                        operation.path, {**example_of(operation), field: value}, headers=ada
+                    )
+                    assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), (operation.path, field, value)
+                    assert f"[body.{field}" in answer.json()["message"], (operation.path, field, value)
+
+        assert tried > 500
+        assert (await count(service, User), await count(service, Session)) == (1, 1)
+
+
+class TestR37:
+    """Clients that send a byte now and then, to hold as many connections as they can."""
+
+    SLOW = 100
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            get(b"/" + b"a" * 1000),
+            post(b"Content-Length: 1000") + b" " * 1000,
+            post(b"Transfer-Encoding: chunked") + b"1\r\n \r\n" * 200,
+        ],
+        ids=["head", "body", "chunks"],
+    )
+    async def test_r37_are_refused_in_time_and_hold_nobody_up(
+        self, live: LiveService, dial: Dial, raw: bytes
+    ) -> None:
+        wires = [await dial() for _ in range(self.SLOW)]
+        start = raw.index(b"\r\n\r\n") + 4 if raw.startswith(b"POST") else 10
+        for wire in wires:
+            await wire.send(raw[:start])
+
+        refusing = asyncio.gather(*(self.drip(wire, raw[start:]) for wire in wires))
+        served = [await is_well(live) for _ in range(5)]
+        refusals = await refusing
+
+        assert set(refusals) == {(408, "REQUEST_TIMEOUT")}
+        assert all(served)
+        assert await is_well(live)
+
+    async def drip(self, wire: Wire, rest: bytes) -> tuple[int, str]:
+        """Send a byte every tenth of a second until somebody has had enough; give the refusal."""
+        refusal_ = asyncio.create_task(wire.refusal())
+        for byte in rest:
+            done, _ = await asyncio.wait({refusal_}, timeout=0.1)
+            if done:
+                break
+            with contextlib.suppress(ConnectionError):
+                await wire.send(bytes([byte]))
+        return await refusal_
+
+    async def test_r37_silent_ones_are_closed(self, dial: Dial) -> None:
+        wires = [await dial() for _ in range(self.SLOW)]
+
+        assert {await wire.rest() for wire in wires} == {b""}
+
+
+class TestR38:
+    """Floods of connections, half-open ones, and clients that leave in the middle."""
+
+    FLOOD = 200
+
+    def open_files(self, live: LiveService) -> int:
+        return len(os.listdir(f"/proc/{live.process.pid}/fd"))
+
+    async def until_files(self, live: LiveService, most: int) -> int:
+        """Wait until the process has at most so many open files; give how many it has in the end."""
+        deadline = time.monotonic() + PATIENCE
+        while self.open_files(live) > most and time.monotonic() < deadline:
+            assert await is_well(live)
+        return self.open_files(live)
+
+    @on_linux
+    async def test_r38_no_connection_is_left_behind(self, live: LiveService, dial: Dial) -> None:
+        assert await is_well(live)
+        before = self.open_files(live)
+        wires = [await dial() for _ in range(self.FLOOD)]
+        pieces = (b"", b"GET", get()[:-2], get(), get() * 5, post(b"Content-Length: 9"), b"\x16\x03\x01")
+
+        for number, wire in enumerate(wires):
+            with contextlib.suppress(ConnectionError):
+                await wire.send(pieces[number % len(pieces)])
+            if number % 3 == 0:
+                wire.writer.write_eof()
+            elif number % 3 == 1:
+                wire.writer.transport.abort()
+
+        assert await is_well(live)
+        assert await self.until_files(live, before + 5) <= before + 5
+
+    async def test_r38_who_leaves_early_gets_all_or_nothing(self, live: LiveService, dial: Dial) -> None:
+        """A sign-up whose client is gone is made once, whole, or not at all."""
+        emails = [f"gone{number}@example.com" for number in range(20)]
+        for number, email in enumerate(emails):
+            wire = await dial()
+            body = json.dumps({"name": "Gone", "email": email, "password": PASSWORD}).encode()
+            await wire.send(post(b"Content-Length: %d" % len(body), path=b"/sign-up/email") + body)
+            if number % 2:
+                wire.writer.transport.abort()
+            else:
+                wire.writer.close()
+
+        async with httpx.AsyncClient(base_url=live.url, timeout=PATIENCE) as client:
+            for email in emails:
+                body_of = {"name": "Gone", "email": email, "password": PASSWORD}
+                again = await client.post("/sign-up/email", json=body_of)
+                signed_in = await client.post("/sign-in/email", json=body_of)
+                assert again.status_code in (200, 422)
+                assert signed_in.status_code == 200
+
+
+class TestR39:
+    """HTTP as few people speak it."""
+
+    REFUSED: ClassVar[dict[str, tuple[bytes, int]]] = {
+        "no host": (b"GET /ok HTTP/1.1\r\n\r\n", 400),
+        "two hosts": (get(b"/ok", b"Host: b"), 400),
+        "length and chunks": (post(b"Content-Length: 2", b"Transfer-Encoding: chunked") + b"0\r\n\r\n", 400),
+        "two lengths": (post(b"Content-Length: 2", b"Content-Length: 3") + b"{}x", 400),
+        "negative length": (post(b"Content-Length: -1"), 400),
+        "length that is none": (post(b"Content-Length: 2x") + b"{}", 400),
+        "unknown coding": (post(b"Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n", 400),
+        "space before colon": (get(b"/ok", b"X : y"), 400),
+        "folded header": (get(b"/ok", b"X: a\r\n b"), 400),
+        "unknown method": (get(method=b"BREW"), 400),
+        "wrong version": (b"GET /ok HTTP/3.0\r\nHost: a\r\n\r\n", 400),
+        "no http": (b"hello\r\n\r\n", 400),
+        "connect": (b"CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+        "trace": (get(method=b"TRACE"), 405),
+        "delete": (get(method=b"DELETE"), 405),
+        "trailing slash": (get(b"/ok/"), 404),
+        "doubled slash": (get(b"//ok"), 404),
+        "encoded slash": (get(b"/sign-in%2femail"), 404),
+        "encoded slash at the end": (get(b"/reset-password/%2f"), 404),
+        "dot": (get(b"/./ok"), 404),
+        "backslash": (get(b"/sign-in%5cemail"), 404),
+    }
+
+    async def test_r39_is_refused_in_the_form_of_every_error(self, live: LiveService, dial: Dial) -> None:
+        for name, (raw, expected) in self.REFUSED.items():
+            wire = await dial()
+            await wire.send(raw)
+            status, headers, body = await wire.answer()
+
+            if name in ("connect", "unknown method", "folded header", "unknown coding"):
+                assert 400 <= status < 500, name
+            else:
+                assert status == expected, name
+            assert set(json.loads(body)) == {"message", "code"}, name
+            assert headers["content-type"] == "application/json", name
+            assert status != 405 or headers["allow"] == "get, head, options", name
+        assert await is_well(live)
+
+    async def test_r39_http_1_0_is_answered_and_closed(self, dial: Dial) -> None:
+        for raw in (b"GET /ok HTTP/1.0\r\n\r\n", b"GET /ok HTTP/1.0\r\nHost: a\r\n\r\n"):
+            wire = await dial()
+            await wire.send(raw)
+            status, headers, body = await wire.answer()
+            assert (status, body, headers["connection"]) == (200, b'{"ok":true}', "close")
+            assert await wire.rest() == b""
+
+    async def test_r39_requests_in_a_row_are_answered_in_their_order(self, dial: Dial) -> None:
+        wire = await dial()
+
+        await wire.send(
+            get()
+            + get(b"/nope")
+            + post(b"Content-Length: 2")
+            + b"{}"
+            + get(b"/ok", method=b"HEAD")
+            + get(b"/error")
+        )
+
+        statuses = [(await wire.answer())[0] for _ in range(3)]
+        head = await wire.answer(has_body=False)
+        page = await wire.answer()
+        assert [*statuses, head[0], page[0]] == [200, 404, 400, 200, 200]
+        assert Page(page[2].decode()).links == []
+
+    async def test_r39_who_expects_to_be_asked_is_asked_or_refused(self, dial: Dial) -> None:
+        asked, refused = await dial(), await dial()
+
+        await asked.send(post(b"Content-Length: 2", b"Expect: 100-continue"))
+        interim = (await asked.answer())[0]
+        await asked.send(b"{}")
+        await refused.send(post(b"Content-Length: 99999999", b"Expect: 100-continue"))
+
+        assert (interim, (await asked.answer())[0]) == (100, 400)
+        assert await refused.refusal() == (413, "PAYLOAD_TOO_LARGE")
+
+    async def test_r39_a_method_that_is_not_there_is_named_and_does_nothing(self, service: Service) -> None:
+        """HEAD and OPTIONS too: neither follows a link nor ends a session."""
+        ada = await join(service)
+        link = steps.local(await steps.last_link(service, "verify-email"))
+        harmless = {"/ok", "/ready", "/error"}
+
+        for operation in OPERATIONS.values():
+            path = operation.path.replace("{token}", steps.UNKNOWN).replace("{provider}", "github")
+            for method in ("HEAD", "OPTIONS", "GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"):
+                if method.lower() in [
+                    one.method for one in OPERATIONS.values() if one.path == operation.path
+                ]:
+                    continue
+                answer = await service.client.request(
+                    method, link if operation.path == "/verify-email" else path, headers=ada
+                )
+                if method == "OPTIONS" or (method == "HEAD" and operation.path in harmless):
+                    assert (answer.status_code, answer.content) == (204 if method == "OPTIONS" else 200, b"")
+                else:
+                    assert answer.status_code == 405, (method, path)
+                    assert operation.method.upper() in answer.headers["allow"].split(", ")
+                    assert "OPTIONS" in answer.headers["allow"]
+                    assert (answer.content == b"") == (method == "HEAD")
+
+        assert (await user_of(service, ada))["emailVerified"] is False
+        assert code(await service.get(link)) == "200"
+
+
+class TestR40:
+    """Paths and parameters that nobody has heard of."""
+
+    PATHS = (
+        "/nope", "/", "", "/index.html", "/.env", "/admin", "/favicon.ico", "/sign-in", "/sign-in/", "/SIGN-IN/email",
+        "/two-factor", "/get-session/x", "/reset-password/", "/callback/", "/\u20ac", "/%ff", "/%",
+        "/sign-in/email;x", "/ok%20",
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])
+    async def test_r40_a_path_is_not_found_in_the_form_of_every_error(
+        self, service: Service, method: str
+    ) -> None:
+        for path in self.PATHS:
+            answer = await service.client.request(method, path)
+
+            assert answer.status_code == 404, path
+            assert answer.headers["content-type"] == "application/json"
+            if method != "HEAD":
+                assert refusal(answer) == (404, "NOT_FOUND", "Not found")
+
+    async def test_r40_a_parameter_is_ignored(self, service: Service) -> None:
+        ada: Headers = await join(service)
+
+        for query in (
+            "x",
+            "x=1&x=2",
+            "=",
+            "&&&",
+            "x=%ff",
+            "%ff=x",
+            "x[]=1",
+            "disablerefresh=maybe",
+            "x=%00",
+            "a=b;c=d",
+        ):
+            answer = await service.get(f"/get-session?{query}", headers=ada)
+            assert answer.status_code == 200, query

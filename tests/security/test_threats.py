@@ -1,0 +1,108 @@
+"""The threat list, its table and its mutants hold together."""
+
+import ast
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tests.security import table, threats
+from tests.security.mutants import lists
+from tests.security.mutants.mutant import Mutant
+from tests.security.threats import ROOT, Group, Row
+
+MUTANTS = lists.read()
+ROWS = [row for group in threats.read() for row in group.rows]
+NAMES = {row.name for row in ROWS}
+LATER = {*(f"R{number}" for number in range(1, 26)), *(f"R{number}" for number in range(41, 46))}
+
+
+class TestTheList:
+    def test_has_every_row_once(self) -> None:
+        assert [row.name for row in ROWS] == [
+            *(f"V{number}" for number in range(1, 89)),
+            *(f"R{number}" for number in range(1, 46)),
+        ]
+
+    def test_lets_nothing_wait_but_what_needs_fault_injection(self) -> None:
+        assert {row.name for row in ROWS if row.later} == LATER
+
+    @pytest.mark.parametrize(("text", "name"), [("V47", "V47"), ("v04", "V4"), ("r26", "R26")])
+    def test_knows_a_row_however_it_is_spelled(self, text: str, name: str) -> None:
+        assert threats.row_name(text) == name
+
+    @pytest.mark.parametrize("text", ["", "V", "V0", "X1", "V1-V3"])
+    def test_knows_what_is_no_row(self, text: str) -> None:
+        with pytest.raises(ValueError, match="is no row"):
+            threats.row_name(text)
+
+
+class TestPlaces:
+    def test_are_the_classes_with_tests_named_after_rows(self, tmp_path: Path) -> None:
+        folder = tmp_path / "tests"
+        folder.mkdir()
+        (folder / "test_a.py").write_text(
+            "class TestV04:\n    async def test_it(self): ...\n"
+            "class TestV5:\n    def step(self): ...\n"
+            "class TestVision:\n    def test_it(self): ...\n"
+        )
+        (folder / "test_b.py").write_text("class TestV4TheOther:\n    def test_it(self): ...\n")
+
+        places = threats.places(folder)
+
+        assert places == {"V4": ["tests/test_a.py::TestV04", "tests/test_b.py::TestV4TheOther"]}
+
+
+class TestTheTable:
+    groups: ClassVar = (Group("One", (Row("V1", "An attack.", ""), Row("R1", "A fault.", "comes later"))),)
+    places: ClassVar = {"V1": ["tests/test_a.py::TestV1"]}
+
+    def test_says_of_each_row_where_it_is_tested(self) -> None:
+        lines = table.text(self.groups, self.places, {"V1": 2}).splitlines()
+
+        assert "| V1 | An attack. | tested | `tests/test_a.py::TestV1` | 2 |" in lines
+        assert "| R1 | A fault. | not yet: comes later | | |" in lines
+
+    def test_is_complained_about_when_it_is_stale(self, tmp_path: Path) -> None:
+        file = tmp_path / "TABLE.md"
+        wanted = table.text(self.groups, self.places, {})
+
+        missing = table.complaints(self.groups, self.places, file, wanted)
+        file.write_text(wanted + "more")
+        stale = table.complaints(self.groups, self.places, file, wanted)
+        file.write_text(wanted)
+        fresh = table.complaints(self.groups, self.places, file, wanted)
+
+        assert missing == stale == ["TABLE.md is out of date: make table"]
+        assert fresh == []
+
+    def test_is_complained_about_when_a_row_has_no_test_or_a_test_no_row(self, tmp_path: Path) -> None:
+        file = tmp_path / "TABLE.md"
+        file.write_text("")
+
+        complaints = table.complaints(self.groups, {"V2": ["tests/test_a.py::TestV2"]}, file, "")
+
+        assert complaints == [
+            "V1 has no test: An attack.",
+            "tests/test_a.py::TestV2 is named after a row that does not exist",
+        ]
+
+
+class TestMutants:
+    @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.row}: {mutant.defence}")
+    def test_each_takes_out_one_thing_that_is_there(self, mutant: Mutant) -> None:
+        source = (ROOT / mutant.file).read_text("utf-8")
+
+        assert mutant.row in NAMES
+        assert mutant.count_in(source) == 1
+        if mutant.file.endswith(".py"):
+            ast.parse(mutant.applied_to(source))
+
+    def test_no_two_have_one_name(self) -> None:
+        names = [(mutant.row, mutant.defence) for mutant in MUTANTS]
+
+        assert len(set(names)) == len(names)
+
+    def test_the_top_rows_are_twenty_rows_of_the_list(self) -> None:
+        assert len(set(lists.TOP)) == 20
+        assert set(lists.TOP) <= NAMES
