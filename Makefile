@@ -23,6 +23,7 @@ run: setup ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
 
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
 	@.ci/postgresql.sh
+	@.ci/redis.sh
 	$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code
@@ -38,6 +39,7 @@ format: setup ## mend what can be mended by itself
 
 mutants: setup ## take out one defence after the other, and see its test fail (minutes; ARGS="V47" for one row)
 	@.ci/postgresql.sh
+	@.ci/redis.sh
 	$(BIN)/python -m tests.security.mutants_two_factor $(ARGS)
 
 ##@ The contract
