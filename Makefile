@@ -23,6 +23,7 @@ run: setup ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
 
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
 	@.ci/postgresql.sh
+	@.ci/redis.sh
 	$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
@@ -44,6 +45,7 @@ table: setup ## write SECURITY-TESTS.md anew: every known attack, and the tests 
 
 mutants: setup ## take out one defence after the other, and see its test fail (long; ARGS="V47 V12" or ARGS=--top for some)
 	@.ci/postgresql.sh
+	@.ci/redis.sh
 	$(BIN)/python -m tests.security.mutants $(ARGS)
 
 fuzz: setup ## random sequences of operations against a model (ARGS="--seconds 3600 --database postgresql", --help)

@@ -8,11 +8,14 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select, true
 from sqlmodel import col
 
-from domain import authentication, deletion, errors, identifiers, sessions, two_factor, users
+from domain import audit, authentication, deletion, errors, identifiers, sessions, two_factor, users
 from domain.authentication import SignUp
 from domain.context import Context
 from models import Account, User
 from models.queries import SESSIONS_OF_USER, SessionRow
+
+BAN = ("banned", "ban_reason", "ban_expires")
+"""The columns of a user that shut them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +40,17 @@ class Overview:
 
 async def find(ctx: Context, identifier: str) -> User:
     """Give the user with this id, address or username. Raises NotFound."""
-    wanted = identifier.lower()
-    matches = or_(col(User.id) == identifier, col(User.email) == wanted, col(User.username) == wanted)
-    user = (await ctx.db.execute(select(User).where(matches))).scalar_one_or_none()
+    user = await look_up(ctx, identifier)
     if user is None:
         raise errors.NotFound("There is no such user")
     return user
+
+
+async def look_up(ctx: Context, identifier: str) -> User | None:
+    """Give the user with this id, address or username, or None."""
+    wanted = identifier.lower()
+    matches = or_(col(User.id) == identifier, col(User.email) == wanted, col(User.username) == wanted)
+    return (await ctx.db.execute(select(User).where(matches))).scalar_one_or_none()
 
 
 async def list_users(
@@ -87,6 +95,7 @@ async def create(ctx: Context, wanted: NewUser) -> User:
     if await users.by_email(ctx, email) is not None:
         raise errors.UserAlreadyExistsUseAnotherEmail
     await authentication.add_user(ctx, user, hashed)
+    audit.user_created(ctx, user.id, "password", by_operator=True)
     return user
 
 
@@ -110,7 +119,8 @@ async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datet
     """
     user = await _locked(ctx, identifier)
     user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
-    return await sessions.end_all(ctx, user)
+    audit.user_updated(ctx, user.id, BAN, by_operator=True)
+    return await _end_sessions(ctx, user)
 
 
 async def unban(ctx: Context, identifier: str) -> bool:
@@ -119,13 +129,19 @@ async def unban(ctx: Context, identifier: str) -> bool:
     was_banned = user.banned
     if was_banned:
         authentication.lift_ban(ctx, user)
+        audit.user_updated(ctx, user.id, BAN, by_operator=True)
     return was_banned
 
 
 async def revoke_sessions(ctx: Context, identifier: str) -> int:
     """End a user's sessions; give how many were live. Raises NotFound."""
-    user = await find(ctx, identifier)
-    return await sessions.end_all(ctx, user)
+    return await _end_sessions(ctx, await _locked(ctx, identifier))
+
+
+async def _end_sessions(ctx: Context, user: User) -> int:
+    ended = await sessions.end_all(ctx, user)
+    audit.sessions_revoked_all(ctx, user.id, ended, by_operator=True)
+    return ended
 
 
 async def reset_two_factor(ctx: Context, identifier: str) -> tuple[User, int | None]:
@@ -134,15 +150,17 @@ async def reset_two_factor(ctx: Context, identifier: str) -> tuple[User, int | N
     Gives the user, and how many sessions were live; None, and no session ended, when it was off. Raises NotFound.
     """
     user = await _locked(ctx, identifier)
-    was_on = user.two_factor_enabled
-    await two_factor.remove(ctx, user)
-    return user, await sessions.end_all(ctx, user) if was_on else None
+    if not await two_factor.remove(ctx, user):
+        return user, None
+    audit.two_factor_disabled(ctx, user.id, by_operator=True)
+    return user, await _end_sessions(ctx, user)
 
 
 async def delete(ctx: Context, identifier: str) -> User:
     """Delete a user and all that hangs on them; give the user as they were. Raises NotFound."""
     user = await _locked(ctx, identifier)
     await deletion.remove(ctx, user)
+    audit.user_deleted(ctx, user.id, by_operator=True)
     return user
 
 

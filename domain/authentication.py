@@ -4,10 +4,12 @@ from dataclasses import dataclass, field, replace
 
 from domain import (
     accounts,
+    audit,
     challenges,
     emails,
     errors,
     identifiers,
+    limits,
     mails,
     new_password,
     secrets,
@@ -57,8 +59,9 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | N
     user, hashed = await new_user(ctx, wanted)
     owner = await users.lock_by_email(ctx, user.email)
     if owner is not None:
-        return _answer_taken_address(ctx, owner, user), None
+        return await _answer_taken_address(ctx, owner, user), None
     await add_user(ctx, user, hashed)
+    audit.user_created(ctx, user.id, "password")
     if policy.verification_enabled and policy.verification_on_sign_up:
         await emails.mail_verification(ctx, user, wanted.callback_url)
     return user, await _first_session(ctx, user, wanted)
@@ -94,10 +97,11 @@ async def _first_session(ctx: Context, user: User, wanted: SignUp) -> OpenedSess
     return opened
 
 
-def _answer_taken_address(ctx: Context, owner: User, invented: User) -> User:
+async def _answer_taken_address(ctx: Context, owner: User, invented: User) -> User:
+    audit.user_not_created(ctx, owner.id, errors.UserAlreadyExistsUseAnotherEmail)
     if _makes_session(ctx):
         raise errors.UserAlreadyExistsUseAnotherEmail
-    if ctx.policy.sign_up_notify_existing:
+    if ctx.policy.sign_up_notify_existing and await limits.may_mail(ctx, "links", owner.email):
         mails.existing_account(ctx, owner)
     return invented
 
@@ -120,7 +124,7 @@ async def sign_in_by_email(
 ) -> OpenedSession | Pending:
     """Sign in with an address.
 
-    Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword and the refusals of the gate.
+    Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword, Limited and the refusals of the gate.
     """
     if not ctx.policy.email_password_enabled:
         raise errors.EmailPasswordDisabled
@@ -133,7 +137,8 @@ async def sign_in_by_username(
 ) -> OpenedSession | Pending:
     """Sign in with a username.
 
-    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword and those of the gate.
+    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword, Limited and those of the
+    gate.
     """
     if not ctx.policy.email_password_enabled:
         raise errors.EmailPasswordDisabled
@@ -151,14 +156,20 @@ async def _sign_in(
 ) -> OpenedSession | Pending:
     found = await ctx.reads.one(query, identifier)
     stored = found.hash if found is not None else None
+    whose = limits.Whose(found and found.user_id, identifier)
+    await limits.check(ctx, whose)
     if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
+        await limits.count_failure(ctx, whose)
+        audit.sign_in_failed(ctx, found and found.user_id, identifier, wanted.method, refusal)
         raise refusal
+    await limits.check(ctx, whose)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
     user = await users.lock(ctx, found.user_id)
     if user is None or await accounts.password_of(ctx, user.id) != stored:
         raise Outdated  # The password was changed while it was being checked.
     if newer is not None:
         await accounts.replace_hash(ctx, user.id, stored, newer)
+        audit.password_rehashed(ctx, user.id)
     return await admit(ctx, user, wanted)
 
 
@@ -169,19 +180,25 @@ async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession | Pen
     otherwise a challenge. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
     """
     if user.is_banned(ctx.now):
+        audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
         raise errors.BannedUser
     if user.banned:
         lift_ban(ctx, user)
     if ctx.policy.verification_required and not user.email_verified:
         if ctx.policy.verification_on_sign_in:
             await emails.mail_verification(ctx, user, wanted.callback_url)
+        audit.sign_in_unverified(ctx, user.id, wanted.method, errors.EmailNotVerified)
         raise errors.EmailNotVerified
     device = None
     if user.two_factor_enabled:
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:
+            audit.sign_in_pending(ctx, user.id, wanted.method)
             return await challenges.make(ctx, user, remembered=wanted.remembered)
+        audit.trusted_device_used(ctx, user.id)
+    await limits.signed_in(ctx, user.id)
     opened = sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+    audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
     return replace(opened, device=device)
 
 

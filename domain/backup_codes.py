@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import delete, exists, select, update
 from sqlmodel import col
 
-from domain import secrets
+from domain import audit, secrets
 from domain.context import Context
 from models import BackupCode, User
 from models.queries import BackupSetRow
@@ -94,7 +94,10 @@ async def use(ctx: Context, user_id: str, stored: BackupSetRow, derived: bytes |
         col(BackupCode.code) == derived,
     )
     used = used.execution_options(synchronize_session=False)
-    return (await ctx.db.execute(used.returning(col(BackupCode.id)))).first() is not None
+    if (await ctx.db.execute(used.returning(col(BackupCode.id)))).first() is None:
+        return False
+    audit.backup_code_used(ctx, user_id)
+    return True
 
 
 def _plain(code: str) -> str:

@@ -8,7 +8,18 @@ from typing import Literal
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
 
-from domain import enrolment, errors, lockout, mail_codes, secrets, sessions, trusted_devices, users
+from domain import (
+    audit,
+    enrolment,
+    errors,
+    limits,
+    lockout,
+    mail_codes,
+    secrets,
+    sessions,
+    trusted_devices,
+    users,
+)
 from domain.context import Challenge, Context
 from domain.ports import Reads
 from domain.sessions import OpenedSession
@@ -74,9 +85,10 @@ async def enter(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
     if user is None or (await ctx.db.execute(alive)).first() is None:
         raise errors.InvalidTwoFactorCookie
     if user.is_banned(ctx.now):
+        audit.sign_in_banned(ctx, user.id, None, errors.BannedUser)
         raise errors.BannedUser
     row = await enrolment.row_of(ctx, user.id)
-    lockout.refuse(ctx, row.locked_until)
+    lockout.refuse(ctx, row)
     return user, row
 
 
@@ -88,6 +100,7 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
     taken = taken.execution_options(synchronize_session=False)
     if (await ctx.db.execute(taken.returning(col(Grant.digest)))).first() is None:
         await _use_up(ctx, challenge)
+        audit.two_factor_refused(ctx, challenge.user.id, errors.ChallengeSpent)
         raise errors.ChallengeSpent
 
 
@@ -98,7 +111,10 @@ async def finish(
     if not await _use_up(ctx, challenge):
         raise errors.InvalidTwoFactorCookie
     await lockout.forgive(ctx, user.id)
+    await limits.signed_in(ctx, user.id)
     opened = sessions.create(ctx, user, remembered=challenge.remembered, method=method)
+    audit.two_factor_verified(ctx, user.id, method)
+    audit.sign_in_succeeded(ctx, user.id, opened.session.id, method)
     return replace(opened, device=trusted_devices.trust(ctx, user.id)) if trust_device else opened
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
+from ipaddress import IPv4Address, ip_address, ip_network
 from typing import NamedTuple, Protocol, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.policy import Policy
-from domain.ports import Cipher, Hasher, Reads
+from domain.ports import Cipher, Counters, Hasher, Reads
 from domain.providers import Provider
 from models import Audit, Outbox
 from models.queries import SessionRow, UserRow
@@ -26,6 +28,18 @@ class Client(NamedTuple):
     address: str | None = None
     user_agent: str | None = None
     request_id: str = ""
+
+    @property
+    def network(self) -> str | None:
+        """The network limits are counted for: the IPv4 address, or the /64 of an IPv6 one; None when unknown."""
+        return None if self.address is None else _network_of(self.address)
+
+
+@lru_cache(maxsize=4096)
+def _network_of(address: str) -> str:
+    """Give an address itself if it is IPv4, otherwise the /64 it lies in: to one customer belong all of that."""
+    parsed = ip_address(address)
+    return address if isinstance(parsed, IPv4Address) else str(ip_network((parsed, 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,7 @@ class Context:
     reads: Reads
     hasher: Hasher
     cipher: Cipher
+    counters: Counters
     begin: Callable[[], AsyncSession]
     ready: Callable[[], Awaitable[bool]]
     apart: Apart

@@ -3,7 +3,7 @@
 from sqlalchemy import delete
 from sqlmodel import col
 
-from domain import errors, grants, mails, passwords, users
+from domain import audit, errors, grants, limits, mails, passwords, users
 from domain.context import Context
 from models import Purpose, User
 
@@ -13,7 +13,7 @@ async def delete_user(
 ) -> bool:
     """Delete the caller, or mail them a link that does; say whether they are deleted.
 
-    Raises InvalidPassword, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
+    Raises InvalidPassword, Limited, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
     """
     checked = await passwords.check(ctx, password) if password is not None else None
     user = await passwords.lock_caller(ctx, checked)
@@ -25,6 +25,7 @@ async def delete_user(
     elif checked is None and not _is_fresh(ctx):
         raise errors.SessionExpired
     await remove(ctx, user)
+    audit.user_deleted(ctx, user.id)
     return True
 
 
@@ -33,6 +34,7 @@ async def confirm(ctx: Context, token: str | None) -> None:
     user = await users.lock_caller(ctx)
     await _consume(ctx, user, token)
     await remove(ctx, user)
+    audit.user_deleted(ctx, user.id)
 
 
 async def _consume(ctx: Context, user: User, token: str | None) -> None:
@@ -41,9 +43,11 @@ async def _consume(ctx: Context, user: User, token: str | None) -> None:
 
 
 async def _mail_confirmation(ctx: Context, user: User, callback_url: str | None) -> None:
-    expires_in = ctx.policy.delete_user_token_expires_in
-    token = await grants.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
-    mails.delete_account(ctx, user, token, callback_url)
+    if await limits.may_mail(ctx, "delete-account", user.email):
+        expires_in = ctx.policy.delete_user_token_expires_in
+        token = await grants.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
+        mails.delete_account(ctx, user, token, callback_url)
+    audit.user_deletion_requested(ctx)
 
 
 def _is_fresh(ctx: Context) -> bool:
@@ -52,5 +56,9 @@ def _is_fresh(ctx: Context) -> bool:
 
 
 async def remove(ctx: Context, user: User) -> None:
-    """Remove the row; the foreign keys take accounts, sessions, tokens and queued mail along."""
+    """Remove the row; the foreign keys take accounts, sessions, tokens and queued mail along.
+
+    What is on record keeps the id, and loses where the user was.
+    """
+    await audit.anonymise(ctx, user.id)
     await ctx.db.execute(delete(User).where(col(User.id) == user.id))

@@ -2,7 +2,7 @@
 
 from sqlmodel import select
 
-from domain import errors, grants, mails, users
+from domain import audit, errors, grants, limits, mails, users
 from domain.context import Context
 from models import Purpose, User
 from models.queries import GrantRow
@@ -12,7 +12,9 @@ DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpos
 
 
 async def mail_verification(ctx: Context, user: User, callback_url: str | None) -> None:
-    """Send the user a link that proves their current address."""
+    """Send the user a link that proves their current address, unless they got too many mails of late."""
+    if not await limits.may_mail(ctx, "links", user.email):
+        return
     expires_in = ctx.policy.verification_token_expires_in
     token = await grants.issue(ctx, Purpose.VERIFY, user.id, expires_in=expires_in, email=user.email)
     mails.verify_email(ctx, user, token, callback_url)
@@ -33,12 +35,14 @@ async def send_verification(ctx: Context, email: str, callback_url: str | None) 
     user = await users.lock_caller(ctx)
     if user.email_verified:
         raise errors.EmailAlreadyVerified
+    audit.verification_requested(ctx, user, user.email)
     await mail_verification(ctx, user, callback_url)
 
 
 async def resolve_verification(ctx: Context, email: str, callback_url: str | None) -> None:
     """In the background: send the link if there is such a user and there is something to verify."""
     user = await users.lock_by_email(ctx, email)
+    audit.verification_requested(ctx, user, email)
     if user is not None and not user.email_verified:
         await mail_verification(ctx, user, callback_url)
 
@@ -70,6 +74,7 @@ async def _follow_verification(ctx: Context, user: User, grant: GrantRow) -> Non
     if not user.email_verified:
         user.email_verified = True
         user.updated_at = ctx.now
+        audit.email_verified(ctx, user.id)
 
 
 async def _follow_change(ctx: Context, user: User, grant: GrantRow, token: str) -> None:
@@ -98,7 +103,9 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
         raise errors.VerificationEmailNotEnabled
     if await _is_taken(ctx, address):
         # A row is written all the same, for a token nobody ever sees: the answer must not come sooner.
-        await _issue_change(ctx, user, address)
+        if await limits.may_mail(ctx, "nobody", address):
+            await _issue_change(ctx, user, address)
+        audit.email_change_requested(ctx, is_taken=True)
         return
     if at_once:
         await _set_address(ctx, user, address, verified=False)
@@ -109,8 +116,10 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
 
 
 async def _mail_change(ctx: Context, user: User, address: str, callback_url: str | None) -> None:
-    await grants.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)
-    mails.change_email(ctx, user, address, await _issue_change(ctx, user, address), callback_url)
+    if await limits.may_mail(ctx, "links", address):
+        await grants.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)
+        mails.change_email(ctx, user, address, await _issue_change(ctx, user, address), callback_url)
+    audit.email_change_requested(ctx, is_taken=False)
 
 
 async def _issue_change(ctx: Context, user: User, address: str) -> str:
@@ -124,6 +133,7 @@ async def _set_address(ctx: Context, user: User, address: str, *, verified: bool
     await users.flush(ctx)
     await grants.revoke(ctx, user.id, *DIES_WITH_ADDRESS)
     mails.email_changed(ctx, user, old)
+    audit.email_changed(ctx, user.id)
 
 
 async def _is_taken(ctx: Context, address: str) -> bool:

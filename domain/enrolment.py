@@ -3,7 +3,7 @@
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from domain import authenticator, backup_codes, errors, mails, trusted_devices
+from domain import audit, authenticator, backup_codes, errors, mails, trusted_devices
 from domain.context import Context, Outdated
 from models import TwoFactor, User
 
@@ -85,17 +85,18 @@ async def confirm(ctx: Context, user: User, row: TwoFactor, secret: str) -> None
         raise Outdated  # The secret was encrypted anew, under a newer key, since it was read.
     await backup_codes.promote(ctx, user.id)
     await trusted_devices.forget_all(ctx, user.id)
-    switch_on(ctx, user)
+    switch_on(ctx, user, "totp")
 
 
 async def confirm_by_mail(ctx: Context, user: User) -> None:
     """Switch on with codes by mail: the backup codes count, the secret goes on waiting."""
     await backup_codes.promote(ctx, user.id)
-    switch_on(ctx, user)
+    switch_on(ctx, user, "otp")
 
 
-def switch_on(ctx: Context, user: User) -> None:
-    """Ask this user for a second factor from now on, and tell them."""
+def switch_on(ctx: Context, user: User, method: str) -> None:
+    """Ask this user for a second factor from now on, and tell them. `method` is the one they have proven or chosen."""
+    audit.two_factor_enabled(ctx, user.id, method, was_on=user.two_factor_enabled)
     if not user.two_factor_enabled:
         user.two_factor_enabled, user.updated_at = True, ctx.now
         mails.two_factor_changed(ctx, user, enabled=True)

@@ -256,15 +256,17 @@ class UserAlreadyExistsUseAnotherEmail(Unprocessable):
 
 
 class InvalidEmailOrPassword(Unauthenticated):
-    """Unknown address, wrong password, or no password: one answer for all three."""
+    """Unknown address, wrong password, or no password: one answer for all three; it counts as a failure."""
 
     message = "Invalid email or password"
+    keeps_writes = True
 
 
 class InvalidUsernameOrPassword(Unauthenticated):
-    """Unknown username, wrong password, or no password: one answer for all three."""
+    """Unknown username, wrong password, or no password: one answer for all three; it counts as a failure."""
 
     message = "Invalid username or password"
+    keeps_writes = True
 
 
 class BannedUser(Forbidden):
@@ -302,9 +304,10 @@ class PasswordTooCommon(BadRequest):
 
 
 class InvalidPassword(BadRequest):
-    """Wrong current password, or the user has none."""
+    """Wrong current password, or the user has none; it counts as a failure."""
 
     message = "Invalid password"
+    keeps_writes = True
 
 
 class CredentialAccountNotFound(BadRequest):

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import update
 from sqlmodel import col
 
-from domain import errors, mails
+from domain import audit, errors, mails
 from domain.context import Context
 from models import TwoFactor, User
 
@@ -16,10 +16,11 @@ def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
     return locked_until is not None and ctx.now < locked_until
 
 
-def refuse(ctx: Context, locked_until: datetime | None) -> None:
+def refuse(ctx: Context, row: TwoFactor) -> None:
     """Let nobody try while the lock holds, whatever the code. Raises AccountTemporarilyLocked."""
-    if locked_until is not None and is_locked(ctx, locked_until):
-        wait = math.ceil((locked_until - ctx.now).total_seconds())
+    if row.locked_until is not None and is_locked(ctx, row.locked_until):
+        wait = math.ceil((row.locked_until - ctx.now).total_seconds())
+        audit.two_factor_refused(ctx, row.user_id, errors.AccountTemporarilyLocked)
         raise errors.AccountTemporarilyLocked(retry_after=wait)
 
 
@@ -35,6 +36,7 @@ async def count_wrong(ctx: Context, user: User) -> None:
     # The count begins anew when the lock ends.
     await ctx.db.execute(counted.values(failures=0, locked_until=until, updated_at=ctx.now))
     mails.second_factor_locked(ctx, user, until)
+    audit.two_factor_locked(ctx, user.id)
 
 
 async def forgive(ctx: Context, user_id: str) -> None:

@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
 
-from domain import mails, secrets
+from domain import limits, mails, secrets
 from domain.context import Context
 from models import Grant, Purpose, User
 
@@ -12,7 +12,9 @@ _PURPOSE = "grant.code"
 
 
 async def send(ctx: Context, user: User) -> None:
-    """Mail the user a new code in place of any older one of the same binding."""
+    """Mail the user a new code in place of any older one of the same binding; which stays if they got too many."""
+    if not await limits.may_mail(ctx, "otp", user.email):
+        return
     code = secrets.digits(6)
     await discard(ctx)
     ctx.db.add(

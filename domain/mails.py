@@ -123,7 +123,7 @@ def _file(
 
 
 def _file_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:
-    row = outbox.row(ctx, template, sender, {"email": email, "target": target})
+    row = outbox.row(ctx, template, sender, {"email": email, "target": target, **ctx.client._asdict()})
     row.state = MailState.UNRESOLVED
     _add(ctx, row)
 

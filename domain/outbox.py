@@ -14,14 +14,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, Update, bindparam, delete, select, update
 from sqlmodel import col
 
-from domain import secrets
+from domain import audit, secrets
 from domain.context import Context
 from models import MailState, Outbox
 from models.queries import Query
 
 Payload = dict[str, str | None]
 """Of a mail: to, name, link, code, expires (ISO time), and of some until (ISO time) or switched (on, off).
-Of an unresolved request: email, target."""
+Of an unresolved request: email, target, and who asked: address, user_agent, request_id."""
 
 LEASE = timedelta(seconds=60)
 FIRST_RETRY = timedelta(seconds=30)
@@ -149,7 +149,9 @@ async def note_sent(ctx: Context, claimed: Claim) -> None:
 
 async def note_failed(ctx: Context, claimed: Claim, reason: str) -> None:
     """Give a mail up and erase its payload. `reason` holds no secret and no address."""
-    await ctx.db.execute(_note(ctx, claimed).values(state=MailState.FAILED, payload=None, last_error=reason))
+    failed = _note(ctx, claimed).values(state=MailState.FAILED, payload=None, last_error=reason)
+    if (found := (await ctx.db.execute(failed.returning(col(Outbox.user_id)))).first()) is not None:
+        audit.mail_failed(ctx, found.user_id, claimed.id, claimed.template, reason)
 
 
 async def note_postponed(ctx: Context, claimed: Claim, reason: str) -> bool:

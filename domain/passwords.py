@@ -1,6 +1,19 @@
 """Passwords: check, replace a forgotten one, change a known one (interface 4.3; behaviour 5.3)."""
 
-from domain import accounts, errors, grants, mails, new_password, sessions, trusted_devices, users
+from typing import NoReturn
+
+from domain import (
+    accounts,
+    audit,
+    errors,
+    grants,
+    limits,
+    mails,
+    new_password,
+    sessions,
+    trusted_devices,
+    users,
+)
 from domain.context import Context, Outdated
 from models import Purpose, User
 from models.queries import PASSWORD_BY_USER, UserRow
@@ -18,7 +31,7 @@ DIES_WITH_PASSWORD = (
 async def check(ctx: Context, password: str) -> str:
     """Check the caller's current password; give its stored hash. The one check of a signed-in user's password.
 
-    Raises InvalidPassword, for a user without a password too, after the same work.
+    Raises InvalidPassword, for a user without a password too, after the same work; Limited, Overloaded.
     """
     return await _verify(ctx, password, await _stored(ctx))
 
@@ -29,8 +42,13 @@ async def _stored(ctx: Context) -> str | None:
 
 
 async def _verify(ctx: Context, password: str, stored: str | None) -> str:
+    whose = limits.Whose(ctx.signed_in.user.id)
+    await limits.check(ctx, whose)
     if not await ctx.hasher.verify(password, stored) or stored is None:
+        await limits.count_failure(ctx, whose)
+        audit.password_check_failed(ctx, errors.InvalidPassword)
         raise errors.InvalidPassword
+    await limits.check(ctx, whose)
     return stored
 
 
@@ -58,7 +76,8 @@ def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
 async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
     """In the background: send the reset link if there is such a user, with or without a password."""
     user = await users.lock_by_email(ctx, email)
-    if user is None:
+    audit.password_reset_requested(ctx, user, email)
+    if user is None or not await limits.may_mail(ctx, "links", user.email):
         return
     expires_in = ctx.policy.reset_token_expires_in
     token = await grants.issue(ctx, Purpose.RESET, user.id, expires_in=expires_in)
@@ -76,20 +95,26 @@ async def reset(ctx: Context, token: str | None, new: str) -> User:
     Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them burns the token.
     """
     if not token:
-        raise errors.InvalidResetToken
+        _refuse_token(ctx, None)
     new_password.check_length(ctx.policy.password, new)
     found = await grants.find_live(ctx, Purpose.RESET, token)
     if found is None:
-        raise errors.InvalidResetToken
+        _refuse_token(ctx, None)
     _check_common(ctx, new, found[1])
     hashed = await ctx.hasher.hash(new)
     user = await users.lock(ctx, found[1].id)
     if user is None or not await grants.consume(ctx, Purpose.RESET, user.id, token):
-        raise errors.InvalidResetToken
+        _refuse_token(ctx, found[1].id)
     await _set(ctx, user, hashed)
-    if ctx.policy.reset_revokes_sessions:
-        await sessions.end_all(ctx, user)
+    await limits.forgive(ctx, user.id)
+    ended = await sessions.end_all(ctx, user) if ctx.policy.reset_revokes_sessions else 0
+    audit.password_reset_completed(ctx, user.id, ended)
     return user
+
+
+def _refuse_token(ctx: Context, user_id: str | None) -> NoReturn:
+    audit.password_reset_failed(ctx, user_id, errors.InvalidResetToken)
+    raise errors.InvalidResetToken
 
 
 async def change(
@@ -97,7 +122,7 @@ async def change(
 ) -> sessions.OpenedSession | None:
     """Replace the caller's known password. With `revoke_others` every session ends and the one made now is given.
 
-    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon.
+    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited.
     """
     caller = ctx.signed_in
     new_password.check_length(ctx.policy.password, new)
@@ -106,10 +131,13 @@ async def change(
     hashed = await ctx.hasher.hash(new)
     user = await lock_caller(ctx, stored)
     await _set(ctx, user, hashed)
+    audit.password_changed(ctx, user.id)
     if not revoke_others:
         return None
-    await sessions.end_all(ctx, user)
-    return sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
+    audit.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
+    opened = sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
+    audit.session_created(ctx, opened.session.id, "password")
+    return opened
 
 
 def _check_common(ctx: Context, new: str, user: UserRow) -> None:
@@ -119,6 +147,7 @@ def _check_common(ctx: Context, new: str, user: UserRow) -> None:
 async def _check_current(ctx: Context, current: str | None) -> str:
     stored = await _stored(ctx)
     if stored is None:
+        await limits.check(ctx, limits.Whose(ctx.signed_in.user.id))
         await ctx.hasher.verify(current or "", None)
         raise errors.CredentialAccountNotFound
     if current is None and not ctx.policy.require_current_password:

@@ -1,6 +1,10 @@
-"""What stands outside the rules, as the rules see it: reading, hashing and encryption. `server/` provides each."""
+"""What stands outside the rules, as the rules see it: reading, hashing, encryption, counting. `server/` has each."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol, TypeVar
+
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from models.queries import Query
 
@@ -51,3 +55,40 @@ class Cipher(Protocol):
 
     def digests(self, purpose: str, text: str) -> list[bytes]:
         """Give the HMAC-SHA256 under every secret, the newest first: the first to store, all to compare with."""
+
+
+class Count(NamedTuple):
+    """Something that is counted within a fixed window of time."""
+
+    key: bytes
+    number: int | None
+    """How often it may happen within the window; None: it is counted, and never too often."""
+    window: timedelta
+
+
+class Counted(NamedTuple):
+    """What became of counting."""
+
+    spent_until: datetime | None = None
+    """When to try again, where nothing was counted; otherwise None."""
+    filled: frozenset[bytes] = frozenset()
+    """The keys whose last one was this: told once per window and key, to one caller."""
+
+
+class Counters(Protocol):
+    """Counts in fixed windows that begin with the first count, shared by every instance (behaviour 10.2).
+
+    They stand in the database, or in another store, which changes at once whatever becomes of the transaction.
+    """
+
+    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
+        """Give for each the end of its window if its number is reached, else None. Raises Unavailable."""
+
+    async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
+        """Count one on each, or on none of them if the number of one is reached. Raises Unavailable.
+
+        Of any number of simultaneous calls exactly as many count as there is room for.
+        """
+
+    async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+        """Begin anew with these."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import col
 
-from domain import secrets, users
+from domain import audit, secrets, users
 from domain.context import Caller, Context
 from domain.policy import SessionRules
 from domain.ports import Reads
@@ -88,7 +88,8 @@ async def revoke(ctx: Context, token: str) -> bool:
     if session_id is None:
         return False
     await users.lock_caller(ctx)
-    await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)
+    if await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id):
+        audit.session_revoked(ctx, session_id)
     return session_id == caller.session.id
 
 
@@ -102,7 +103,10 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
 
 async def revoke_all(ctx: Context) -> int:
     """End every session of the caller, the current one included; give how many of them were live."""
-    return await end_all(ctx, await users.lock_caller(ctx))
+    user = await users.lock_caller(ctx)
+    ended = await end_all(ctx, user)
+    audit.sessions_revoked_all(ctx, user.id, ended)
+    return ended
 
 
 async def end_all(ctx: Context, user: User) -> int:
@@ -114,14 +118,17 @@ async def revoke_others(ctx: Context) -> int:
     """End every session of the caller but the current one; give how many of them were live."""
     caller = ctx.signed_in
     await users.lock_caller(ctx)
-    return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
+    ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
+    audit.sessions_revoked_others(ctx, ended)
+    return ended
 
 
 async def sign_out(ctx: Context) -> None:
     """End the current session."""
     caller = ctx.signed_in
     await users.lock(ctx, caller.user.id)
-    await _delete(ctx, col(Session.id) == caller.session.id)
+    if await _delete(ctx, col(Session.id) == caller.session.id):
+        audit.sign_out(ctx)
 
 
 async def discard(ctx: Context, session_id: str) -> None:

@@ -3,7 +3,7 @@
 from sqlalchemy import delete, select, update
 from sqlmodel import col
 
-from domain import secrets
+from domain import audit, secrets
 from domain.context import Context
 from models import TrustedDevice
 
@@ -21,6 +21,7 @@ def trust(ctx: Context, user_id: str) -> str:
             updated_at=ctx.now,
         )
     )
+    audit.device_trusted(ctx, user_id)
     return token
 
 
@@ -63,4 +64,7 @@ async def is_dead(ctx: Context) -> bool:
 
 async def forget_all(ctx: Context, user_id: str) -> None:
     """Trust none of the user's devices any more."""
-    await ctx.db.execute(delete(TrustedDevice).where(col(TrustedDevice.user_id) == user_id))
+    gone = delete(TrustedDevice).where(col(TrustedDevice.user_id) == user_id).returning(col(TrustedDevice.id))
+    devices = (await ctx.db.execute(gone.execution_options(synchronize_session=False))).all()
+    if devices:
+        audit.trusted_devices_removed(ctx, user_id, len(devices))

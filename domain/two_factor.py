@@ -6,6 +6,7 @@ from sqlalchemy import delete
 from sqlmodel import col
 
 from domain import (
+    audit,
     authenticator,
     backup_codes,
     enrolment,
@@ -39,6 +40,7 @@ async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enroll
     secret = enrolment.begin(ctx, await enrolment.row_of(ctx, user.id), shown_by)
     await backup_codes.discard_waiting(ctx, user.id)
     backup_codes.store(ctx, user, prepared, live=False)
+    audit.enrolment_started(ctx, user.id)
     return Enrolled(authenticator.uri(shown_by, user.email, secret), prepared.shown)
 
 
@@ -58,25 +60,32 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
         raise errors.EmailNotVerified  # The address was changed a moment ago.
     await enrolment.row_of(ctx, user.id)
     await _replace_codes(ctx, user, prepared)
-    enrolment.switch_on(ctx, user)
+    enrolment.switch_on(ctx, user, "otp")
     return Enrolled(None, prepared.shown)
 
 
 async def disable(ctx: Context, password: str) -> None:
     """Switch off, an open enrolment included; it may be off already. Raises InvalidPassword, Overloaded."""
     stored = await passwords.check(ctx, password)
-    await remove(ctx, await passwords.lock_caller(ctx, stored))
+    user = await passwords.lock_caller(ctx, stored)
+    if await remove(ctx, user):
+        audit.two_factor_disabled(ctx, user.id)
 
 
-async def remove(ctx: Context, user: User) -> None:
-    """Delete all that belongs to the second factor of a user whose row is locked, and tell them if it was on."""
+async def remove(ctx: Context, user: User) -> bool:
+    """Delete all that belongs to the second factor of a user whose row is locked.
+
+    Says whether it was on; then the user is told, too.
+    """
     await ctx.db.execute(delete(TwoFactor).where(col(TwoFactor.user_id) == user.id))
     await backup_codes.discard(ctx, user.id)
     await trusted_devices.forget_all(ctx, user.id)
     await grants.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
-    if user.two_factor_enabled:
+    was_on = user.two_factor_enabled
+    if was_on:
         user.two_factor_enabled, user.updated_at = False, ctx.now
         mails.two_factor_changed(ctx, user, enabled=False)
+    return was_on
 
 
 async def get_totp_uri(ctx: Context, password: str) -> str:
@@ -109,3 +118,4 @@ async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
 async def _replace_codes(ctx: Context, user: User, prepared: backup_codes.NewSet) -> None:
     await backup_codes.discard(ctx, user.id)
     backup_codes.store(ctx, user, prepared, live=True)
+    audit.backup_codes_generated(ctx, user.id, len(prepared.shown))

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 
-from domain import errors, identifiers
+from domain import audit, errors, identifiers
 from domain.context import Context, Outdated
 from models import Session, User
 from models.queries import PASSWORD_BY_USERNAME
@@ -115,6 +115,7 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
         setattr(user, field, value)
     user.updated_at = ctx.now
     await flush(ctx)
+    audit.user_updated(ctx, user.id, changes)
 
 
 async def _refuse_taken(ctx: Context, username: str) -> None:

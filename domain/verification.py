@@ -4,12 +4,24 @@ Each method has the same two callers: `ctx.challenge` is set for a sign-in that 
 """
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from sqlalchemy import or_, update
 from sqlmodel import col
 
-from domain import authenticator, backup_codes, challenges, enrolment, errors, lockout, mail_codes, users
-from domain.context import Challenge, Context
+from domain import (
+    audit,
+    authenticator,
+    backup_codes,
+    challenges,
+    enrolment,
+    errors,
+    limits,
+    lockout,
+    mail_codes,
+    users,
+)
+from domain.context import Challenge, Context, Outdated
 from domain.sessions import OpenedSession
 from models import TwoFactor, User
 from models.queries import BACKUP_SET_BY_USER, BackupSetRow
@@ -26,35 +38,47 @@ class Verified:
 async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     """Check a code of an authenticator; under a session it confirms an enrolment that is open.
 
-    Raises TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.enter` and `take_attempt`.
+    Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.enter` and
+    `take_attempt`.
     """
     challenge = ctx.challenge
     if challenge is None:
         return await _totp_under_session(ctx, code)
-    user, row = await challenges.enter(ctx, challenge)
+    user, row = await _enter(ctx, challenge)
     secret = enrolment.live_secret(ctx, row)
     await challenges.take_attempt(ctx, challenge)
     if not await _use_step(ctx, user, secret, code):
-        await _refuse_wrong(ctx, user, errors.InvalidCode)
+        await _refuse_wrong(ctx, user, "totp", errors.InvalidCode)
     opened = await challenges.finish(ctx, challenge, user, method="totp", trust_device=trust_device)
     return Verified(user, opened)
 
 
-async def _totp_under_session(ctx: Context, code: str) -> Verified:
+async def _enter(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
+    user, row = await challenges.enter(ctx, challenge)
+    await limits.check(ctx, limits.Whose(user.id))
+    return user, row
+
+
+async def _enter_under_session(ctx: Context) -> User:
     user = await users.lock_caller(ctx)
+    await limits.check(ctx, limits.Whose(user.id))
+    return user
+
+
+async def _totp_under_session(ctx: Context, code: str) -> Verified:
+    user = await _enter_under_session(ctx)
     row = await enrolment.find(ctx, user.id)
     if row is None:
         raise errors.TotpNotEnabled
     secret, _ = enrolment.shown_secret(ctx, row)
     if not row.is_enrolling():
         if not await _use_step(ctx, user, secret, code):
-            raise errors.InvalidCode
+            await _refuse_wrong(ctx, user, "totp", errors.InvalidCode)
     elif _step_of(ctx, secret, code) is None:
-        raise errors.InvalidCode
+        await _refuse_wrong(ctx, user, "totp", errors.InvalidCode)
     else:
         await enrolment.confirm(ctx, user, row, secret)
-    await lockout.forgive(ctx, user.id)
-    return Verified(user, None)
+    return await _verified(ctx, user, "totp")
 
 
 def _step_of(ctx: Context, secret: str, code: str) -> int | None:
@@ -86,6 +110,7 @@ async def send_otp(ctx: Context) -> None:
         if not user.two_factor_enabled and not await _is_enrolling(ctx, user):
             raise errors.TwoFactorNotEnabled
     await mail_codes.send(ctx, user)
+    audit.otp_requested(ctx, user.id)
 
 
 def _refuse_unavailable(ctx: Context) -> None:
@@ -101,57 +126,67 @@ async def _is_enrolling(ctx: Context, user: User) -> bool:
 async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     """Use up a mailed code; under a session it confirms a first enrolment that is open.
 
-    Raises OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.enter` and
+    Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.enter` and
     `take_attempt`.
     """
     challenge = ctx.challenge
     if challenge is None:
         return await _otp_under_session(ctx, code)
-    user, _ = await challenges.enter(ctx, challenge)
-    if not await mail_codes.is_live(ctx):
-        raise errors.OtpHasExpired
+    user, _ = await _enter(ctx, challenge)
+    await _refuse_expired(ctx, user)
     await challenges.take_attempt(ctx, challenge)
-    if not await _use_mailed(ctx, code):
-        await _refuse_wrong(ctx, user, errors.InvalidCode)
+    await _use_mailed(ctx, user, code)
     opened = await challenges.finish(ctx, challenge, user, method="otp", trust_device=trust_device)
     return Verified(user, opened)
 
 
 async def _otp_under_session(ctx: Context, code: str) -> Verified:
-    user = await users.lock_caller(ctx)
-    if not await mail_codes.is_live(ctx):
-        raise errors.OtpHasExpired
-    if not await _use_mailed(ctx, code):
-        raise errors.InvalidCode
+    user = await _enter_under_session(ctx)
+    await _refuse_expired(ctx, user)
+    await _use_mailed(ctx, user, code)
     if not user.two_factor_enabled and await _is_enrolling(ctx, user):
         await enrolment.confirm_by_mail(ctx, user)
-    await lockout.forgive(ctx, user.id)
-    return Verified(user, None)
+    return await _verified(ctx, user, "otp")
 
 
-async def _use_mailed(ctx: Context, code: str) -> bool:
+async def _refuse_expired(ctx: Context, user: User) -> None:
+    if not await mail_codes.is_live(ctx):
+        audit.two_factor_failed(ctx, user.id, "otp", errors.OtpHasExpired)
+        raise errors.OtpHasExpired
+
+
+async def _use_mailed(ctx: Context, user: User, code: str) -> None:
     if not await mail_codes.take_try(ctx):
+        audit.two_factor_refused(ctx, user.id, errors.TooManyAttemptsRequestNewCode)
         raise errors.TooManyAttemptsRequestNewCode
-    return await mail_codes.use(ctx, code)
+    if not await mail_codes.use(ctx, code):
+        await _refuse_wrong(ctx, user, "otp", errors.InvalidCode)
 
 
 async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     """Use up a backup code.
 
-    Raises BackupCodesNotEnabled, InvalidBackupCode, Overloaded, and those of `challenges.enter` and `take_attempt`.
+    Raises Limited, BackupCodesNotEnabled, InvalidBackupCode, Overloaded, and those of `challenges.enter` and
+    `take_attempt`.
     """
     challenge = ctx.challenge
     owner = ctx.signed_in.user if challenge is None else challenge.user
     stored = await ctx.reads.one(BACKUP_SET_BY_USER, owner.id)
-    derived = await _derive(ctx, stored, code)
+    spent = await limits.is_spent(ctx, limits.Whose(owner.id))
+    derived = None if spent else await _derive(ctx, stored, code)
     if challenge is None:
-        return await _backup_code_under_session(ctx, stored, derived)
-    user, _ = await challenges.enter(ctx, challenge)
+        user = await _enter_under_session(ctx)
+    else:
+        user, _ = await _enter(ctx, challenge)
+    if spent:
+        raise Outdated  # The failures were forgiven a moment ago: the code deserves to be looked at.
+    if challenge is None:
+        return await _backup_code_under_session(ctx, user, stored, derived)
     if stored is None:
         raise errors.BackupCodesNotEnabled
     await challenges.take_attempt(ctx, challenge)
     if not await backup_codes.use(ctx, user.id, stored, derived):
-        await _refuse_wrong(ctx, user, errors.InvalidBackupCode)
+        await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)
     opened = await challenges.finish(ctx, challenge, user, method="backup_code", trust_device=trust_device)
     return Verified(user, opened)
 
@@ -172,18 +207,26 @@ def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow
 
 
 async def _backup_code_under_session(
-    ctx: Context, stored: BackupSetRow | None, derived: bytes | None
+    ctx: Context, user: User, stored: BackupSetRow | None, derived: bytes | None
 ) -> Verified:
-    user = await users.lock_caller(ctx)
     if stored is None:
         raise errors.BackupCodesNotEnabled
     if not await backup_codes.use(ctx, user.id, stored, derived):
-        raise errors.InvalidBackupCode
+        await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)
+    return await _verified(ctx, user, "backup_code")
+
+
+async def _verified(ctx: Context, user: User, method: str) -> Verified:
+    """Take note of a right code under a session."""
     await lockout.forgive(ctx, user.id)
+    audit.two_factor_verified(ctx, user.id, method)
     return Verified(user, None)
 
 
-async def _refuse_wrong(ctx: Context, user: User, refusal: type[errors.Refusal]) -> None:
-    """Count a wrong code on a challenge, and say so."""
-    await lockout.count_wrong(ctx, user)
+async def _refuse_wrong(ctx: Context, user: User, method: str, refusal: type[errors.Refusal]) -> NoReturn:
+    """Count a wrong code, and say so if it was not one too many; on a challenge it counts towards the lock, too."""
+    await limits.count_failure(ctx, limits.Whose(user.id))
+    if ctx.challenge is not None:
+        await lockout.count_wrong(ctx, user)
+    audit.two_factor_failed(ctx, user.id, method, refusal)
     raise refusal

@@ -14,7 +14,9 @@ from sqlmodel import col
 
 from models.account import CREDENTIAL, Account
 from models.backup_code import BackupCode
+from models.counter import Counter
 from models.grant import Grant
+from models.known_network import KnownNetwork
 from models.session import Session
 from models.two_factor import TwoFactor
 from models.user import User
@@ -167,3 +169,34 @@ BACKUP_SET_BY_USER = Query(
     BackupSetRow._make,
 )
 """The live set of a user's backup codes, as long as a code of it is left."""
+
+
+class CounterRow(NamedTuple):
+    """A count as read by a query, and the end of its window."""
+
+    number: int
+    window_end: datetime
+
+
+COUNTER_BY_KEY = Query(
+    select(col(Counter.count), col(Counter.window_end)).where(_by(Counter.key)),
+    CounterRow._make,
+    key=Counter.key,
+)
+"""The count behind a key, also after the end of its window."""
+
+
+class NetworkRow(NamedTuple):
+    """A network that a user has signed in from, as a keyed digest, and when they last did."""
+
+    network: bytes
+    last_success: datetime
+
+
+NETWORKS_OF_USER = Query(
+    select(*(col(getattr(KnownNetwork, name)) for name in NetworkRow._fields)).where(
+        _by(KnownNetwork.user_id)
+    ),
+    NetworkRow._make,
+)
+"""Every network that a user has signed in from, the forgotten ones included."""

@@ -64,6 +64,8 @@ def assemble(services: Services) -> Application:
         sessions=services.requests,
         challenges=PendingSignIns(services.requests),
         endpoint=services.requests,
+        refusals=services.refusals,
+        limiter=services.limiter,
         addresses=Addresses(settings.trusted_proxies),
         disabled=switched_off(settings),
         lifespan=lifespan,

@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from models import Grant, MailState, Outbox, Purpose, Session, TrustedDevice
+from domain.limits import KNOWN_FOR
+from models import Audit, Counter, Grant, KnownNetwork, MailState, Outbox, Purpose, Session, TrustedDevice
 from server import leases
 from server.database import Database
 
@@ -27,6 +28,9 @@ _LEASE = "cleanup"
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
 """Grants kept for a while after their end, so that TOKEN_EXPIRED can be told from INVALID_TOKEN."""
 
+FOR_EVER = timedelta(0)
+"""As a retention: nothing goes."""
+
 _TELLABLE_FOR = timedelta(days=7)
 _SENT_FOR = timedelta(days=7)
 _FAILED_FOR = timedelta(days=30)
@@ -34,18 +38,26 @@ _FAILED_FOR = timedelta(days=30)
 _log = structlog.get_logger(__name__)
 
 
-async def turn(database: Database, clock: Callable[[], datetime], holder: str) -> None:
+async def turn(
+    database: Database, clock: Callable[[], datetime], holder: str, audit_retention: timedelta = FOR_EVER
+) -> None:
     """Sweep once if `holder` has the lease, or gets it; of all instances one does.
 
     The lease is kept until the next turn, so that the others' turns in between find nothing to do.
     """
     if await leases.take(database, _LEASE, holder, now=clock(), seconds=EVERY):
-        _log.info("cleanup.done", **await sweep(database, clock()))
+        _log.info("cleanup.done", **await sweep(database, clock(), audit_retention))
 
 
-async def sweep(database: Database, now: datetime) -> dict[str, int]:
+async def sweep(database: Database, now: datetime, audit_retention: timedelta = FOR_EVER) -> dict[str, int]:
     """Remove every row whose time is over at `now`, in short transactions; give the number of rows by table."""
-    return {name: await _remove(database, *what) for name, what in _finished(now).items()}
+    finished = {**_finished(now), **_forgotten(now, audit_retention)}
+    return {name: await _remove(database, *what) for name, what in finished.items()}
+
+
+def _forgotten(now: datetime, retention: timedelta) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
+    """Give which audit records may go."""
+    return {"audit": (col(Audit.id), col(Audit.time) <= now - retention)} if retention else {}
 
 
 def _finished(now: datetime) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
@@ -60,6 +72,8 @@ def _finished(now: datetime) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
         "grant": (col(Grant.digest), expired & (~tellable | told)),
         "outbox": (col(Outbox.id), sent | failed),
         "trusted_device": (col(TrustedDevice.id), col(TrustedDevice.expires_at) <= now),
+        "counter": (col(Counter.key), col(Counter.window_end) <= now),
+        "known_network": (col(KnownNetwork.network), col(KnownNetwork.last_success) <= now - KNOWN_FOR),
     }
 
 

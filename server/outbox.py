@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeVar
 import structlog
 
 from domain import outbox
-from domain.context import Context
+from domain.context import Client, Context
 from domain.errors import Unavailable
-from domain.outbox import Claim, Kind
+from domain.outbox import Claim, Kind, Payload
 from server.clock import Clock
 from server.mail import FinalError, Sender, TemporaryError
 from server.rendering import Renderer
@@ -33,14 +33,18 @@ NOTE_PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds to wait after each failed try to note an outcome."""
 TRIM_INTERVAL = timedelta(seconds=1)
 
+NOBODY = Client()
+
 log = structlog.get_logger(__name__)
 
 
 class Run(Protocol):
     """Runs a job in one Context and one transaction: `server.requests.Requests.run`."""
 
-    async def __call__(self, job: Callable[[Context], Awaitable[Result]], /) -> Result:
-        """Give the job's result, after the commit."""
+    async def __call__(
+        self, job: Callable[[Context], Awaitable[Result]], /, *, client: Client = NOBODY
+    ) -> Result:
+        """Give the job's result, after the commit. `client` is on whose behalf it runs."""
 
 
 class Lane:
@@ -214,16 +218,16 @@ class OutboxWorker:
             if await outbox.take(ctx, row):
                 await self._resolvers[row.template](ctx, email, target)
 
-        await self._run(job)
+        await self._run(job, client=_client_of(row.payload))
 
     async def _give_up(self, row: Claim, reason: str) -> None:
         await self._note(lambda ctx: outbox.note_failed(ctx, row, reason))
-        log.warning("mail.failed", id=row.id, template=row.template, reason=reason)
 
     async def _postpone(self, row: Claim, reason: str) -> None:
-        again = await self._note(lambda ctx: outbox.note_postponed(ctx, row, reason))
-        event = "mail.failed" if again is False else "mail.postponed"
-        log.warning(event, id=row.id, template=row.template, reason=reason, attempts=row.attempts)
+        if await self._note(lambda ctx: outbox.note_postponed(ctx, row, reason)):
+            log.warning(
+                "mail.postponed", id=row.id, template=row.template, reason=reason, attempts=row.attempts
+            )
 
     async def _note(self, job: Callable[[Context], Awaitable[Result]]) -> Result | None:
         """Note an outcome, patiently: a row without a note is repeated when its lease has run out."""
@@ -234,6 +238,11 @@ class OutboxWorker:
                 _report(fault, seconds=seconds)
                 await self._pause(seconds)
         return None
+
+
+def _client_of(payload: Payload) -> Client:
+    """Give who filed a request; nobody for one that an older version has filed."""
+    return Client(payload.get("address"), payload.get("user_agent"), payload.get("request_id") or "")
 
 
 async def _end(tasks: list[asyncio.Task[None]], grace: float) -> None:

@@ -14,7 +14,8 @@ from domain import secrets
 from domain.origins import TrustedOrigins
 from server import settings
 from server.blocklist import blocklist
-from server.database import parse
+from server.counters import store
+from server.database import Database, parse
 from server.policy import LONGEST_ISSUER
 from server.rendering import Renderer
 from server.setting_groups import Provider
@@ -30,7 +31,7 @@ SHORTEST_SECRET = 32
 """Bytes of the shortest secret that is accepted."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_NOT_BUILT = ("account_linking", "oauth", "providers", "limits", "audit")
+_NOT_BUILT = ("account_linking", "oauth", "providers")
 
 
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
@@ -198,6 +199,17 @@ def _templates(chosen: Settings) -> Iterator[str]:
         yield f"mail.templates_dir: {fault}"
 
 
+def _limits(chosen: Settings) -> Iterator[str]:
+    try:
+        store(chosen, _no_database)
+    except ValueError:
+        yield "limits.store: is no address of a Valkey or Redis server, such as redis://127.0.0.1:6379/0"
+
+
+def _no_database() -> Database:
+    raise AssertionError("nothing is counted here")
+
+
 def _providers(chosen: Settings) -> Iterator[str]:
     for key, provider in chosen.providers.items():
         if key == "credential":
@@ -254,6 +266,7 @@ _EVERYWHERE: tuple[Check, ...] = (
     _two_factor,
     _blocklist,
     _templates,
+    _limits,
     _providers,
 )
 _PRODUCTION: tuple[Check, ...] = (_no_sample, _no_http, _no_console)

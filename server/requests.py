@@ -1,7 +1,7 @@
 """One operation = one Context, one caller, one `now`, at most one transaction; the only place that commits."""
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -11,11 +11,12 @@ import structlog
 from domain import challenges, errors, sessions
 from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
 from domain.policy import Policy
-from domain.ports import Cipher, Hasher
+from domain.ports import Cipher, Counters, Hasher
 from domain.providers import Provider
 from handlers import cookies
 from handlers.reply import Redirect
 from models import Audit, Outcome
+from server import records
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
 from server.pipeline.head import Head
@@ -40,6 +41,7 @@ class Requests:
     policy: Policy
     hasher: Hasher
     cipher: Cipher
+    counters: Counters
     clock: Clock
     ready: Callable[[], Awaitable[bool]]
     mailed: Callable[[], None]
@@ -97,7 +99,7 @@ class Requests:
 
         Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
         """
-        context = partial(self._context, client, caller, challenge, presented)
+        context = partial(self.context, client, caller, challenge, presented)
         for _ in range(ATTEMPTS):
             try:
                 return await self._attempt(job, context())
@@ -114,9 +116,14 @@ class Requests:
                 raise
         raise errors.Unavailable
 
-    def _context(
-        self, client: Client, caller: Caller | None, challenge: Challenge | None, presented: Presented
+    def context(
+        self,
+        client: Client = NOBODY,
+        caller: Caller | None = None,
+        challenge: Challenge | None = None,
+        presented: Presented = NOTHING,
     ) -> Context:
+        """Give what a rule works with, once; whoever lets it begin a transaction must end that, too."""
         return Context(
             now=self.clock(),
             policy=self.policy,
@@ -125,6 +132,7 @@ class Requests:
             reads=self.database.reads,
             hasher=self.hasher,
             cipher=self.cipher,
+            counters=self.counters,
             begin=self.database.begin,
             ready=self.ready,
             apart=partial(self.run, client=client, caller=caller, challenge=challenge, presented=presented),
@@ -137,19 +145,25 @@ class Requests:
         try:
             result = await job(ctx)
         except errors.Refusal as refusal:
-            await (self._commit(ctx) if refusal.keeps_writes else self._refuse(ctx))
+            await (self._commit(ctx, _successes(ctx)) if refusal.keeps_writes else _roll_back(ctx))
+            await self._note_refused(ctx)
             raise
         except BaseException:
             await _roll_back(ctx)
             raise
-        await (self._refuse(ctx) if isinstance(result, Redirect) and result.refused else self._commit(ctx))
+        if isinstance(result, Redirect) and result.refused:
+            await _roll_back(ctx)
+            await self._note_refused(ctx)
+        else:
+            await self._commit(ctx, ctx.records)
         return result
 
-    async def _commit(self, ctx: Context) -> None:
+    async def _commit(self, ctx: Context, done: Sequence[Audit]) -> None:
+        """Write what is filed, and with it what was done: without the record it was not."""
         if ctx.outbox:
             ctx.db.add_all(ctx.outbox)
-        if ctx.records:
-            ctx.db.add_all(ctx.records)
+        if done:
+            ctx.db.add_all(done)
         if ctx.opened is None:
             return
         try:
@@ -158,20 +172,14 @@ class Requests:
             await ctx.opened.close()
         if ctx.outbox:
             self.mailed()
-        _log_records(ctx.records)
+        records.log(done)
 
-    async def _refuse(self, ctx: Context) -> None:
-        """Roll back, and write down what was refused; when that fails, the refusal is the same (behaviour 11)."""
-        await _roll_back(ctx)
-        records = [record for record in ctx.records if record.outcome != Outcome.SUCCESS]
-        if not records:
-            return
-        _log_records(records)
-        try:
-            async with self.database.transaction() as session:
-                session.add_all(records)
-        except Exception as fault:
-            _log.warning("audit.unwritten", records=len(records), fault=type(fault).__name__)
+    async def _note_refused(self, ctx: Context) -> None:
+        """Write down what went wrong; when that fails, the refusal is the same (behaviour 11)."""
+        refused = [record for record in ctx.records if record.outcome != Outcome.SUCCESS]
+        if refused:
+            records.log(refused)
+            await records.write_apart(self.database, refused)
 
     async def _extend(self, caller: Caller, call: Call) -> Caller:
         """Move the end of a session that is due, and of its cookie, whatever becomes of the request (behaviour 3.5).
@@ -211,10 +219,5 @@ async def _roll_back(ctx: Context) -> None:
         await ctx.opened.close()
 
 
-def _log_records(records: Iterable[Audit]) -> None:
-    """Write each record to the log too, as one line."""
-    for record in records:
-        _log.info(
-            record.event,
-            **{name: value for name, value in record if value not in (None, {}) and name != "event"},
-        )
+def _successes(ctx: Context) -> list[Audit]:
+    return [record for record in ctx.records if record.outcome == Outcome.SUCCESS]

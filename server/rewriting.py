@@ -1,6 +1,7 @@
 """Rewriting what is encrypted under older secrets, so that these can be removed (behaviour 9.2)."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import structlog
 from sqlalchemy import Column, select, update
@@ -22,18 +23,38 @@ COLUMNS = ("session.token_copy", "outbox.payload", "two_factor.secret", "two_fac
 """The encrypted columns as `table.column`, which is also their purpose; the key of each table is one column of text."""
 
 
-async def rewrite(begin: Begin, keyring: Keyring, batch: int = 200) -> dict[str, int]:
+class Tally(NamedTuple):
+    """What a pass found in one column under older secrets: values written anew, and values that stayed."""
+
+    rewritten: int
+    remaining: int
+
+
+Report = Callable[[Mapping[str, Tally]], None]
+
+
+def _tell_nobody(_: Mapping[str, Tally]) -> None:
+    return
+
+
+async def rewrite(
+    begin: Begin, keyring: Keyring, batch: int = 200, report: Report = _tell_nobody
+) -> dict[str, int]:
     """Encrypt under the newest secret what an older one encrypted, reading `batch` rows at a time.
 
+    A pass that changed something is reported.
     Gives for each column how many values may remain under an older secret, and logs it. At 0 for all columns,
     once no instance writes with an older secret, these can be removed. Empty when there is only one secret.
     """
     if not keyring.rotating:
         return {}
-    return {column: await _rewrite_column(begin, keyring, column, batch) for column in COLUMNS}
+    tallies = {column: await _rewrite_column(begin, keyring, column, batch) for column in COLUMNS}
+    if any(tally.rewritten for tally in tallies.values()):
+        report(tallies)
+    return {column: tally.remaining for column, tally in tallies.items()}
 
 
-async def _rewrite_column(begin: Begin, keyring: Keyring, purpose: str, batch: int) -> int:
+async def _rewrite_column(begin: Begin, keyring: Keyring, purpose: str, batch: int) -> Tally:
     table, _, name = purpose.partition(".")
     column = metadata.tables[table].c[name]
     rewritten = remaining = unreadable = 0
@@ -50,7 +71,7 @@ async def _rewrite_column(begin: Begin, keyring: Keyring, purpose: str, batch: i
     _log.info(
         "secrets.rewritten", column=purpose, rewritten=rewritten, remaining=remaining, unreadable=unreadable
     )
-    return remaining
+    return Tally(rewritten, remaining)
 
 
 async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator[Sealed]:

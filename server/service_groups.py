@@ -79,6 +79,10 @@ class Mail(Group):
     )
 
 
+MOST = 1_000_000_000
+"""The highest number of a limit: what is counted fits into an integer of every store."""
+
+
 class Limits(Group):
     """`limits.*`: how often something may be tried; a number of 0 turns that limit off (behaviour 10.1)."""
 
@@ -87,21 +91,27 @@ class Limits(Group):
         default=SecretStr("database"),
         description="Where is counted: `database`, or the URL of a Valkey or Redis server.",
     )
-    requests: int = Field(default=100, ge=0, description="Requests per client network and operation.")
+    requests: int = Field(
+        default=100, ge=0, le=MOST, description="Requests per client network and operation."
+    )
     requests_window: Duration = lasting("10s", "Window of `requests`.")
     failures: int = Field(
-        default=10, ge=0, description="Wrong passwords and codes per account and client network."
+        default=10, ge=0, le=MOST, description="Wrong passwords and codes per account and client network."
     )
     failures_window: Duration = lasting("15m", "Window of `failures`.")
     network_failures: int = Field(
-        default=100, ge=0, description="Wrong passwords and codes per client network."
+        default=100, ge=0, le=MOST, description="Wrong passwords and codes per client network."
     )
     network_failures_window: Duration = lasting("15m", "Window of `network_failures`.")
-    account_failures: int = Field(default=100, ge=0, description="Wrong passwords and codes per account.")
+    account_failures: int = Field(
+        default=100, ge=0, le=MOST, description="Wrong passwords and codes per account."
+    )
     account_failures_window: Duration = lasting("24h", "Window of `account_failures`.")
-    mail_burst: int = Field(default=5, ge=0, description="Mails per recipient in `mail_burst_window`.")
+    mail_burst: int = Field(
+        default=5, ge=0, le=MOST, description="Mails per recipient in `mail_burst_window`."
+    )
     mail_burst_window: Duration = lasting("15m", "Window of `mail_burst`.")
-    mail_daily: int = Field(default=20, ge=0, description="Mails per recipient in 24 hours.")
+    mail_daily: int = Field(default=20, ge=0, le=MOST, description="Mails per recipient in 24 hours.")
 
 
 class Audit(Group):

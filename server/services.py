@@ -2,25 +2,32 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from email.utils import formataddr
 from functools import partial
 
-from domain import emails, passwords, secrets
+from domain import audit, emails, passwords, secrets
+from domain.context import Client, Context
 from domain.errors import Unavailable
 from domain.policy import Policy
-from server import cleanup, migrations, rewriting
+from server import cleanup, migrations, records, rewriting
 from server.background import repeat
 from server.blocklist import blocklist
 from server.cipher import Keyring
 from server.clock import Clock, system_clock
+from server.counters import store
 from server.database import Database, open_database
 from server.hashing import HashingRules, PasswordPool
 from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
 from server.outbox import OutboxWorker
+from server.pipeline.limiter import RequestLimiter
 from server.policy import policy_of
+from server.records import Desk
+from server.refusals import KeptRefusals
 from server.rendering import Renderer
 from server.requests import Requests
+from server.rewriting import Tally
 from server.settings import Settings
 
 READY_WITHIN = 1.0
@@ -40,15 +47,20 @@ class Services:
         )
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         self.hasher = PasswordPool(_hashing_rules(settings))
+        self.counters = store(settings, lambda: self.database)
         self.requests = Requests(
             policy=self.policy,
             hasher=self.hasher,
             cipher=self.cipher,
+            counters=self.counters,
             clock=clock,
             ready=self.is_ready,
             mailed=self._wake_worker,
             providers={},
         )
+        self.desk = Desk(lambda: self.database)
+        self.limiter = self._limiter()
+        self.refusals = KeptRefusals(self.requests, self.desk)
         self.worker = OutboxWorker(
             run=self.requests.run,
             clock=clock,
@@ -84,13 +96,47 @@ class Services:
     def start(self) -> None:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret."""
         self.worker.start()
+        self._keep(lambda ctx: audit.service_started(ctx, os.getpid()))
         self._tasks = [
             asyncio.create_task(repeat(name, job, every=every, stop=self._stopping))
             for name, job, every in (
-                ("cleanup", partial(cleanup.turn, self.database, self.clock, secrets.token()), cleanup.EVERY),
-                ("rewriting", partial(rewriting.rewrite, self.database.begin, self.cipher), rewriting.EVERY),
+                ("cleanup", self._cleanup(), cleanup.EVERY),
+                ("rewriting", self._rewrite, rewriting.EVERY),
             )
         ]
+
+    def _cleanup(self) -> Callable[[], Awaitable[None]]:
+        retention = self.settings.audit.retention
+        return partial(cleanup.turn, self.database, self.clock, secrets.token(), retention)
+
+    async def _rewrite(self) -> None:
+        await rewriting.rewrite(self.database.begin, self.cipher, report=self._keep_rewritten)
+
+    def _keep_rewritten(self, tallies: Mapping[str, Tally]) -> None:
+        rewritten = {column: tally.rewritten for column, tally in tallies.items()}
+        remaining = sum(tally.remaining for tally in tallies.values())
+        self._keep(lambda ctx: audit.secrets_rewritten(ctx, rewritten, remaining))
+
+    def _keep(self, describe: Callable[[Context], None]) -> None:
+        """Put on record what the service itself does; the log has it already."""
+        ctx = self.requests.context()
+        describe(ctx)
+        self.desk.file(ctx.records)
+
+    def _limiter(self) -> RequestLimiter | None:
+        """Give what limits requests; None where nothing does."""
+        quota = self.policy.limits.requests
+        if not quota.number:
+            return None
+        return RequestLimiter(
+            quota, shared=self.counters, cipher=self.cipher, clock=self.clock, reached=self._keep_reached
+        )
+
+    def _keep_reached(self, client: Client) -> None:
+        ctx = self.requests.context(client)
+        audit.limit_reached(ctx, "requests")
+        records.log(ctx.records)
+        self.desk.file(ctx.records)
 
     def refuse_new_work(self) -> None:
         """Turn /ready to 503: the service is shutting down."""
@@ -103,7 +149,9 @@ class Services:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.desk.close()
         self.hasher.close()
+        await self.counters.close()
         await self.database.close()
 
     async def is_ready(self) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.live import serving
 from tests.postgres import Cluster
+from tests.redis_server import RedisServer
 from tests.service import PASSWORD, Service, close_service, open_service
 
 Headers = dict[str, str]
@@ -23,6 +24,15 @@ def cluster() -> Iterator[Cluster]:
     cluster.start()
     yield cluster
     cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A private Redis, started when the first test needs it."""
+    server = RedisServer()
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -71,8 +81,8 @@ async def service(make_service: MakeService) -> Service:
 
 @pytest.fixture(scope="session")
 def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The origin of a service in a process of its own, on SQLite."""
-    with serving(tmp_path_factory.mktemp("live"), {}) as live:
+    """The origin of a service in a process of its own, on SQLite, for who knocks in bulk from one address."""
+    with serving(tmp_path_factory.mktemp("live"), {"limits.enabled": "false"}) as live:
         yield live.url
 
 

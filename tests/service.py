@@ -57,12 +57,15 @@ class Service:
 
     async def reset(self) -> None:
         """Empty the database and the mail file, and set the clock back."""
+        await self.services.desk.empty()
         async with self.services.database.begin() as db:
             for table in reversed(metadata.sorted_tables):
                 await db.execute(table.delete())
             await db.commit()
         self.mail_file.unlink(missing_ok=True)
         self.clock.now = START
+        if self.services.limiter is not None:
+            self.services.limiter.windows.clear()
         self.client.cookies.clear()
 
     async def post(self, path: str, body: Any = None, **options: Any) -> httpx.Response:
@@ -94,8 +97,14 @@ def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]
     return {**CHEAP, **places, **named}
 
 
-async def open_service(database_url: str, directory: Path, overrides: Mapping[str, str]) -> Service:
-    """Assemble and open a service on an existing empty database."""
+Peer = tuple[str, int] | None
+LOOPBACK: Peer = ("127.0.0.1", 50000)
+
+
+async def open_service(
+    database_url: str, directory: Path, overrides: Mapping[str, str], *, peer: Peer = LOOPBACK
+) -> Service:
+    """Assemble and open a service on an existing empty database; `peer` is the other end of its client's socket."""
     clock = MovableClock()
     mail_file = directory / "mail.jsonl"
     configured = profiles.load(environment(database_url, mail_file, overrides), directory)
@@ -103,7 +112,8 @@ async def open_service(database_url: str, directory: Path, overrides: Mapping[st
     app = assemble(services)
     await services.open()
     checked = CheckingTransport(
-        httpx.ASGITransport(app, client=("127.0.0.1", 50000)), Contract(contract(configured))
+        httpx.ASGITransport(app, client=peer),  # type: ignore[arg-type]  # a Unix socket has no other end
+        Contract(contract(configured)),
     )
     client = httpx.AsyncClient(transport=checked, base_url=BASE_URL + services.policy.base_path)
     return Service(services, clock, mail_file, client)

@@ -6,6 +6,6 @@ import warnings
 warnings.filterwarnings("ignore", message="Using `httpx`", module="connexion")
 
 from server.pipeline.building import build  # noqa: E402
-from server.pipeline.ports import Call, Challenges, Endpoint, Sessions  # noqa: E402
+from server.pipeline.ports import Call, Challenges, Endpoint, Refusals, Sessions  # noqa: E402
 
-__all__ = ["Call", "Challenges", "Endpoint", "Sessions", "build"]
+__all__ = ["Call", "Challenges", "Endpoint", "Refusals", "Sessions", "build"]

@@ -10,8 +10,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain.policy import Policy
 from server.addresses import Addresses
+from server.pipeline.limiter import RequestLimiter
 from server.pipeline.pipeline import Pipeline
-from server.pipeline.ports import Challenges, Endpoint, NoChallenges, Ports, Sessions
+from server.pipeline.ports import Challenges, Endpoint, NoChallenges, NoRefusals, Ports, Refusals, Sessions
 from server.pipeline.security import security_map
 
 
@@ -26,16 +27,22 @@ def build(  # noqa: PLR0913
     lifespan: Lifespan | None = None,
     max_body: int = 65536,
     challenges: Challenges | None = None,
+    refusals: Refusals | None = None,
+    limiter: RequestLimiter | None = None,
     handlers: str = "handlers",
 ) -> ASGIApp:
     """Give the ASGI application that serves a contract (OpenAPI 3.0, bundled, as a dictionary).
 
     `sessions` finds who calls, `endpoint` runs the handlers of the package `handlers`, `addresses` resolves
-    the client's address. `disabled` names operationIds that are switched off as a whole: their paths do not
-    exist. `max_body` is in bytes. Raises Connexion's InvalidSpecification and ResolverError, ValueError and
-    TypeError when the contract cannot be served as it is written.
+    the client's address, `refusals` keeps what the pipeline refuses on record, `limiter`
+    counts requests. `disabled` names operationIds that are switched off as a whole: their paths do not exist.
+    `max_body` is in bytes.
+    Raises Connexion's InvalidSpecification and ResolverError, ValueError and TypeError when the contract cannot be
+    served as it is written.
     """
-    ports = Ports(sessions, challenges or NoChallenges(), endpoint, addresses)
+    ports = Ports(
+        sessions, challenges or NoChallenges(), endpoint, addresses, refusals or NoRefusals(), limiter
+    )
     pipeline = partial(Pipeline, policy=policy, ports=ports, disabled=disabled, max_body=max_body)
     connexion = ConnexionMiddleware(
         _nowhere,

@@ -21,6 +21,9 @@ _LENIENT_TAG = "sessions"
 
 _SIGN_OUT = "authentication.sign_out"
 
+_UNLIMITED = frozenset({"service.check_health", "service.check_readiness"})
+"""What watches the service asks as often as it likes (behaviour 10.1)."""
+
 _SIGNING_IN = ("/sign-in/", "/sign-up/")
 
 
@@ -38,6 +41,8 @@ class Operation:
     checks_origin: bool
     signs_in: bool
     answers_head: bool
+    is_limited: bool
+    """Whether its requests are counted."""
     forget: tuple[Header, ...]
     """What clears the session cookie although the operation may fail: nobody stays signed in who wanted to leave."""
 
@@ -64,5 +69,6 @@ def compile_operation(
         checks_origin=operation.method == "post" and inputs.media_type != body.FORM,
         signs_in=operation.path.startswith(_SIGNING_IN),
         answers_head=operation.method == "get" and tag == _HARMLESS_TAG,
+        is_limited=operation_id not in _UNLIMITED,
         forget=(cookies.clear_session(policy.cookies),) if operation_id == _SIGN_OUT else (),
     )

@@ -10,7 +10,7 @@ from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import secrets
-from domain.context import Client
+from domain.context import Caller, Client
 from domain.errors import Refusal, Unavailable
 from domain.policy import Policy
 from handlers.reply import Header
@@ -42,6 +42,8 @@ class Request:
     """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
     template: str | None = None
     """The path as the contract writes it, once an operation is found."""
+    caller: Caller | None = None
+    """Who calls, once that is known."""
 
 
 class Pipeline(SpecMiddleware):  # type: ignore[misc]
@@ -53,6 +55,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         self._next_app = next_app
         self._policy = policy
         self._ports = ports
+        self._limiter = ports.limiter
         self._disabled = disabled
         self._max_body = max_body
         self._cors_of = origins.cors(policy.origins)
@@ -79,6 +82,9 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             rendered = await self._answer(request)
         except ClientGoneError:
             return
+        except Refusal as refusal:
+            self._ports.refusals.note(refusal, client, request.caller, request.template)
+            rendered = errors.render_refusal(refusal)
         except Exception as error:
             rendered = errors.render(error, client.request_id)
         if request.cookies:
@@ -98,8 +104,13 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         sizes.check(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await body.read(request.receive, self._max_body)
+        if self._limiter is not None and operation.is_limited:
+            network, name = request.client.network, operation.operation_id
+            if network is not None and not self._limiter.passes(network, name):  # 3
+                await self._limiter.draw(request.client, name)
         identity = await self._identify(request, operation)  # 4
         request.cookies += identity.stale
+        request.caller = identity.caller
         return await self._admit(request, operation, identity)
 
     async def _identify(self, request: Request, operation: Operation) -> Identity:

@@ -2,13 +2,15 @@
 request."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from domain.context import Caller, Client
+from domain.errors import Refusal
 from handlers.reply import Header
 from server.addresses import Addresses
 from server.pipeline.head import Head
+from server.pipeline.limiter import RequestLimiter
 
 Handler = Callable[..., Awaitable[Any]]
 
@@ -61,6 +63,20 @@ class Endpoint(Protocol):
         """Give what the handler returned, after the commit. Raises refusals."""
 
 
+class Refusals(Protocol):
+    """Where refusals are put on record that no rule has made."""
+
+    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
+        """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""
+
+
+class NoRefusals:
+    """For a service that keeps no record."""
+
+    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
+        """Forget it."""
+
+
 class NoChallenges:
     """For a service without two-factor sign-in: no pending token is live."""
 
@@ -76,3 +92,6 @@ class Ports:
     challenges: Challenges
     endpoint: Endpoint
     addresses: Addresses
+    refusals: Refusals = field(default_factory=NoRefusals)
+    limiter: RequestLimiter | None = None
+    """None where requests have no limit."""

@@ -161,7 +161,8 @@ class TestSendVerification:
         assert [refusal(answer) for answer in answers] == [NOT_ENABLED] * 4
         assert await service.inbox() == []
 
-    async def test_v10_no_header_tells_the_link_where_to_lead(self, service: Service) -> None:
+    async def test_v10_no_header_tells_the_link_where_to_lead(self, make_service: MakeService) -> None:
+        service = await make_service({"limits.mail_burst": "0"})
         ada = await join(service)
 
         for headers in (ada, {}):

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from domain import secrets
-from models import Grant, MailState, Outbox, Purpose, Session, TrustedDevice
+from models import Counter, Grant, KnownNetwork, MailState, Outbox, Purpose, Session, TrustedDevice
 from server import cleanup, leases
 from server.database import Database
 from tests.rows import NOW, session, user
@@ -59,6 +59,8 @@ class TestSweep:
             "grant": 0,
             "outbox": 0,
             "trusted_device": 0,
+            "counter": 0,
+            "known_network": 0,
         }
         assert await left(migrated, Session.id) == {"alive"}
 
@@ -86,6 +88,28 @@ class TestSweep:
 
         assert (await cleanup.sweep(migrated, NOW))["grant"] == 1
         assert await left(migrated, Grant.digest) == {b"told"}
+
+    async def test_removes_counters_whose_window_is_over(self, migrated: Database) -> None:
+        await add(
+            migrated,
+            Counter(key=b"over", count=3, window_end=NOW),
+            Counter(key=b"counting", count=3, window_end=NOW + MOMENT),
+        )
+
+        assert (await cleanup.sweep(migrated, NOW))["counter"] == 1
+        assert await left(migrated, Counter.key) == {b"counting"}
+
+    async def test_forgets_networks_after_90_days(self, migrated: Database) -> None:
+        ada = user("ada")
+        await add(migrated, ada)
+        await add(
+            migrated,
+            KnownNetwork(user_id=ada.id, network=b"over", last_success=NOW - 90 * DAY),
+            KnownNetwork(user_id=ada.id, network=b"known", last_success=NOW - 90 * DAY + MOMENT),
+        )
+
+        assert (await cleanup.sweep(migrated, NOW))["known_network"] == 1
+        assert await left(migrated, KnownNetwork.network) == {b"known"}
 
     async def test_keeps_mail_for_a_while(self, migrated: Database) -> None:
         week, month = NOW - 7 * DAY, NOW - 30 * DAY

@@ -23,6 +23,7 @@ from server.cli import app
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.service import Service, close_service, open_service
+from tests.trail import trail
 
 PASSWORD = "correct horse battery"
 ADA = "ada@example.com"
@@ -83,7 +84,16 @@ def start(directory: Path, *words: str, **variables: str) -> subprocess.Popen[st
 class TestHelp:
     @pytest.mark.parametrize(
         "words",
-        [[], ["serve"], ["migrate"], ["openapi"], ["check-config"], ["mail", "test"], ["users", "ban"]],
+        [
+            [],
+            ["serve"],
+            ["migrate"],
+            ["openapi"],
+            ["check-config"],
+            ["mail", "test"],
+            ["users", "ban"],
+            ["audit"],
+        ],
     )
     def test_every_command_explains_itself(self, run: Run, words: list[str]) -> None:
         done = run(*words, "--help")
@@ -329,13 +339,34 @@ class TestTwoFactorReset:
 
         assert done.exit_code == 0
         assert done.stdout == f"{ADA} signs in with the password alone; 2 sessions ended.\n"
-        [line] = [json.loads(line) for line in done.stderr.splitlines()]
-        assert (line["event"], line["sessions_ended"]) == ("users.two_factor_reset", 2)
         assert ADA not in done.stderr
         assert enrolled(_left) == {
             "user": False, "two_factor": 0, "backup_code": 0, "trusted_device": 0, "session": 0, "grants": [],
             "notices": ["off", "on"], "signs_in": True,
         }  # fmt: skip
+
+    def test_is_on_record_as_the_operators_doing(self, run: Run, enrolled: Callable[[Job], Any]) -> None:
+        enrolled(_trust)
+        user = json.loads(run("users", "show", ADA, "--json").stdout)["user"]["id"]
+        earlier = enrolled(trail)
+
+        done = run("users", "two-factor-reset", ADA, "--yes", GATEWRIGHT_MAIL__SENDER="file")
+
+        known = {record.id for record in earlier}
+        added = [record for record in enrolled(trail) if record.id not in known]
+        assert {record.event: record.details for record in added} == {
+            "two_factor.disabled": {"by": "operator"},
+            "session.revoked_all": {"by": "operator", "sessions_ended": 2},
+            "trusted_device.removed": {"devices": 1},
+        }
+        assert {(record.outcome, record.user_id, record.actor_id) for record in added} == {
+            ("success", user, None)
+        }
+        assert [json.loads(line)["event"] for line in done.stderr.splitlines()] == [
+            "trusted_device.removed",
+            "two_factor.disabled",
+            "session.revoked_all",
+        ]
 
     def test_leaves_a_user_alone_who_has_none(self, run: Run, ada: str) -> None:
         done = run("users", "two-factor-reset", ADA, "--yes")

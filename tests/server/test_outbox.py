@@ -16,8 +16,9 @@ from sqlmodel import col
 from domain import emails, errors, mails, outbox, passwords
 from domain.context import Context
 from domain.policy import Policy
-from models import Grant, MailState, Outbox, User
+from models import Audit, Grant, MailState, Outbox, User
 from server.cipher import Keyring
+from server.counters.database import DatabaseCounters
 from server.database import Database, open_database
 from server.mail import Mail, SmtpOptions, SmtpSender
 from server.migrations import prepare
@@ -82,18 +83,19 @@ class Office:
     def advance(self, **time: float) -> None:
         self.now += timedelta(**time)
 
-    def run(self, job: Callable[[Context], Awaitable[Result]]) -> Awaitable[Result]:
+    def run(self, job: Callable[[Context], Awaitable[Result]], **options: Any) -> Awaitable[Result]:
         requests = Requests(
             policy=self.policy,
             hasher=cast(Any, None),
             cipher=self.cipher,
+            counters=DatabaseCounters(lambda: self.database),
             clock=self.clock,
             ready=cast(Any, None),
             mailed=self.mailed,
             providers={},
         )
         requests.database = self.database
-        return requests.run(job)
+        return requests.run(job, **options)
 
     def worker(self, **changes: Any) -> OutboxWorker:
         options = SmtpOptions(HOST, self.peer.port, tls="none", timeout=5.0)
@@ -105,6 +107,10 @@ class Office:
             "resolvers": RESOLVERS,
         }
         return OutboxWorker(**{**parts, **changes})
+
+    async def records(self) -> list[Audit]:
+        async with self.database.transaction() as db:
+            return list((await db.execute(select(Audit))).scalars())
 
     async def file(self, message: Callable[..., Any] = mails.password_changed, *more: Any) -> None:
         """File one message to the user."""
@@ -295,6 +301,18 @@ class TestFaults:
         row = await office.row()
         assert (row.state, row.payload, row.last_error) == (MailState.FAILED, None, "smtp: 550 5.1.1")
         assert office.peer.attempts == 1
+
+    async def test_a_mail_that_is_given_up_is_on_record_once(self, office: Office) -> None:
+        office.peer.mood = Mood.FINAL
+        await office.file()
+        await office.worker().drain()
+        row = await office.row()
+
+        await office.worker().drain()
+
+        [record] = await office.records()
+        assert (record.event, record.outcome, record.user_id) == ("mail.failed", "failure", ADA)
+        assert record.details == {"mail": row.id, "template": "password-changed", "reason": "smtp: 550 5.1.1"}
 
     async def test_a_mail_is_given_up_when_its_link_dies(self, office: Office) -> None:
         office.peer.mood = Mood.TEMPORARY

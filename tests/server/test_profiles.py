@@ -298,16 +298,28 @@ class TestBoth:
 
         assert chosen.mail.sender == "smtp"
 
+    @pytest.mark.parametrize(
+        "address", ["redis://127.0.0.1:port", "redis://127.0.0.1:99999", "valkey://127.0.0.1/0?colour=red"]
+    )
+    def test_refuse_a_store_that_cannot_be_reached(self, load: Load, address: str) -> None:
+        assert refused(load, LIMITS__STORE=address) == ["limits.store"]
+
+    @pytest.mark.parametrize(
+        "address", ["database", "rediss://:pw@db.example.com:6380/2", "unix:///run/valkey"]
+    )
+    def test_accept_a_store_without_asking_it(self, load: Load, address: str) -> None:
+        assert load(LIMITS__STORE=address).limits.store.get_secret_value() == address
+
 
 class TestWarnings:
     def test_name_what_has_no_effect(self, development: Load) -> None:
-        chosen = development(LIMITS__REQUESTS="5")
+        chosen = development(OAUTH__HTTP_TIMEOUT="5s")
 
         found = profiles.warnings(
-            chosen, {"GATEWRIGHT_SERVICE_HOST": "10.0.0.1", "GATEWRIGHT_LIMITS__REQUESTS": "5"}
+            chosen, {"GATEWRIGHT_SERVICE_HOST": "10.0.0.1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
         )
 
-        assert found == ["GATEWRIGHT_SERVICE_HOST: names no setting", "limits: has no effect yet"]
+        assert found == ["GATEWRIGHT_SERVICE_HOST: names no setting", "oauth: has no effect yet"]
 
     def test_are_absent_by_default(self, production: Load) -> None:
         assert profiles.warnings(production(), PRODUCTION) == []

@@ -12,7 +12,7 @@ from models import Outbox, Session, TwoFactor, User
 from server import migrations
 from server.cipher import Keyring
 from server.database import Database, open_database
-from server.rewriting import rewrite
+from server.rewriting import Tally, rewrite
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OLD, BOTH, NEW = (
@@ -129,6 +129,17 @@ class TestRewrite:
         copies = await _copies(database)
         assert copies["r000"] == newer
         assert NEW.decrypt("session.token_copy", copies["r001"] or b"") == "r001"
+
+    async def test_tells_what_it_changed_and_nothing_when_there_was_nothing(self, database: Database) -> None:
+        await _fill(database, OLD, 3)
+        told: list[dict[str, Tally]] = []
+
+        for _ in range(2):
+            await rewrite(database.begin, BOTH, report=lambda tallies: told.append(dict(tallies)))
+
+        [tallies] = told
+        assert tallies["session.token_copy"] == Tally(rewritten=3, remaining=0)
+        assert tallies["two_factor.secret"] == Tally(rewritten=0, remaining=0)
 
 
 class _Late(AsyncSession):

@@ -1,0 +1,34 @@
+"""Where is counted: in the database, or in a Valkey or Redis server (behaviour 10.2)."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from domain.ports import Counters
+from server.counters.database import DatabaseCounters
+from server.counters.redis import RedisCounters
+from server.database import Database
+from server.pipeline.limiter import Shared
+from server.settings import Settings
+
+DATABASE = "database"
+"""What `limits.store` says when there is no other server."""
+
+__all__ = ["DATABASE", "Store", "store"]
+
+
+class Store(Counters, Shared, Protocol):
+    """What counts for the rules and for the limit of requests."""
+
+    async def close(self) -> None:
+        """End its own connections."""
+
+
+def store(settings: Settings, opened: Callable[[], Database]) -> Store:
+    """Give the store that `limits.store` names; `opened` gives the database once it is open.
+
+    Another server has as long for an answer as the database. Raises ValueError for an address that cannot be used.
+    """
+    address, timeout = settings.limits.store.get_secret_value(), settings.database.timeout
+    return (
+        DatabaseCounters(opened) if address == DATABASE else RedisCounters(address, timeout.total_seconds())
+    )

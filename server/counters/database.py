@@ -1,0 +1,105 @@
+"""Counting in the database: one upsert per count, in the transaction of the request (behaviour 10.2)."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import case, delete, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from domain.errors import Unavailable
+from domain.ports import Count, Counted
+from models import Counter
+from models.queries import COUNTER_BY_KEY, CounterRow
+from server.database import Database, is_retryable, is_unavailable
+from server.pipeline.limiter import Tally
+
+_UNCHANGED = {"synchronize_session": False}
+
+
+class DatabaseCounters:
+    """The table `counter`. Implements `domain.ports.Counters`, and `Shared` of the limit of requests."""
+
+    def __init__(self, opened: Callable[[], Database]) -> None:
+        self._opened = opened
+
+    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
+        """Give the ends of the windows that are spent; read outside any transaction, many by one statement."""
+        rows = await asyncio.gather(*(self._row(count.key) for count in counts))
+        return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
+
+    async def _row(self, key: bytes) -> CounterRow | None:
+        return await self._opened().reads.one(COUNTER_BY_KEY, key)
+
+    async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
+        """Count one on each or on none, in this transaction.
+
+        The rows are locked in the order of their keys, as everywhere, so that no two transactions wait for each other.
+        """
+        savepoint = await db.begin_nested()
+        filled = set()
+        for count in sorted(counts):
+            counted = (await db.execute(self._adding(count, 1, now, now + count.window))).first()
+            if counted is None:
+                await savepoint.rollback()
+                return Counted(await _spent_until(db, counts, now))
+            if counted[0] == count.number:
+                filled.add(count.key)
+        await savepoint.commit()
+        return Counted(filled=frozenset(filled))
+
+    async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+        """Delete the rows in this transaction."""
+        rows = select(col(Counter.key)).where(col(Counter.key).in_(keys))
+        locked = rows.order_by(col(Counter.key)).with_for_update().scalar_subquery()
+        gone = delete(Counter).where(col(Counter.key).in_(locked))
+        await db.execute(gone.execution_options(**_UNCHANGED))
+
+    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
+        """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
+        try:
+            async with self._opened().transaction() as session:
+                counted = await session.execute(self._adding(Count(key, None, end - now), amount, now, end))
+                number, window_end = counted.one()
+        except Exception as fault:
+            if is_unavailable(fault) or is_retryable(fault):
+                raise Unavailable from fault
+            raise
+        return Tally(number, window_end)
+
+    async def close(self) -> None:
+        """Leave the database to those who opened it."""
+
+    def _adding(self, count: Count, amount: int, now: datetime, end: datetime) -> Any:
+        """Give the statement that adds, begins a new window where the last is over, and gives no row when spent."""
+        insert = postgresql.insert if self._opened().dialect == "postgresql" else sqlite.insert
+        statement = insert(Counter).values(key=count.key, count=amount, window_end=end)
+        anew, over = statement.excluded, col(Counter.window_end) <= now
+        there_is_room = None if count.number is None else or_(over, col(Counter.count) < count.number)
+        return statement.on_conflict_do_update(
+            index_elements=[col(Counter.key)],
+            set_={
+                "count": case((over, anew.count), else_=col(Counter.count) + anew.count),
+                "window_end": case((over, anew.window_end), else_=col(Counter.window_end)),
+            },
+            where=there_is_room,
+        ).returning(col(Counter.count), col(Counter.window_end))
+
+
+async def _spent_until(db: AsyncSession, counts: Sequence[Count], now: datetime) -> datetime:
+    """Give the latest end among the windows that are spent; now, if one has just been cleared."""
+    ends = [now]
+    for count in counts:
+        columns = select(col(Counter.count), col(Counter.window_end)).where(col(Counter.key) == count.key)
+        row = (await db.execute(columns)).first()
+        ends.append(_end(count, None if row is None else CounterRow._make(row), now) or now)
+    return max(ends)
+
+
+def _end(count: Count, row: CounterRow | None, now: datetime) -> datetime | None:
+    if row is None or count.number is None or row.number < count.number or row.window_end <= now:
+        return None
+    return row.window_end

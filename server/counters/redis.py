@@ -1,0 +1,152 @@
+"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole (behaviour 10.2).
+
+Windows are measured by that server's clock. It forgets a count when its window ends, and nothing depends on it after
+that; what is counted there stays counted when the transaction of the request is rolled back.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.maint_notifications import MaintNotificationsConfig
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.errors import Unavailable
+from domain.ports import Count, Counted
+from server.pipeline.limiter import Tally
+
+_CONNECTIONS = 32
+_PREFIX = "gatewright:limit:"
+_UNLIMITED = -1
+_MILLISECOND = timedelta(milliseconds=1)
+
+_ENDS = """
+local ends = {}
+for place, key in ipairs(KEYS) do
+  local number = tonumber(ARGV[place])
+  local spent = number >= 0 and tonumber(redis.call('GET', key) or 0) >= number
+  ends[place] = spent and redis.call('PTTL', key) or 0
+end
+return ends
+"""
+"""For each key with its number: the milliseconds left if it is spent, otherwise 0."""
+
+_TAKE = """
+local wait = 0
+for place, key in ipairs(KEYS) do
+  local number = tonumber(ARGV[2 * place - 1])
+  if number >= 0 and tonumber(redis.call('GET', key) or 0) >= number then
+    wait = math.max(wait, 1, redis.call('PTTL', key))
+  end
+end
+if wait > 0 then return {wait} end
+local answer = {0}
+for place, key in ipairs(KEYS) do
+  local count = redis.call('INCR', key)
+  if count == 1 then redis.call('PEXPIRE', key, ARGV[2 * place]) end
+  answer[place + 1] = count
+end
+return answer
+"""
+"""For each key its number and window in milliseconds: how long to wait, or 0 and the counts."""
+
+_DRAW = """
+local count = redis.call('INCRBY', KEYS[1], ARGV[1])
+if count == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return {count, redis.call('PTTL', KEYS[1])}
+"""
+"""An amount, and the milliseconds of a window that begins now: the count and the milliseconds left."""
+
+_log = structlog.get_logger(__name__)
+
+
+class RedisCounters:
+    """Counts on one server. Implements `domain.ports.Counters`, and `Shared` of the limit of requests."""
+
+    def __init__(self, address: str, timeout: float) -> None:
+        """Take an address as `limits.store` has it, and the seconds for a connection, and for an answer.
+
+        Nothing is connected before the first count.
+
+        Raises ValueError for an address that cannot be used.
+        """
+        self._pool = BlockingConnectionPool.from_url(
+            redis_address(address),
+            max_connections=_CONNECTIONS,
+            timeout=timeout,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            # A connection that the server has closed meanwhile shows so at its next use, and is made anew once.
+            retry=Retry(NoBackoff(), 1),
+            # A hosted server may otherwise stretch the time-outs while it is being maintained.
+            maint_notifications_config=MaintNotificationsConfig(enabled=False),
+        )
+        try:
+            self._pool.connection_class(**self._pool.connection_kwargs)
+        except TypeError as unknown:
+            raise ValueError(str(unknown)) from unknown
+        self._client = Redis(connection_pool=self._pool)
+        self._ends, self._take, self._draw = (
+            self._client.register_script(script) for script in (_ENDS, _TAKE, _DRAW)
+        )
+
+    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
+        """Give the ends of the windows that are spent. Raises Unavailable."""
+        if not counts:
+            return []
+        left = await _ask(self._ends, _keys(counts), [_number(count) for count in counts])
+        return [now + milliseconds * _MILLISECOND if milliseconds else None for milliseconds in left]
+
+    async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
+        """Count one on each or on none, at once and whatever becomes of the transaction. Raises Unavailable."""
+        arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
+        wait, *numbers = await _ask(self._take, _keys(counts), arguments)
+        if wait:
+            return Counted(now + wait * _MILLISECOND)
+        pairs = zip(counts, numbers, strict=True)
+        return Counted(filled=frozenset(count.key for count, number in pairs if number == count.number))
+
+    async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+        """Delete the counts; a server that is away keeps them to the end of their windows, and hinders nobody."""
+        try:
+            await self._client.delete(*(_PREFIX + key.hex() for key in keys))
+        except (RedisError, OSError) as fault:
+            _log.warning("limits.not_cleared", reason=type(fault).__name__)
+
+    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
+        """Add to a count that ends at `end` if it begins now. Raises Unavailable."""
+        milliseconds = max(1, (end - now) // _MILLISECOND)
+        count, left = await _ask(self._draw, [_PREFIX + key.hex()], [amount, milliseconds])
+        return Tally(count, now + left * _MILLISECOND)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._client.aclose()
+        await self._pool.aclose()
+
+
+def redis_address(address: str) -> str:
+    """Give the address of a Valkey server as the client library wants it; it speaks the same language."""
+    return re.sub(r"^valkey(s?)://", r"redis\1://", address)
+
+
+def _keys(counts: Sequence[Count]) -> list[str]:
+    return [_PREFIX + count.key.hex() for count in counts]
+
+
+def _number(count: Count) -> int:
+    return _UNLIMITED if count.number is None else count.number
+
+
+async def _ask(script: Any, keys: list[str], arguments: list[int]) -> list[int]:
+    try:
+        answer: list[int] = await script(keys=keys, args=arguments)
+    except (RedisError, OSError) as fault:
+        raise Unavailable from fault
+    return answer

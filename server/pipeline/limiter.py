@@ -1,0 +1,133 @@
+"""The limit of requests per client network and operation (behaviour 10.1, 10.2).
+
+Each instance lets the first tenth of a window pass by itself, so that ordinary reads cost no write, and then draws
+tenths from a counter that all instances share.
+"""
+
+import asyncio
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from domain.context import Client
+from domain.errors import Limited, Unavailable
+from domain.policy import Quota
+from domain.ports import Cipher
+
+MOST_WINDOWS = 100_000
+"""Windows that are kept; beyond that the oldest goes, and what was counted in it is forgotten."""
+
+_COUNTER = "limits.requests"
+"""The purpose of the keyed digests that requests are counted under."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Tally(NamedTuple):
+    """What a shared count has come to, and when its window ends."""
+
+    number: int
+    end: datetime
+
+
+class Shared(Protocol):
+    """A counter for all instances."""
+
+    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
+        """Add to a count that ends at `end` if it begins now. Raises Unavailable."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The present window of one network at one operation, as this instance sees it."""
+
+    end: datetime
+    left: float
+    """Requests that may still pass unasked; without end while the shared counter is away."""
+    untold: int
+    """Requests that the shared counter does not know of yet."""
+    is_spent: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class RequestLimiter:
+    """Counts requests in fixed windows. `reached` is told once of each window that is spent here, and by whom."""
+
+    def __init__(
+        self,
+        quota: Quota,
+        *,
+        shared: Shared,
+        cipher: Cipher,
+        clock: Callable[[], datetime],
+        reached: Callable[[Client], None],
+    ) -> None:
+        """Take a quota whose number is not 0."""
+        self._quota = quota
+        self._tenth = math.ceil(quota.number / 10)
+        self._shared = shared
+        self._cipher = cipher
+        self._clock = clock
+        self._reached = reached
+        self.windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
+        """By network and operation, in the order in which they began, which is nearly that in which they end."""
+
+    def passes(self, network: str, operation_id: str) -> bool:
+        """Whether a request passes unasked; if not, `draw` decides. On the way of every request, so it is short."""
+        now = self._clock()
+        window = self.windows.get((network, operation_id))
+        if window is None or window.end <= now:
+            window = self._begin((network, operation_id), now)
+        if window.left:
+            window.left -= 1
+            return True
+        return False
+
+    async def draw(self, client: Client, operation_id: str) -> None:
+        """Let a request pass if the shared counter has room. Raises Limited.
+
+        When the counter is away the requests of this window pass.
+        """
+        network = client.network or ""
+        window = self.windows.get((network, operation_id)) or self._begin(
+            (network, operation_id), self._clock()
+        )
+        async with window.turn:
+            if not window.left and not window.is_spent:
+                await self._draw(window, network, operation_id)
+                if window.is_spent:
+                    self._reached(client)
+            if window.left:
+                window.left -= 1
+                return
+        wait = (window.end - self._clock()).total_seconds()
+        raise Limited(retry_after=max(1, math.ceil(wait)))
+
+    async def _draw(self, window: Window, network: str, operation_id: str) -> None:
+        key = self._cipher.digests(_COUNTER, f"{operation_id} {network}")[0]
+        amount = self._tenth + window.untold
+        try:
+            tally = await self._shared.draw(key, amount, self._clock(), window.end)
+        except Unavailable:
+            _log.warning("limits.requests_uncounted", operation=operation_id)
+            window.left = math.inf
+            return
+        window.untold = 0
+        window.left = max(0, self._tenth - max(0, tally.number - self._quota.number))
+        if not window.left:
+            window.is_spent, window.end = True, tally.end
+
+    def _begin(self, key: tuple[str, str], now: datetime) -> Window:
+        """Begin a window, and forget two that are over, so that there are never many more than are in use."""
+        self.windows.pop(key, None)
+        for _ in range(2):
+            oldest = next(iter(self.windows.values()), None)
+            if oldest is not None and (oldest.end <= now or len(self.windows) >= MOST_WINDOWS):
+                self.windows.popitem(last=False)
+        window = self.windows[key] = Window(now + self._quota.window, self._tenth, self._tenth)
+        return window

@@ -1,0 +1,288 @@
+"""Rows V31, V86, V87: what is secret stands in no log, in no answer it does not belong to, and nowhere in the database.
+
+Every operation of the contract is driven against real processes, one on each database, at the log level debug.
+"""
+
+import hashlib
+import json
+import re
+import socket
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import asyncpg
+import httpx
+import pytest
+from sqlalchemy import make_url
+
+from models import metadata
+from tests.contract.reading import OPERATIONS
+from tests.live import LiveService, serving
+from tests.postgres import Cluster, _wait_for
+from tests.security import everything
+from tests.security.witness import Answer, Witness, objects
+
+DATABASE_PASSWORD = "the-password-of-the-database"
+HASH = re.compile(r"\$argon2id\$v=19\$m=19456,t=2,p=1\$")
+ANY_HASH = re.compile(r"\$\w+\$v=\S+\$\S+")
+CODE = re.compile(r"\d{6}")
+
+GUESSABLE = frozenset(
+    ("password", "newPassword", "currentPassword", "code", "code of the mail otp", "backup code")
+)
+"""Secrets of so little randomness that a fast hash would give them away."""
+
+GREETING = ("Gatewright, development profile: ", "  Try it out: ", "  Mail: ")
+
+
+@dataclass
+class Case:
+    """What is left to look at after the journey: who drove, every dump of the database, and the whole output."""
+
+    witness: Witness
+    dumps: list[str] = field(default_factory=list)
+    output: str = ""
+
+    def find(self, haystack: str) -> list[str]:
+        """Give what every secret is that stands in a text."""
+        return [what for value, what in self.witness.secrets.items() if _stands_in(value, haystack)]
+
+
+def _stands_in(secret: str, haystack: str) -> bool:
+    """Whether a secret stands in a text; six digits count only by themselves, for many things hold digits."""
+    if CODE.fullmatch(secret):
+        return re.search(rf"(?<![0-9A-Za-z]){secret}(?![0-9A-Za-z])", haystack) is not None
+    return secret in haystack
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """Drive everything once on each database."""
+    directory = tmp_path_factory.mktemp("secrecy")
+    url = f"sqlite:///{directory / 'gatewright.db'}"
+    if request.param == "postgresql":
+        cluster: Cluster = request.getfixturevalue("cluster")
+        url = _with_password(cluster.create(migrated=True))
+    with serving(directory, {**everything.SETTINGS, "database_url": url}) as live:
+        case = Case(Witness(live, directory / "mail.jsonl"))
+        for _ in everything.journey(case.witness):
+            case.dumps.append(dump(url))
+        _break(url, case.witness)
+        case.dumps.append(dump(url))
+        case.dumps += [path.read_bytes().decode("latin-1") for path in directory.glob("gatewright.db*")]
+    case.output = "".join(live.output.lines)
+    return case
+
+
+def _with_password(url: str) -> str:
+    """Give the address with a password in it; the server takes everybody, the log must not."""
+    return make_url(url).set(password=DATABASE_PASSWORD).render_as_string(hide_password=False)
+
+
+def _break(url: str, witness: Witness) -> None:
+    """Make the database fail in the middle of requests that carry secrets, and look what the log makes of it."""
+    everything_again = {"name": "Ada", "email": everything.ADA, "password": everything.FIRST}
+    session = witness.call("authentication.sign_up_email", everything_again).token
+    _execute(url, "ALTER TABLE audit RENAME TO elsewhere")
+    signing_in = {"email": everything.ADA, "password": everything.FIRST}
+    failed = witness.call("authentication.sign_in_email", signing_in)
+    changing = {"currentPassword": everything.FIRST, "newPassword": everything.SECOND}
+    witness.call("passwords.change", changing, session=session)
+    witness.call("two_factor.enable", {"password": everything.FIRST}, session=session)
+    _execute(url, "ALTER TABLE elsewhere RENAME TO audit")
+    assert failed.response.status_code == 500
+    for path in (f"/{session}", f"/reset-password/{session}/x", f"/verify-email?token={session}&x={session}"):
+        httpx.get(witness.live.url + path)
+
+
+def _execute(url: str, statement: str) -> None:
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as db, db:
+            db.execute(statement)
+        return
+
+    async def run() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute(statement)
+        await connection.close()
+
+    _wait_for(run())
+
+
+def dump(url: str) -> str:
+    """Give every value of every table as text: bytes as they are and in hexadecimal."""
+    return "\n".join(_written(value) for row in _rows(url) for value in row)
+
+
+def _rows(url: str) -> list[tuple[Any, ...]]:
+    statements = [f'SELECT * FROM "{name}"' for name in metadata.tables]
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as db:
+            return [row for statement in statements for row in db.execute(statement)]
+
+    async def read() -> list[tuple[Any, ...]]:
+        connection = await asyncpg.connect(url)
+        rows = [tuple(row.values()) for statement in statements for row in await connection.fetch(statement)]
+        await connection.close()
+        return rows
+
+    return _wait_for(read())
+
+
+def _written(value: Any) -> str:
+    return f"{value.decode('latin-1')} {value.hex()}" if isinstance(value, bytes) else str(value)
+
+
+class TestJourney:
+    def test_goes_through_every_operation_of_the_contract(self, case: Case) -> None:
+        driven = {answer.operation_id for answer in case.witness.answers}
+        worked = {answer.operation_id for answer in case.witness.answers if answer.response.status_code < 400}
+
+        assert driven == set(OPERATIONS), "a new operation belongs into tests/security/everything.py"
+        assert set(OPERATIONS) - worked <= everything.NEED_A_PROVIDER
+
+    def test_meets_every_kind_of_secret(self, case: Case) -> None:
+        kinds = set(case.witness.secrets.values())
+
+        assert kinds >= {
+            "password", "newPassword", "token", "code", "backup code", "secret of an authenticator",
+            "cookie service.session-token", "cookie service.two-factor", "cookie service.trust-device",
+            "token of the mail verify-email", "token of the mail reset-password", "link of the mail reset-password",
+            "token of the mail change-email", "token of the mail delete-account", "code of the mail otp",
+        }  # fmt: skip
+
+    def test_its_dumps_hold_what_they_should(self, case: Case) -> None:
+        whole = "\n".join(case.dumps)
+
+        for expected in (everything.ADA, "sign_in.succeeded", "a browser", "verify-email", "service.started"):
+            assert expected in whole
+
+
+class TestV86:
+    """Secrets in logs."""
+
+    def test_v86_no_secret_stands_in_the_output(self, case: Case) -> None:
+        assert case.find(case.output) == []
+
+    def test_v86_nothing_configured_stands_in_the_output(self, case: Case) -> None:
+        assert [word for word in (*everything.CONFIGURED, DATABASE_PASSWORD) if word in case.output] == []
+
+    def test_v86_no_hash_stands_in_the_output(self, case: Case) -> None:
+        assert "$argon2" not in case.output
+
+    def test_v86_there_is_an_output(self, case: Case) -> None:
+        for expected in (
+            '"event":"request"',
+            '"event":"sign_in.failed"',
+            "internal_server_error",
+            "mail.sent",
+        ):
+            assert expected in case.output
+
+    def test_v86_every_line_is_one_event(self, case: Case) -> None:
+        lines = [line for line in case.output.splitlines() if not line.startswith(GREETING)]
+
+        assert all(isinstance(json.loads(line)["event"], str) for line in lines)
+
+
+class TestV87:
+    """A leaked database opens nothing."""
+
+    def test_v87_no_secret_stands_in_the_database(self, case: Case) -> None:
+        found = {what for dump in case.dumps for what in case.find(dump)}
+
+        assert found == set()
+
+    def test_v87_nothing_that_can_be_guessed_stands_there_under_a_fast_hash(self, case: Case) -> None:
+        whole = "\n".join(case.dumps)
+        guessable = [secret for secret, what in case.witness.secrets.items() if what in GUESSABLE]
+
+        assert len(guessable) > 10
+        for secret in guessable:
+            for name in ("md5", "sha1", "sha256", "sha512"):
+                digest = hashlib.new(name, secret.encode())
+                assert digest.hexdigest() not in whole, (name, case.witness.secrets[secret])
+                assert digest.digest().decode("latin-1") not in whole
+
+    def test_v87_passwords_are_hashed_at_full_cost(self, case: Case) -> None:
+        hashes = {found for dump in case.dumps for found in ANY_HASH.findall(dump)}
+
+        assert len(hashes) > 2
+        assert {found for found in hashes if not HASH.match(found)} == set()
+
+
+class TestV31:
+    """Secret fields in answers they do not belong to."""
+
+    NEVER: ClassVar = frozenset(
+        {"password", "hash", "secret", "clientSecret", "client_secret", "tokenDigest", "tokenCopy"}
+    )
+    ONLY_IN: ClassVar[dict[str, set[str]]] = {
+        "refreshToken": {"accounts.get_access_token", "accounts.refresh_token"},
+        "accessToken": {"accounts.get_access_token", "accounts.refresh_token"},
+        "idToken": {"accounts.get_access_token", "accounts.refresh_token"},
+        "totpURI": {"two_factor.enable", "two_factor.get_totp_uri"},
+        "backupCodes": {"two_factor.enable", "two_factor.generate_backup_codes"},
+    }  # fmt: skip
+
+    def test_v31_no_answer_has_a_field_of_that_name(self, case: Case) -> None:
+        for answer in case.witness.answers:
+            for part in objects(answer.body):
+                assert not part.keys() & self.NEVER, answer.operation_id
+                for name, places in self.ONLY_IN.items():
+                    assert name not in part or answer.operation_id in places, (name, answer.operation_id)
+
+    def test_v31_no_answer_holds_a_hash_or_what_the_user_keeps(self, case: Case) -> None:
+        kept = {value for value, what in case.witness.secrets.items() if what == "secret of an authenticator"}
+        kept |= {everything.FIRST, everything.SECOND, everything.THIRD, everything.WRONG}
+
+        for answer in case.witness.answers:
+            text = answer.response.text
+            assert "$argon2" not in text, answer.operation_id
+            if not self._shows_secret(answer):
+                assert not any(value in text for value in kept), answer.operation_id
+
+    @staticmethod
+    def _shows_secret(answer: Answer) -> bool:
+        return answer.operation_id in TestV31.ONLY_IN["totpURI"]
+
+
+class TestInjection:
+    """Nothing that is sent begins a line of the log, or changes one."""
+
+    FORGED = '{"event":"forged"}'
+
+    def test_no_text_from_outside_begins_a_line(self, tmp_path: Path) -> None:
+        breaks = ("\r\n", "\n", "\u2028", "\x85", "\x1b[2K\r", "\x0b")
+        with serving(tmp_path, {"log.level": "debug"}) as live:
+            for text in breaks:
+                self._attack(live, f"x{text}{self.FORGED}")
+        lines = [line for line in "".join(live.output.lines).splitlines() if not line.startswith(GREETING)]
+
+        assert len(lines) >= 2 * len(breaks)
+        assert all(json.loads(line)["event"] != "forged" for line in lines)
+        assert not re.search(r"[^\x20-\x7e]", "".join(lines))
+
+    def _attack(self, live: LiveService, text: str) -> None:
+        """Send the text wherever text goes: body, query, path, and headers, whole and raw."""
+        visible = "".join(letter for letter in text if letter > "\x1f").encode()
+        agent = {b"User-Agent": visible}
+        body = {"email": f"{text}@example.com", "password": text, "callbackURL": text}
+        for path in ("/sign-in/email", "/request-password-reset"):
+            httpx.post(live.url + path, json=body, headers=agent)
+        httpx.post(
+            live.url + "/sign-in/email", json={"email": everything.ADA, "password": text}, headers=agent
+        )
+        httpx.get(live.url + "/verify-email", params={"token": text, text: text}, headers=agent)
+        httpx.get(f"{live.url}/{quote(text)}", headers=agent)
+        address = httpx.URL(live.url)
+        with socket.create_connection((address.host, address.port or 80), timeout=30) as peer:
+            peer.sendall(
+                f"GET /ok HTTP/1.1\r\nHost: x\r\nUser-Agent: {text}\r\nConnection: close\r\n\r\n".encode()
+            )
+            while peer.recv(65536):
+                pass

@@ -1,0 +1,147 @@
+"""Somebody who drives a service that runs as a process of its own, and remembers every secret they met on the way."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyotp
+
+from tests.contract.reading import OPERATIONS
+from tests.live import PATIENCE, LiveService
+from tests.security.second_factor import secret_in
+
+SENT = ("password", "currentPassword", "newPassword", "code", "token", "idToken", "state")
+"""The members of a body, and the parameters of a query or path, that hold secrets."""
+
+ANSWERED = ("token", "accessToken", "refreshToken", "idToken")
+"""The members of an answer that do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an operation answered: the response and, where it is JSON, its body."""
+
+    operation_id: str
+    response: httpx.Response
+    body: Any
+
+    @property
+    def token(self) -> str:
+        """The token of the session or of the sign-in that waits."""
+        return str(self.body["token"])
+
+
+@dataclass
+class Witness:
+    """The client, the secrets by value with a word for what each was at first, and what was answered."""
+
+    live: LiveService
+    mail_file: Path
+    secrets: dict[str, str] = field(default_factory=dict)
+    answers: list[Answer] = field(default_factory=list)
+    read: int = 0
+    """How many mails were looked at."""
+
+    def call(
+        self,
+        operation_id: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        session: str | None = None,
+        cookies: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        **captured: str,
+    ) -> Answer:
+        """Do an operation of the contract, by bearer or with cookies, and remember what is secret about it."""
+        operation = OPERATIONS[operation_id]
+        headers = {"User-Agent": "a browser"}
+        if session is not None:
+            headers["Authorization"] = f"Bearer {session}"
+        if cookies is not None:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        for sent in (body or {}, query or {}, captured):
+            self._remember(sent, SENT)
+        response = httpx.request(
+            operation.method.upper(),
+            self.live.url + operation.path.format(**captured),
+            params=query,
+            headers=headers,
+            timeout=PATIENCE,
+            **({} if operation.method == "get" else {"json": body or {}}),  # type: ignore[arg-type]
+        )
+        answer = Answer(operation_id, response, _json(response))
+        self._learn(answer)
+        return answer
+
+    def mail(self, template: str) -> dict[str, Any]:
+        """Wait for the next mail of a kind; its link or code is secret."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            lines = self.mail_file.read_text("utf-8").splitlines() if self.mail_file.exists() else []
+            for number, line in enumerate(lines[self.read :], self.read + 1):
+                mail: dict[str, Any] = json.loads(line)
+                if mail["template"] == template:
+                    self.read = number
+                    return self._opened(mail)
+            time.sleep(0.02)
+        raise AssertionError(f"no mail {template} has come")
+
+    def token_in(self, template: str) -> str:
+        """Wait for the next mail of a kind, and give the token in its link."""
+        url = httpx.URL(self.mail(template)["link"])
+        token = url.params.get("token") or url.path.rpartition("/")[2]
+        self.secrets.setdefault(token, f"token of the mail {template}")
+        return token
+
+    def _opened(self, mail: dict[str, Any]) -> dict[str, Any]:
+        for name in ("link", "code"):
+            if mail[name]:
+                self.secrets.setdefault(mail[name], f"{name} of the mail {mail['template']}")
+        return mail
+
+    def _remember(self, values: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        for name in names:
+            value = values.get(name)
+            if isinstance(value, str) and len(value) > 5:
+                self.secrets.setdefault(value, name)
+
+    def _learn(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        for header in answer.response.headers.get_list("set-cookie"):
+            for name, morsel in SimpleCookie(header).items():
+                if morsel.value:
+                    self.secrets.setdefault(morsel.value, f"cookie {name}")
+        for part in objects(answer.body):
+            self._remember(part, ANSWERED)
+            for code in part.get("backupCodes", ()):
+                for spelling in (code, code.replace("-", "")):
+                    self.secrets.setdefault(spelling, "backup code")
+            if part.get("totpURI"):
+                self.secrets.setdefault(secret_in(part["totpURI"]), "secret of an authenticator")
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Give every object within a JSON value, however deep."""
+    if isinstance(value, dict):
+        yield value
+        for part in value.values():
+            yield from objects(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from objects(part)
+
+
+def code_of(secret: str) -> str:
+    """Give what an authenticator shows now."""
+    return pyotp.TOTP(secret).now()
+
+
+def _json(response: httpx.Response) -> Any:
+    if response.headers.get("content-type") == "application/json":
+        return response.json()
+    return None

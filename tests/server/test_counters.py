@@ -1,0 +1,271 @@
+"""Counting: alike in the database and on a Redis server, by many at once too, and when that server is away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.errors import Unavailable
+from domain.ports import Count, Counted
+from server.counters import Store
+from server.counters.database import DatabaseCounters
+from server.counters.redis import RedisCounters, redis_address
+from server.database import Database, open_database
+from server.migrations import prepare
+from tests.redis_server import RedisServer
+from tests.rows import NOW
+
+MINUTE = timedelta(minutes=1)
+MOMENT = timedelta(milliseconds=1)
+TIMEOUT = 5.0
+ONE, TWO = b"1" * 32, b"2" * 32
+
+
+class Counting:
+    """A store, and a database whose transactions it may count in."""
+
+    def __init__(self, counters: Store, database: Database) -> None:
+        self.counters = counters
+        self.database = database
+
+    async def take(self, *counts: Count, at: timedelta = timedelta(0)) -> Counted:
+        """Count in a transaction of its own."""
+        async with self.database.transaction() as db:
+            return await self.counters.take(db, counts, NOW + at)
+
+    async def are_spent(self, *counts: Count, at: timedelta = timedelta(0)) -> list[bool]:
+        return [end is not None for end in await self.counters.ends(counts, NOW + at)]
+
+    async def forget(self, *keys: bytes) -> None:
+        async with self.database.transaction() as db:
+            await self.counters.forget(db, keys)
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "redis"])
+async def counting(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Counting]:
+    """Each store; the counters on Redis stand beside a SQLite file."""
+    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("cluster").create()
+    database = await open_database(url, pool_size=7, timeout=5, patience=0)
+    await prepare(database, "auto")
+    counters: Store = DatabaseCounters(lambda: database)
+    if request.param == "redis":
+        server: RedisServer = request.getfixturevalue("redis_server")
+        server.empty()
+        counters = RedisCounters(server.url, TIMEOUT)
+    yield Counting(counters, database)
+    await counters.close()
+    await database.close()
+
+
+class TestTake:
+    async def test_counts_up_to_the_number(self, counting: Counting) -> None:
+        count = Count(ONE, 2, MINUTE)
+
+        taken = [await counting.take(count) for _ in range(3)]
+
+        assert [counted.spent_until is None for counted in taken] == [True, True, False]
+        assert [counted.filled for counted in taken] == [frozenset(), {ONE}, frozenset()]
+        assert await counting.are_spent(count) == [True]
+
+    async def test_says_when_the_window_ends(self, counting: Counting) -> None:
+        await counting.take(Count(ONE, 1, MINUTE))
+
+        refused = await counting.take(Count(ONE, 1, MINUTE))
+
+        assert refused.spent_until is not None
+        assert MINUTE / 2 < refused.spent_until - NOW <= MINUTE
+
+    @pytest.mark.parametrize("keys", [(ONE, TWO), (TWO, ONE)], ids=["spent first", "spent last"])
+    async def test_counts_on_all_or_on_none(self, counting: Counting, keys: tuple[bytes, bytes]) -> None:
+        narrow, wide = Count(keys[0], 1, MINUTE), Count(keys[1], 2, MINUTE)
+        await counting.take(narrow, wide)
+
+        assert (await counting.take(narrow, wide)).spent_until is not None
+        assert (await counting.take(wide, narrow)).spent_until is not None
+
+        assert await counting.are_spent(narrow, wide) == [True, False]
+
+    async def test_says_the_longest_wait(self, counting: Counting) -> None:
+        counts = (Count(ONE, 1, MINUTE), Count(TWO, 1, 9 * MINUTE))
+        await counting.take(*counts)
+
+        refused = await counting.take(*counts)
+
+        assert refused.spent_until is not None
+        assert refused.spent_until - NOW > 8 * MINUTE
+
+    async def test_never_refuses_what_has_no_number(self, counting: Counting) -> None:
+        taken = [await counting.take(Count(ONE, None, MINUTE)) for _ in range(3)]
+
+        assert taken == [Counted()] * 3
+        assert await counting.are_spent(Count(ONE, 3, MINUTE), Count(ONE, 4, MINUTE)) == [True, False]
+
+    async def test_lets_exactly_the_number_through_of_many_at_once(self, counting: Counting) -> None:
+        counts = [Count(ONE, 10, MINUTE), Count(TWO, 15, MINUTE)]
+
+        taken = await asyncio.gather(*(counting.take(*counts) for _ in range(50)))
+
+        assert sum(counted.spent_until is None for counted in taken) == 10
+        assert sum(ONE in counted.filled for counted in taken) == 1
+        assert await counting.are_spent(Count(TWO, 10, MINUTE), Count(TWO, 11, MINUTE)) == [True, False]
+
+    async def test_in_any_order_waits_for_nobody_for_ever(self, counting: Counting) -> None:
+        there, back = (
+            [Count(key, 1000, MINUTE) for key in (ONE, TWO)],
+            [Count(key, 1000, MINUTE) for key in (TWO, ONE)],
+        )
+
+        await asyncio.gather(
+            *(counting.take(*(there if turn % 2 else back)) for turn in range(40)),
+            *(counting.forget(ONE, TWO) for _ in range(10)),
+        )
+
+        assert await counting.are_spent(Count(ONE, 1000, MINUTE)) == [False]
+
+
+class TestForget:
+    async def test_begins_anew(self, counting: Counting) -> None:
+        count = Count(ONE, 1, MINUTE)
+        await counting.take(count)
+        await counting.take(Count(TWO, 1, MINUTE))
+
+        await counting.forget(ONE)
+
+        assert await counting.are_spent(count, Count(TWO, 1, MINUTE)) == [False, True]
+        assert (await counting.take(count)).spent_until is None
+
+
+class TestDraw:
+    async def test_adds_what_is_asked(self, counting: Counting) -> None:
+        tallies = [await counting.counters.draw(ONE, amount, NOW, NOW + MINUTE) for amount in (20, 10)]
+
+        assert [tally.number for tally in tallies] == [20, 30]
+        assert all(MINUTE / 2 < tally.end - NOW <= MINUTE for tally in tallies)
+
+    async def test_counts_every_one_of_many_at_once(self, counting: Counting) -> None:
+        draws = (counting.counters.draw(ONE, 1, NOW, NOW + MINUTE) for _ in range(40))
+
+        tallies = await asyncio.gather(*draws)
+
+        assert sorted(tally.number for tally in tallies) == list(range(1, 41))
+
+
+class TestWindowsInTheDatabase:
+    async def test_are_fixed_from_the_first_count(self, migrated: Database) -> None:
+        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        count = Count(ONE, 2, MINUTE)
+        await counting.take(count)
+        await counting.take(count, at=MINUTE / 2)
+
+        refused = await counting.take(count, at=MINUTE - MOMENT)
+
+        assert refused.spent_until == NOW + MINUTE
+        assert await counting.are_spent(count, at=MINUTE - MOMENT) == [True]
+        assert await counting.are_spent(count, at=MINUTE) == [False]
+
+    async def test_begin_anew_after_their_end(self, migrated: Database) -> None:
+        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        count = Count(ONE, 1, MINUTE)
+        await counting.take(count)
+
+        again = await counting.take(count, at=MINUTE)
+        refused = await counting.take(count, at=MINUTE + MOMENT)
+
+        assert again.filled == {ONE}
+        assert refused.spent_until == NOW + 2 * MINUTE
+
+    async def test_keep_their_end_when_drawn_from(self, migrated: Database) -> None:
+        counters = DatabaseCounters(lambda: migrated)
+        await counters.draw(ONE, 5, NOW, NOW + MINUTE)
+
+        later = await counters.draw(ONE, 5, NOW + MINUTE / 2, NOW + 2 * MINUTE)
+        after = await counters.draw(ONE, 5, NOW + MINUTE, NOW + 2 * MINUTE)
+
+        assert (later, after) == ((10, NOW + MINUTE), (5, NOW + 2 * MINUTE))
+
+    async def test_are_not_counted_in_by_a_transaction_that_fails(self, migrated: Database) -> None:
+        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+
+        db = migrated.begin()
+        await counting.counters.take(db, [Count(ONE, 1, MINUTE)], NOW)
+        await db.close()
+
+        assert await counting.are_spent(Count(ONE, 1, MINUTE)) == [False]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[RedisServer]:
+    """A server of this test's own, which it may end."""
+    server = RedisServer()
+    server.start()
+    yield server
+    server.stop()
+
+
+async def counted_by(counters: RedisCounters, count: Count) -> bool:
+    """Whether it was counted; nothing is done in the transaction."""
+    nothing: AsyncSession = AsyncSession()
+    return (await counters.take(nothing, [count], NOW)).spent_until is None
+
+
+class TestRedis:
+    async def test_forgets_a_count_when_its_window_ends(self, server: RedisServer) -> None:
+        counters = RedisCounters(server.url, TIMEOUT)
+        count = Count(ONE, 1, timedelta(seconds=1))
+        assert await counted_by(counters, count)
+
+        async with asyncio.timeout(10):
+            while not await counted_by(counters, count):
+                pass
+
+        await counters.close()
+
+    async def test_that_is_away_is_said_to_be(self, server: RedisServer) -> None:
+        counters = RedisCounters(server.url, TIMEOUT)
+        count = Count(ONE, 5, MINUTE)
+        await counted_by(counters, count)
+        server.halt()
+
+        asked: list[Callable[[], object]] = [
+            lambda: counters.ends([count], NOW),
+            lambda: counted_by(counters, count),
+            lambda: counters.draw(ONE, 1, NOW, NOW + MINUTE),
+        ]
+        for ask in asked:
+            with pytest.raises(Unavailable):
+                await ask()  # type: ignore[misc]
+        await counters.forget(AsyncSession(), [ONE])
+
+        await counters.close()
+
+    async def test_that_comes_back_is_found_at_once(self, server: RedisServer) -> None:
+        counters = RedisCounters(server.url, TIMEOUT)
+        await counted_by(counters, Count(ONE, 1, MINUTE))
+        server.halt()
+        server.start()
+
+        assert await counted_by(counters, Count(ONE, 1, MINUTE))
+
+        await counters.close()
+
+    @pytest.mark.parametrize(
+        ("written", "read"),
+        [
+            ("valkey://127.0.0.1:6379/1", "redis://127.0.0.1:6379/1"),
+            ("valkeys://127.0.0.1", "rediss://127.0.0.1"),
+            ("redis://valkey.example.com", "redis://valkey.example.com"),
+            ("unix:///run/valkey.sock", "unix:///run/valkey.sock"),
+        ],
+    )
+    def test_and_valkey_are_one(self, written: str, read: str) -> None:
+        assert redis_address(written) == read
+
+    @pytest.mark.parametrize("address", ["redis://127.0.0.1:port", "redis://127.0.0.1/0?colour=red"])
+    def test_refuses_an_address_that_is_none(self, address: str) -> None:
+        with pytest.raises(ValueError, match=r"Port|colour"):
+            RedisCounters(address, TIMEOUT)

@@ -1,0 +1,104 @@
+"""The desk that writes audit records a moment later: bounded, in nobody's way, and empty when the service stops."""
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+import structlog
+from sqlalchemy import select, text
+from sqlmodel import col
+
+from domain import secrets
+from models import Audit, Outcome
+from server import logs, records
+from server.database import Database
+from server.records import WAITING_AT_MOST, Desk
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+
+def record(event: str = "origin.refused") -> Audit:
+    return Audit(id=secrets.token(), time=NOW, event=event, outcome=Outcome.REFUSED, details={})
+
+
+async def written(database: Database) -> list[str]:
+    async with database.transaction() as db:
+        return list((await db.execute(select(col(Audit.event)))).scalars())
+
+
+@pytest.fixture
+def stream() -> Iterator[io.BytesIO]:
+    """What is logged."""
+    stream = io.BytesIO()
+    logs.configure("info", "json", stream)
+    yield stream
+    structlog.reset_defaults()
+
+
+class TestDesk:
+    async def test_takes_no_more_than_its_places_and_says_so(
+        self, migrated: Database, stream: io.BytesIO
+    ) -> None:
+        desk = Desk(lambda: migrated)
+
+        for _ in range(WAITING_AT_MOST + 7):
+            desk.file([record()])
+        await desk.close()
+
+        assert len(await written(migrated)) == WAITING_AT_MOST
+        [line] = map(json.loads, stream.getvalue().splitlines())
+        assert (line["event"], line["records"]) == ("audit.dropped", 7)
+
+    async def test_writes_what_waits_before_it_closes(self, migrated: Database) -> None:
+        desk = Desk(lambda: migrated)
+        desk.file([record("service.started")])
+        await desk.empty()
+        desk.file([record(), record("redirect.refused")])
+
+        await desk.close()
+
+        assert sorted(await written(migrated)) == ["origin.refused", "redirect.refused", "service.started"]
+
+    async def test_goes_on_after_a_fault(self, migrated: Database, stream: io.BytesIO) -> None:
+        desk = Desk(lambda: migrated)
+        await _rename(migrated, "audit", "elsewhere")
+
+        desk.file([record()])
+        await desk.empty()
+        await _rename(migrated, "elsewhere", "audit")
+        desk.file([record("redirect.refused")])
+        await desk.close()
+
+        assert await written(migrated) == ["redirect.refused"]
+        [line] = map(json.loads, stream.getvalue().splitlines())
+        assert (line["event"], line["records"]) == ("audit.unwritten", 1)
+
+
+async def _rename(database: Database, old: str, new: str) -> None:
+    async with database.transaction() as db:
+        await db.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))
+
+
+class TestLog:
+    def test_leaves_out_what_is_empty_and_warns_of_failures(self, stream: io.BytesIO) -> None:
+        failed = record("mail.failed")
+        failed.outcome, failed.details = Outcome.FAILURE, {"template": "otp"}
+
+        records.log([record(), failed])
+
+        first, second = map(json.loads, stream.getvalue().splitlines())
+        assert (first["level"], second["level"]) == ("info", "warning")
+        assert set(first) == {"timestamp", "level", "event", "id", "time", "outcome"}
+        assert second["details"] == {"template": "otp"}
+
+    def test_keeps_what_was_sent_within_its_line(self, stream: io.BytesIO) -> None:
+        sent = record()
+        sent.user_agent = 'x\r\n{"event":"forged"}\u2028\x1b[2K'
+
+        records.log([sent])
+
+        [line] = stream.getvalue().splitlines()
+        assert line.isascii()
+        assert json.loads(line)["user_agent"] == sent.user_agent

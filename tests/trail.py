@@ -1,0 +1,39 @@
+"""The audit records as tests read them."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
+from models import Audit
+from tests.handlers import steps
+from tests.service import Service
+
+
+async def trail(service: Service) -> list[Audit]:
+    """Give every record that was written so far, those included that wait to be."""
+    await service.services.desk.empty()
+    async with service.services.database.begin() as db:
+        return list((await db.execute(select(Audit))).scalars())
+
+
+async def only(service: Service, event: str) -> Audit:
+    """Give the one record of an event."""
+    [record] = [record for record in await trail(service) if record.event == event]
+    return record
+
+
+async def forget(service: Service) -> None:
+    """Begin with an empty table."""
+    await service.services.desk.empty()
+    await steps.execute(service, "DELETE FROM audit")
+
+
+def told(records: Iterable[Audit]) -> list[str]:
+    """Give event, outcome and code of each record; a success by its event alone."""
+    return sorted(_told(record) for record in records)
+
+
+def _told(record: Audit) -> str:
+    if record.outcome == "success":
+        return record.event
+    return " ".join(filter(None, (record.event, record.outcome, record.code)))
