@@ -52,6 +52,38 @@ def _record(
 # --- Accounts and providers ------------------------------------------------------------------------------------
 
 
+def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
+    """An identity became one more way for a user to sign in."""
+    _record(ctx, "account.linked", user_id=user_id, provider=provider_id)
+
+
+def link_refused(ctx: Context, user_id: str, provider_id: str, code: str) -> None:
+    """An identity was not joined to a user."""
+    _record(
+        ctx, "account.link_refused", user_id=user_id, outcome=Outcome.REFUSED, code=code, provider=provider_id
+    )
+
+
+def account_unlinked(ctx: Context, provider_id: str) -> None:
+    """The caller gave one way to sign in up."""
+    _record(ctx, "account.unlinked", provider=provider_id)
+
+
+def provider_token_read(ctx: Context, provider_id: str) -> None:
+    """The caller got a provider's tokens."""
+    _record(ctx, "provider_token.read", provider=provider_id)
+
+
+def provider_token_refreshed(ctx: Context, provider_id: str) -> None:
+    """A provider has renewed the caller's tokens."""
+    _record(ctx, "provider_token.refreshed", provider=provider_id)
+
+
+def provider_token_failed(ctx: Context, provider_id: str, code: str) -> None:
+    """A provider did not renew the caller's tokens."""
+    _record(ctx, "provider_token.failed", outcome=Outcome.FAILURE, code=code, provider=provider_id)
+
+
 # --- Sign-in, sessions -----------------------------------------------------------------------------------------
 
 
@@ -65,3 +97,8 @@ def _record(
 
 
 # --- Protection, operation -------------------------------------------------------------------------------------
+
+
+def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
+    """A browser came back with a state that it did not get here, or not any more."""
+    _record(ctx, "oauth_state.refused", outcome=Outcome.REFUSED, code=code, provider=provider_id)

@@ -19,6 +19,7 @@ from server.hashing import HashingRules, PasswordPool
 from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
 from server.outbox import OutboxWorker
 from server.policy import policy_of
+from server.providers.serving import providers_of
 from server.rendering import Renderer
 from server.requests import Requests
 from server.settings import Settings
@@ -40,6 +41,7 @@ class Services:
         )
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         self.hasher = PasswordPool(_hashing_rules(settings))
+        self.providers = providers_of(settings, clock)
         self.requests = Requests(
             policy=self.policy,
             hasher=self.hasher,
@@ -47,7 +49,7 @@ class Services:
             clock=clock,
             ready=self.is_ready,
             mailed=self._wake_worker,
-            providers={},
+            providers=self.providers.clients,
         )
         self.worker = OutboxWorker(
             run=self.requests.run,
@@ -104,6 +106,7 @@ class Services:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.hasher.close()
+        await self.providers.close()
         await self.database.close()
 
     async def is_ready(self) -> bool:
