@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format table mutants fuzz contract types migrate migration bench
+.PHONY: help setup run try-social test check format table mutants fuzz contract types migrate migration bench
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -21,9 +21,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 run: setup ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
 	@GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
 
+try-social: setup ## try sign-in by a provider: serve beside the test provider, with a page to begin at
+	@$(BIN)/python -m tests.provider.trying
+
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
 	@.ci/postgresql.sh
 	@.ci/redis.sh
+	@.ci/chromium.sh
 	$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack

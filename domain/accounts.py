@@ -1,11 +1,21 @@
-"""The ways a user may sign in. So far: the credential account, which holds the password."""
+"""The ways in which a user signs in: the credential account, which holds the password, and identities at providers."""
+
+from collections.abc import Sequence
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, update
 from sqlmodel import col, select
 
-from domain import secrets
+from domain import audit, errors, secrets, users
 from domain.context import Context
+from domain.providers import Identity, Tokens
 from models import CREDENTIAL, Account
+from models.queries import ACCOUNTS_OF_USER, AccountRow
+
+Way = TypeVar("Way", AccountRow, Account)
+
+ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
+"""The purposes under which a provider's tokens are encrypted."""
 
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
@@ -48,3 +58,100 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
         .returning(col(Account.id))
     )
     return (await ctx.db.execute(statement)).first() is not None
+
+
+async def by_identity(ctx: Context, identity: Identity) -> Account | None:
+    """Give the account of an identity as it is now, whoever's it is."""
+    wanted = select(Account).where(
+        Account.provider_id == identity.provider_id,
+        Account.issuer == identity.issuer,
+        Account.account_id == identity.subject,
+    )
+    return (await ctx.db.execute(wanted.execution_options(populate_existing=True))).scalar_one_or_none()
+
+
+async def add_identity(
+    ctx: Context, user_id: str, identity: Identity, tokens: Tokens, asked: tuple[str, ...]
+) -> None:
+    """Give a user, whose row is locked or new, one more way to sign in; `asked` as for `keep_tokens`.
+
+    When somebody else was faster with this identity, the job is run once more.
+    """
+    account = Account(
+        id=secrets.token(),
+        user_id=user_id,
+        provider_id=identity.provider_id,
+        issuer=identity.issuer,
+        account_id=identity.subject,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    keep_tokens(ctx, account, tokens, asked)
+    ctx.db.add(account)
+    await users.flush(ctx)
+
+
+def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str, ...] = ()) -> None:
+    """Store what a provider gave. What it left out keeps its old value, and no scope is ever taken away.
+
+    `asked` are the scopes it was asked for, which are granted unless it says otherwise (RFC 6749, 5.1).
+    """
+    if tokens.access_token is not None:
+        account.access_token = ctx.cipher.encrypt(ACCESS_TOKEN, tokens.access_token)
+        account.access_token_expires_at = tokens.access_token_expires_at
+        account.token_type = tokens.token_type or account.token_type
+    if tokens.refresh_token is not None:
+        account.refresh_token = ctx.cipher.encrypt(REFRESH_TOKEN, tokens.refresh_token)
+        account.refresh_token_expires_at = tokens.refresh_token_expires_at
+    if tokens.id_token is not None:
+        account.id_token = ctx.cipher.encrypt(ID_TOKEN, tokens.id_token)
+    granted = asked if tokens.scopes is None else tokens.scopes
+    united = dict.fromkeys([*(account.scope or "").split(), *granted])
+    account.scope = " ".join(united) or None
+    account.updated_at = ctx.now
+
+
+async def of_caller(ctx: Context) -> list[AccountRow]:
+    """Give every way in which the caller signs in, oldest first."""
+    return await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
+
+
+async def find(ctx: Context, provider_id: str | None, account_id: str | None) -> AccountRow:
+    """Give the caller's account that is named by its provider, by its own id or by that at the provider, or by both.
+
+    Of several the oldest, but the row's own id is looked for first. Raises ValidationError when nothing is named, and
+    AccountNotFound for one of somebody else, too.
+    """
+    _refuse_unnamed(provider_id, account_id)
+    return _named(await of_caller(ctx), provider_id, account_id)
+
+
+def _refuse_unnamed(provider_id: str | None, account_id: str | None) -> None:
+    if provider_id is None and account_id is None:
+        raise errors.ValidationError("providerId or accountId is required")
+
+
+def _named(rows: Sequence[Way], provider_id: str | None, account_id: str | None) -> Way:
+    candidates = [row for row in rows if provider_id in (None, row.provider_id)]
+    by_row = [row for row in candidates if account_id in (None, row.id)]
+    found = by_row or [row for row in candidates if row.account_id == account_id]
+    if not found:
+        raise errors.AccountNotFound
+    return found[0]
+
+
+async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) -> None:
+    """Take one way to sign in away from the caller; unlinking `credential` removes the password.
+
+    Raises ValidationError, FailedToUnlinkLastAccount, AccountNotFound. The user's row is locked, so that two calls
+    cannot take the last two.
+    """
+    _refuse_unnamed(provider_id, account_id)
+    user = await users.lock_caller(ctx)
+    own = select(Account).where(Account.user_id == user.id).order_by(col(Account.created_at), col(Account.id))
+    rows = (await ctx.db.execute(own)).scalars().all()
+    if len(rows) == 1 and not ctx.policy.linking.allow_unlinking_all:
+        raise errors.FailedToUnlinkLastAccount
+    account = _named(rows, provider_id, account_id)
+    await ctx.db.delete(account)
+    audit.account_unlinked(ctx, account.provider_id)

@@ -35,6 +35,7 @@ def _record(  # noqa: PLR0913 - one parameter per column
     actor_id: str | None = None,
     outcome: Outcome = Outcome.SUCCESS,
     refusal: Refused | None = None,
+    code: str | None = None,
     hint: str | None = None,
     session_id: str | None = None,
     method: str | None = None,
@@ -55,7 +56,7 @@ def _record(  # noqa: PLR0913 - one parameter per column
         time=ctx.now,
         event=event,
         outcome=outcome,
-        code=refusal.code if refusal is not None else None,
+        code=refusal.code if refusal is not None else code,
         user_id=user_id,
         hint=hint,
         actor_id=actor_id,
@@ -71,6 +72,38 @@ def _record(  # noqa: PLR0913 - one parameter per column
 
 
 # --- Accounts and providers ------------------------------------------------------------------------------------
+
+
+def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
+    """An identity became one more way for a user to sign in."""
+    _record(ctx, "account.linked", user_id=user_id, provider=provider_id)
+
+
+def link_refused(ctx: Context, user_id: str, provider_id: str, code: str) -> None:
+    """An identity was not joined to a user."""
+    _record(
+        ctx, "account.link_refused", user_id=user_id, outcome=Outcome.REFUSED, code=code, provider=provider_id
+    )
+
+
+def account_unlinked(ctx: Context, provider_id: str) -> None:
+    """The caller gave one way to sign in up."""
+    _record(ctx, "account.unlinked", provider=provider_id)
+
+
+def provider_token_read(ctx: Context, provider_id: str) -> None:
+    """The caller got a provider's tokens."""
+    _record(ctx, "provider_token.read", provider=provider_id)
+
+
+def provider_token_refreshed(ctx: Context, provider_id: str) -> None:
+    """A provider has renewed the caller's tokens."""
+    _record(ctx, "provider_token.refreshed", provider=provider_id)
+
+
+def provider_token_failed(ctx: Context, provider_id: str, code: str) -> None:
+    """A provider did not renew the caller's tokens."""
+    _record(ctx, "provider_token.failed", outcome=Outcome.FAILURE, code=code, provider=provider_id)
 
 
 # --- Sign-in, sessions -----------------------------------------------------------------------------------------
@@ -101,6 +134,11 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
         outcome=Outcome.FAILURE,
         refusal=refusal,
     )
+
+
+def sign_in_turned_away(ctx: Context, method: str, refusal: Refused) -> None:
+    """A provider's proof was none, or of somebody for whom no user may be made."""
+    _record(ctx, "sign_in.failed", method=method, outcome=Outcome.FAILURE, refusal=refusal)
 
 
 def sign_in_unverified(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
@@ -378,3 +416,8 @@ def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, 
         template=template,
         reason=reason,
     )
+
+
+def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
+    """A browser came back with a state that it did not get here, or not any more."""
+    _record(ctx, "oauth_state.refused", outcome=Outcome.REFUSED, code=code, provider=provider_id)

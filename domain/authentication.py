@@ -45,6 +45,10 @@ class SignIn:
     remembered: bool
     callback_url: str | None
     method: str
+    asks_second_factor: bool = True
+    """Whether who has a second factor is asked for it; the operator may trust providers to have done so."""
+    needs_verified_email: bool = False
+    """Whether the address must be verified for this sign-in, though the policy does not want it of everybody."""
 
 
 async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | None]:
@@ -184,13 +188,14 @@ async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession | Pen
         raise errors.BannedUser
     if user.banned:
         lift_ban(ctx, user)
-    if ctx.policy.verification_required and not user.email_verified:
-        if ctx.policy.verification_on_sign_in:
+    needs_verified = ctx.policy.verification_required or wanted.needs_verified_email
+    if needs_verified and not user.email_verified:
+        if ctx.policy.verification_enabled and ctx.policy.verification_on_sign_in:
             await emails.mail_verification(ctx, user, wanted.callback_url)
         audit.sign_in_unverified(ctx, user.id, wanted.method, errors.EmailNotVerified)
         raise errors.EmailNotVerified
     device = None
-    if user.two_factor_enabled:
+    if user.two_factor_enabled and wanted.asks_second_factor:
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:
             audit.sign_in_pending(ctx, user.id, wanted.method)

@@ -62,6 +62,10 @@ class Challenge(NamedTuple):
     """How many were taken so far."""
 
 
+def _no_cookie(name: bytes) -> str | None:
+    return None
+
+
 class Presented(NamedTuple):
     """The cookies that came along beside the session's."""
 
@@ -69,6 +73,8 @@ class Presented(NamedTuple):
     """Whether there was one with a pending token, of whatever worth."""
     device: str | None = None
     """The token that says the device is trusted, unchecked."""
+    cookie: Callable[[bytes], str | None] = _no_cookie
+    """Reads any other cookie by its encoded name: its raw value, None without one, "" for two that differ."""
 
 
 _NOTHING = Presented()

@@ -160,14 +160,6 @@ class InternalServerError(Refusal):
     message = "Internal server error"
 
 
-class NotImplementedYet(Refusal):
-    """Described in the contract, and not built yet."""
-
-    status = 501
-    code = "NOT_IMPLEMENTED"
-    message = "Not implemented yet"
-
-
 class Overloaded(Unavailable):
     """The hash pool is full."""
 
@@ -481,6 +473,13 @@ class OauthLinkError(Unauthenticated):
     """The identity must not become this account, or any."""
 
     message = "account not linked"
+
+
+class SignUpDisabled(OauthLinkError):
+    """There is no such user, and this sign-in may not make one."""
+
+    code = "OAUTH_LINK_ERROR"
+    message = "signup disabled"
 
 
 class AccountNotFound(BadRequest):

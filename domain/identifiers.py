@@ -33,10 +33,14 @@ _USERNAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_.")
 NAME_PATTERN = r"^[^\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]*$"
 """No control characters, no line or paragraph separators, no bidi embeddings, overrides and isolates."""
 NAME_LENGTH = 256
+IMAGE_PATTERN = r"^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\[][!#-;=?-\[\]_a-z~]*$"
+"""An http or https URL of printable ASCII without quotes, angle brackets, backslash, `^`, backtick and braces."""
+IMAGE_LENGTH = 2048
 DISPLAY_USERNAME_LENGTHS = range(1, 65)
 
 _EMAIL = re.compile(EMAIL_PATTERN)
 _NAME = re.compile(NAME_PATTERN)
+_IMAGE = re.compile(IMAGE_PATTERN)
 
 
 def email(text: str) -> str:
@@ -78,6 +82,23 @@ def display_username(text: str) -> str:
 def is_name(text: str) -> bool:
     """Whether the text may be a user's name: at most 256 code points, and nothing that steers the display."""
     return len(text) <= NAME_LENGTH and _NAME.fullmatch(text) is not None
+
+
+def clean_name(text: str) -> str:
+    """Give what of somebody else's text may be a user's name: without what steers the display, cut to its length."""
+    kept = (character for character in text if _NAME.fullmatch(character) and not _is_surrogate(character))
+    return "".join(kept).strip()[:NAME_LENGTH]
+
+
+def _is_surrogate(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
+
+
+def image_or_none(text: str | None) -> str | None:
+    """Give the address of a picture if it may be stored as one, else None."""
+    if text is None or len(text) > IMAGE_LENGTH or _IMAGE.fullmatch(text) is None:
+        return None
+    return text
 
 
 def _username(text: str, too_short: type[Refusal], too_long: type[Refusal], invalid: type[Refusal]) -> str:

@@ -13,6 +13,10 @@ class IdentityRefused(Exception):
     """The ID token is not valid, or there is no subject, or the provider does not tell who the user is."""
 
 
+class SubjectMissing(IdentityRefused):
+    """It is valid, and does not name whom it is about."""
+
+
 class CodeRefused(Exception):
     """The provider does not take the code it is said to have given."""
 
@@ -135,7 +139,7 @@ class Provider(Protocol):
         """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
 
     async def verify(self, proof: DirectProof, now: datetime) -> Proof:
-        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused."""
+        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused, SubjectMissing."""
 
     async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
         """Renew tokens. Raises RefreshRefused."""

@@ -49,8 +49,15 @@ async def lock_caller(ctx: Context) -> User:
     Raises Unauthenticated when user or session ended after the request was let in.
     """
     caller = ctx.signed_in
-    user = await lock(ctx, caller.user.id)
-    live = select(Session.id).where(Session.id == caller.session.id, Session.expires_at > ctx.now)
+    return await lock_with_session(ctx, caller.user.id, caller.session.id)
+
+
+async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> User:
+    """Give a user's row, locked, if this session of theirs is live. Raises Unauthenticated."""
+    user = await lock(ctx, user_id)
+    live = select(Session.id).where(
+        Session.id == session_id, Session.user_id == user_id, Session.expires_at > ctx.now
+    )
     if user is None or user.is_banned(ctx.now) or (await ctx.db.execute(live)).first() is None:
         raise errors.Unauthenticated
     return user

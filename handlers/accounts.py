@@ -1,41 +1,70 @@
 """The operations of openapi/paths/accounts.yaml."""
 
-from domain import errors
+from urllib.parse import quote
+
+from domain import accounts, callbacks, flows, linking, links, provider_tokens
+from domain.callbacks import Arrival
 from domain.context import Context
-from handlers import shapes
-from handlers.reply import Redirect
+from domain.flows import Wish
+from domain.provider_tokens import Choice
+from handlers import cookies, landings, shapes, wire
+from handlers.handover import send_off
+from handlers.reply import Redirect, Reply
+
+_FORM = ("code", "state", "error", "error_description", "iss", "user")
+"""What a provider may send by form."""
 
 
-async def link_social(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLink:
-    """Begin linking an external account."""
-    raise errors.NotImplementedYet
+async def link_social(
+    ctx: Context, body: shapes.LinkSocialRequest
+) -> shapes.SocialLink | Reply[shapes.SocialLink]:
+    """Begin linking an external account, or link it by an ID token at once."""
+    id_token = body.get("idToken")
+    if id_token is not None:
+        await linking.by_id_token(ctx, body["provider"], wire.direct_proof(id_token))
+        return {"url": "", "status": True, "redirect": False}
+    wish = Wish(
+        provider_id=body["provider"],
+        scopes=wire.scopes(body.get("scopes")),
+        callback_url=body.get("callbackURL"),
+        error_callback_url=body.get("errorCallbackURL"),
+        login_hint=body.get("loginHint"),
+    )
+    begun = await flows.begin_linking(ctx, wish)
+    goes_on = not wire.flag(body.get("disableRedirect"))
+    return send_off(ctx, begun, {"url": begun.url, "redirect": goes_on})
 
 
 async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
     """Give the ways the caller may sign in."""
-    raise errors.NotImplementedYet
+    return [wire.account(row) for row in await accounts.of_caller(ctx)]
 
 
 async def unlink(ctx: Context, body: shapes.UnlinkAccountRequest) -> shapes.Status:
     """Remove one of them."""
-    raise errors.NotImplementedYet
+    await accounts.unlink(ctx, body.get("providerId"), body.get("accountId"))
+    return {"status": True}
 
 
 async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Renew the provider's tokens."""
-    raise errors.NotImplementedYet
+    return wire.provider_tokens(await provider_tokens.refresh(ctx, _choice(body)))
 
 
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Give the provider's tokens, renewed if need be."""
-    raise errors.NotImplementedYet
+    return wire.provider_tokens(await provider_tokens.get(ctx, _choice(body)))
+
+
+def _choice(body: shapes.ProviderTokenRequest) -> Choice:
+    return Choice(body.get("providerId"), body.get("accountId"), body.get("userId"))
 
 
 async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
     """Give what the provider says about the user."""
-    raise errors.NotImplementedYet
+    return wire.account_profile(await provider_tokens.profile(ctx, Choice(provider_id, account_id)))
 
 
 async def receive_callback(
@@ -49,9 +78,22 @@ async def receive_callback(
     user: str | None = None,
 ) -> Redirect:
     """Finish what sign-in/social or link-social began."""
-    raise errors.NotImplementedYet
+    names = ctx.policy.cookies
+    arrival = Arrival(
+        provider_id=provider,
+        state=state,
+        code=code,
+        error=error,
+        error_description=error_description,
+        issuer=iss,
+        form_user=user,
+        binding=ctx.presented.cookie(cookies.state_name(names, state or "").encode()),
+        session_token=ctx.presented.cookie(names.session_name.encode()),
+    )
+    return landings.lead_on(ctx, await callbacks.arrive(ctx, arrival), state)
 
 
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
     """Turn a form_post answer into its own GET form."""
-    raise errors.NotImplementedYet
+    sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
+    return Redirect(links.public(ctx.policy, f"/callback/{quote(provider, safe='')}", **sent))

@@ -1,15 +1,20 @@
 """Set and clear the cookies of the service: one Set-Cookie per name, the same attributes either way
 (behaviour 3.3)."""
 
+from dataclasses import replace
+
 from domain.policy import Cookies
 from handlers.reply import Header
 
 PENDING = "two-factor"
 """What follows `session.cookie_prefix` in the name of the cookie with the pending two-factor token."""
 
-
 TRUSTED = "trust-device"
 """What follows `session.cookie_prefix` in the name of the cookie of a device that is not asked for a code."""
+
+STATE = "oauth-state-"
+"""What follows `session.cookie_prefix` in the name of the cookie of a flow, before the beginning of its state."""
+STATE_LETTERS = 8
 
 
 def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
@@ -53,6 +58,26 @@ def clear_trusted(cookies: Cookies) -> Header:
 def trusted_name(cookies: Cookies) -> str:
     """Give the name of the cookie of a trusted device."""
     return cookies.prefix + TRUSTED
+
+
+def set_state(cookies: Cookies, state: str, binding: str, *, max_age: int) -> Header:
+    """Give the Set-Cookie header that binds a flow to this browser; `max_age` is in seconds."""
+    return _set(_for_states(cookies), state_name(cookies, state), binding, max_age)
+
+
+def clear_state(cookies: Cookies, state: str) -> Header:
+    """Give the Set-Cookie header that makes the browser forget a flow."""
+    return _set(_for_states(cookies), state_name(cookies, state), "", 0)
+
+
+def state_name(cookies: Cookies, state: str) -> str:
+    """Give the name of the cookie of a flow; each has one of its own, so that several tabs work."""
+    return cookies.prefix + STATE + state[:STATE_LETTERS]
+
+
+def _for_states(cookies: Cookies) -> Cookies:
+    """The browser comes back from another site, so this cookie must be Lax; no page has ever to read it."""
+    return replace(cookies, same_site="Lax", http_only=True)
 
 
 def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header:

@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from domain.challenges import Pending
 from domain.context import Context
+from domain.flows import Begun
 from domain.sessions import OpenedSession
 from handlers import cookies, shapes
 from handlers.reply import Header, Reply
@@ -13,10 +14,16 @@ Shape = TypeVar("Shape")
 
 def hand_over(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     """Answer with `body`, the session cookie, and `set-auth-token` for the official client's bearer mode."""
+    cookie, *beside = handing_over(ctx, opened)
+    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *beside))
+
+
+def handing_over(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
+    """Give the Set-Cookie headers of a new session: its own first, then those of what it changes beside."""
     life = opened.session.expires_at - ctx.now
     max_age = int(life.total_seconds()) if opened.session.remembered else None
     cookie = cookies.set_session(ctx.policy.cookies, opened.token, max_age=max_age)
-    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *_beside(ctx, opened)))
+    return (cookie, *_beside(ctx, opened))
 
 
 def show_only(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
@@ -34,15 +41,7 @@ def _beside(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 
 def put_off(ctx: Context, pending: Pending) -> Reply[shapes.PendingSignIn]:
-    """Answer that a second factor is wanted; the newest intention counts, so the session cookie goes."""
-    settings = ctx.policy.cookies
-    max_age = int(ctx.policy.two_factor.challenge_expires_in.total_seconds())
-    headers = [
-        cookies.set_pending(settings, pending.token, max_age=max_age),
-        cookies.clear_session(settings),
-    ]
-    if pending.forget_device:
-        headers.append(cookies.clear_trusted(settings))
+    """Answer that a second factor is wanted."""
     body: shapes.PendingSignIn = {
         "redirect": False,
         "token": pending.token,
@@ -52,7 +51,24 @@ def put_off(ctx: Context, pending: Pending) -> Reply[shapes.PendingSignIn]:
         "twoFactorMethods": list(pending.methods),
         "pending": True,
     }
-    return Reply(body, tuple(headers))
+    return Reply(body, putting_off(ctx, pending))
+
+
+def putting_off(ctx: Context, pending: Pending) -> tuple[Header, ...]:
+    """Give the Set-Cookie headers of a sign-in that waits; the newest intention counts, so the session cookie goes."""
+    settings = ctx.policy.cookies
+    max_age = int(ctx.policy.two_factor.challenge_expires_in.total_seconds())
+    headers = (
+        cookies.set_pending(settings, pending.token, max_age=max_age),
+        cookies.clear_session(settings),
+    )
+    return (*headers, cookies.clear_trusted(settings)) if pending.forget_device else headers
+
+
+def send_off(ctx: Context, begun: Begun, body: Shape) -> Reply[Shape]:
+    """Answer with `body`, which names a provider's page, and the cookie that binds the flow to this browser."""
+    max_age = int(ctx.policy.providers.state_expires_in.total_seconds())
+    return Reply(body, (cookies.set_state(ctx.policy.cookies, begun.state, begun.binding, max_age=max_age),))
 
 
 def take_away(ctx: Context, body: Shape) -> Reply[Shape]:

@@ -37,6 +37,13 @@ def to(policy: Policy, target: str, headers: tuple[Header, ...] = (), **paramete
     return Redirect(with_parameters(absolute(policy, target), **parameters), headers)
 
 
+def on(policy: Policy, target: str | None, otherwise: str, **parameters: str) -> Redirect:
+    """Lead to a target that was accepted when it came, if there is one and it is still trusted; else `otherwise`."""
+    is_trusted = target is not None and policy.origins.accepts(target)
+    url = absolute(policy, target) if target is not None and is_trusted else otherwise
+    return Redirect(with_parameters(url, **parameters))
+
+
 def refused(policy: Policy, target: str, refusal: Refusal) -> Redirect:
     """Lead to a target with the refusal's code as `error`; nothing the rule wrote stays. Raises InvalidCallbackUrl."""
     return replace(to(policy, target, error=refusal.code), refused=True)

@@ -25,6 +25,8 @@ class Redirect:
     status: int = 302
     refused: bool = False
     """Whether it tells of a refusal, so that nothing the rule wrote may stay."""
+    defect: Exception | None = field(default=None, repr=False)
+    """What nobody foresaw and the redirect tells of, for the log."""
 
 
 @dataclass(frozen=True, slots=True)

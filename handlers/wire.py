@@ -1,13 +1,18 @@
 """From rows to JSON shapes and back: the one place that knows the names on the wire (behaviour 1.5)."""
 
+import re
 from datetime import datetime
 
+from domain.provider_tokens import Opened, Profile
+from domain.providers import DirectProof
 from handlers import shapes
 from models import Session, User
-from models.queries import SessionRow, UserRow
+from models.queries import AccountRow, SessionRow, UserRow
 
 _INSTANT = "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ"
 """Half the time of `isoformat`, and every answer about a session holds five instants."""
+
+_SEPARATORS = re.compile(r"[ ,]+")
 
 Flag = bool | str
 """A switch as it arrives: a JSON boolean or the text `true` or `false` in any case."""
@@ -18,6 +23,27 @@ def flag(value: Flag | None, *, default: bool = False) -> bool:
     if value is None:
         return default
     return value if isinstance(value, bool) else value.lower() == "true"
+
+
+def scopes(value: shapes.Scopes | None) -> tuple[str, ...]:
+    """Read scopes: an array, or one string that separates them by spaces and commas; absent means none."""
+    written = [value] if isinstance(value, str) else value or []
+    return tuple(scope for text in written for scope in _SEPARATORS.split(text) if scope)
+
+
+def direct_proof(value: shapes.IdToken) -> DirectProof:
+    """Read an ID token: alone, or with what came along with it; of the user beside it only the name counts."""
+    if isinstance(value, str):
+        return DirectProof(value)
+    name = value.get("user", {}).get("name", {})
+    parts = (name.get("firstName"), name.get("lastName"))
+    return DirectProof(
+        id_token=value["token"],
+        nonce=value.get("nonce"),
+        access_token=value.get("accessToken") or None,
+        refresh_token=value.get("refreshToken") or None,
+        name=" ".join(part for part in parts if part) or None,
+    )
 
 
 def instant(moment: datetime) -> str:
@@ -94,4 +120,57 @@ def reduced_session(row: SessionRow | Session, token: str) -> shapes.ReducedSess
         "userId": row.user_id,
         "createdAt": instant(row.created_at),
         "expiresAt": instant(row.expires_at),
+    }
+
+
+def account(row: AccountRow) -> shapes.LinkedAccount:
+    """Write one way in which a user signs in, without its tokens."""
+    return {
+        "id": row.id,
+        "provider": row.provider_id,
+        "providerId": row.provider_id,
+        "issuer": row.issuer,
+        "accountId": row.account_id,
+        "userId": row.user_id,
+        "scopes": row.scopes,
+        "createdAt": instant(row.created_at),
+        "updatedAt": instant(row.updated_at),
+    }
+
+
+def provider_tokens(opened: Opened) -> shapes.ProviderTokens:
+    """Write what a provider gave for later calls."""
+    row = opened.account
+    return {
+        "tokenType": row.token_type or "Bearer",
+        "accessToken": opened.access_token,
+        "refreshToken": opened.refresh_token,
+        "idToken": opened.id_token,
+        "accessTokenExpiresAt": _optional_instant(row.access_token_expires_at),
+        "refreshTokenExpiresAt": _optional_instant(row.refresh_token_expires_at),
+        "scope": row.scope,
+        "scopes": row.scopes,
+        "providerId": row.provider_id,
+        "accountId": row.id,
+    }
+
+
+def account_profile(profile: Profile) -> shapes.AccountProfile:
+    """Write what a provider says about a user, in the service's terms and raw."""
+    row, identity = profile.account, profile.identity
+    return {
+        "user": {
+            "id": identity.subject,
+            "name": identity.name or None,
+            "email": identity.email,
+            "image": identity.image,
+            "emailVerified": identity.email_verified,
+        },
+        "data": dict(identity.profile),
+        "account": {
+            "id": row.id,
+            "providerId": row.provider_id,
+            "issuer": row.issuer,
+            "accountId": row.account_id,
+        },
     }

@@ -152,6 +152,43 @@ GRANT_BY_DIGEST = Query(
 """The grant behind a token's digest, the expired ones included, and its user."""
 
 
+class AccountRow(NamedTuple):
+    """A way to sign in as read by a query; the fields are those of `Account`, without the password."""
+
+    id: str
+    user_id: str
+    provider_id: str
+    issuer: str
+    account_id: str
+    access_token: bytes | None
+    refresh_token: bytes | None
+    id_token: bytes | None
+    token_type: str | None
+    scope: str | None
+    access_token_expires_at: datetime | None
+    refresh_token_expires_at: datetime | None
+    refresh_lease_until: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def scopes(self) -> list[str]:
+        """The granted scopes, one by one."""
+        return (self.scope or "").split()
+
+
+_ACCOUNT = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
+
+ACCOUNTS_OF_USER = Query(
+    select(*_ACCOUNT).where(_by(Account.user_id)).order_by(col(Account.created_at), col(Account.id)),
+    AccountRow._make,
+)
+"""Every way in which a user signs in, oldest first."""
+
+ACCOUNT_BY_ID = Query(select(*_ACCOUNT).where(_by(Account.id)), AccountRow._make)
+"""One of them by its id."""
+
+
 class BackupSetRow(NamedTuple):
     """What a backup code is hashed with to find it in a user's set, and until when the second factor is locked."""
 

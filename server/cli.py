@@ -7,7 +7,17 @@ from jinja2 import TemplateError
 from typer.core import TyperGroup
 
 from domain.errors import Refusal
-from server.commands import audit, configuration, contract, database, mail, reference, serving, users
+from server.commands import (
+    audit,
+    configuration,
+    contract,
+    database,
+    mail,
+    providers,
+    reference,
+    serving,
+    users,
+)
 from server.database import DatabaseAbsent
 from server.mail import DeliveryError
 from server.migrations import SchemaRefused
@@ -53,4 +63,5 @@ app.command("check-config")(configuration.check_config)
 app.command()(reference.settings)
 app.command()(audit.audit)
 app.add_typer(mail.app, name="mail")
+app.add_typer(providers.app, name="providers")
 app.add_typer(users.app, name="users")

@@ -34,7 +34,6 @@ _GENERIC: dict[int, type[Refusal]] = {
         errors.Limited,
         errors.HeadersTooLarge,
         errors.InternalServerError,
-        errors.NotImplementedYet,
         errors.Unavailable,
     )
 }
@@ -57,10 +56,15 @@ def render(error: Exception, request_id: str) -> Rendered:
         return render_refusal(error)
     if isinstance(error, HTTPException) and error.status_code < 500:
         return _render_http(error)
+    log_defect(error, request_id)
+    return render_refusal(errors.InternalServerError())
+
+
+def log_defect(error: Exception, request_id: str) -> None:
+    """Write down what nobody foresaw."""
     _log.error(
         "internal_server_error", request_id=request_id, error=logs.names(error), trace=logs.frames(error)
     )
-    return render_refusal(errors.InternalServerError())
 
 
 def render_refusal(refusal: Refusal) -> Rendered:

@@ -17,8 +17,8 @@ from server.blocklist import blocklist
 from server.counters import store
 from server.database import Database, parse
 from server.policy import LONGEST_ISSUER
+from server.providers import checks
 from server.rendering import Renderer
-from server.setting_groups import Provider
 from server.settings import Settings
 from server.sources import ConfigurationError, reason
 from server.values import is_http
@@ -29,9 +29,6 @@ SAMPLE_SECRET = "replace-this-with-32-or-more-random-bytes"  # noqa: S105 - what
 """Stands in sample configurations, where a reader could leave it."""
 SHORTEST_SECRET = 32
 """Bytes of the shortest secret that is accepted."""
-
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_NOT_BUILT = ("account_linking", "oauth", "providers")
 
 
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
@@ -54,11 +51,9 @@ def complete(written: Settings, directory: Path) -> Settings:
     return completed
 
 
-def warnings(chosen: Settings, environ: Mapping[str, str]) -> list[str]:
-    """Give what is odd but no reason not to start: unknown variables, settings of parts not built yet."""
-    unknown = [f"{name}: names no setting" for name in settings.unknown_variables(environ)]
-    idle = [f"{name}: has no effect yet" for name in _NOT_BUILT if name in chosen.model_fields_set]
-    return unknown + idle
+def warnings(environ: Mapping[str, str]) -> list[str]:
+    """Give what is odd but no reason not to start: unknown variables."""
+    return [f"{name}: names no setting" for name in settings.unknown_variables(environ)]
 
 
 def _with_development_defaults(written: Settings, directory: Path) -> Settings:
@@ -210,28 +205,6 @@ def _no_database() -> Database:
     raise AssertionError("nothing is counted here")
 
 
-def _providers(chosen: Settings) -> Iterator[str]:
-    for key, provider in chosen.providers.items():
-        if key == "credential":
-            yield "providers.credential: is the name of the password account"
-        if provider.client_id is None:
-            yield f"providers.{key}.client_id: must be given"
-        for name, url in _endpoints(provider):
-            if is_http(url) and (chosen.profile == "production" or not _is_loopback(url)):
-                yield f"providers.{key}.{name}: must be https"
-
-
-def _endpoints(provider: Provider) -> Iterator[tuple[str, str]]:
-    for name in ("issuer", "discovery_url", "authorization_endpoint", "token_endpoint", "userinfo_endpoint"):
-        if url := getattr(provider, name):
-            yield name, url
-
-
-def _is_loopback(url: str) -> bool:
-    authority = url.lower().removeprefix("http://").partition("/")[0]
-    return authority.startswith("[::1]") or authority.partition(":")[0] in _LOOPBACK
-
-
 def _no_sample(chosen: Settings) -> Iterator[str]:
     if any(secret.get_secret_value() == SAMPLE_SECRET for secret in chosen.secrets):
         yield "secrets: is still the sample value; make one with: openssl rand -base64 48"
@@ -267,6 +240,6 @@ _EVERYWHERE: tuple[Check, ...] = (
     _blocklist,
     _templates,
     _limits,
-    _providers,
+    checks.problems,
 )
 _PRODUCTION: tuple[Check, ...] = (_no_sample, _no_http, _no_console)

@@ -84,7 +84,7 @@ class Requests:
         )
 
     def _presented(self, head: Head) -> Presented:
-        return Presented(head.cookie(self._pending) is not None, head.cookie(self._trusted))
+        return Presented(head.cookie(self._pending) is not None, head.cookie(self._trusted), head.cookie)
 
     async def run(
         self,

@@ -19,7 +19,10 @@ _log = structlog.get_logger(__name__)
 EVERY = 3600.0
 """Seconds from one pass to the next."""
 
-COLUMNS = ("session.token_copy", "outbox.payload", "two_factor.secret", "two_factor.new_secret")
+COLUMNS = (
+    "session.token_copy", "outbox.payload", "two_factor.secret", "two_factor.new_secret",
+    "account.access_token", "account.refresh_token", "account.id_token",
+)  # fmt: skip
 """The encrypted columns as `table.column`, which is also their purpose; the key of each table is one column of text."""
 
 

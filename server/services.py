@@ -23,6 +23,7 @@ from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSend
 from server.outbox import OutboxWorker
 from server.pipeline.limiter import RequestLimiter
 from server.policy import policy_of
+from server.providers.serving import providers_of
 from server.records import Desk
 from server.refusals import KeptRefusals
 from server.rendering import Renderer
@@ -48,6 +49,7 @@ class Services:
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         self.hasher = PasswordPool(_hashing_rules(settings))
         self.counters = store(settings, lambda: self.database)
+        self.providers = providers_of(settings, clock)
         self.requests = Requests(
             policy=self.policy,
             hasher=self.hasher,
@@ -56,7 +58,7 @@ class Services:
             clock=clock,
             ready=self.is_ready,
             mailed=self._wake_worker,
-            providers={},
+            providers=self.providers.clients,
         )
         self.desk = Desk(lambda: self.database)
         self.limiter = self._limiter()
@@ -152,6 +154,7 @@ class Services:
         await self.desk.close()
         self.hasher.close()
         await self.counters.close()
+        await self.providers.close()
         await self.database.close()
 
     async def is_ready(self) -> bool:

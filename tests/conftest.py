@@ -1,16 +1,19 @@
 """Fixtures of the whole suite: the two databases, the service under test, and callers by bearer and by cookie."""
 
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.live import serving
 from tests.postgres import Cluster
+from tests.provider.process import ProviderProcess, providing
+from tests.provider.settings import social_settings
 from tests.redis_server import RedisServer
-from tests.service import PASSWORD, Service, close_service, open_service
+from tests.service import PASSWORD, START, Service, close_service, open_service
 
 Headers = dict[str, str]
 MakeService = Callable[..., Awaitable[Service]]
@@ -63,14 +66,37 @@ async def make_service(
         key = (dialect, *sorted((overrides or {}).items()))
         if key not in opened:
             directory: Path = tmp_path_factory.mktemp("service")
-            url = f"sqlite:///{directory / 'gatewright.db'}"
-            if dialect == "postgresql":
-                url = request.getfixturevalue("cluster").create(migrated=True)
-            opened[key] = await open_service(url, directory, overrides or {})
+            opened[key] = await open_service(
+                _database(request, dialect, directory), directory, overrides or {}
+            )
         await opened[key].reset()
         return opened[key]
 
     return make
+
+
+def _database(request: pytest.FixtureRequest, dialect: str, directory: Path) -> str:
+    """Give the address of an empty database."""
+    if dialect == "postgresql":
+        return str(request.getfixturevalue("cluster").create(migrated=True))
+    return f"sqlite:///{directory / 'gatewright.db'}"
+
+
+@pytest.fixture
+async def make_cold_service(
+    dialect: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[MakeService]:
+    """As `make_service`, but with a service that was started just now, and has not asked a provider anything yet."""
+    async with AsyncExitStack() as ends:
+
+        async def make(overrides: dict[str, str] | None = None) -> Service:
+            directory = tmp_path / f"cold-{secrets.token_hex(4)}"
+            directory.mkdir()
+            service = await open_service(_database(request, dialect, directory), directory, overrides or {})
+            ends.push_async_callback(close_service, service)
+            return service
+
+        yield make
 
 
 @pytest.fixture
@@ -80,10 +106,39 @@ async def service(make_service: MakeService) -> Service:
 
 
 @pytest.fixture(scope="session")
-def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The origin of a service in a process of its own, on SQLite, for who knocks in bulk from one address."""
-    with serving(tmp_path_factory.mktemp("live"), {"limits.enabled": "false"}) as live:
-        yield live.url
+def provider_process() -> Iterator[ProviderProcess]:
+    """A real OpenID provider in a process of its own; its address stays the same for the whole session."""
+    with providing(name="one") as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def other_provider_process() -> Iterator[ProviderProcess]:
+    """A second provider, with an issuer and keys of its own."""
+    with providing(name="two") as process:
+        yield process
+
+
+@pytest.fixture
+def provider(provider_process: ProviderProcess) -> ProviderProcess:
+    """The provider as if just started, at the time at which every service under test begins."""
+    provider_process.reset(now=START.timestamp())
+    return provider_process
+
+
+@pytest.fixture
+def other_provider(other_provider_process: ProviderProcess) -> ProviderProcess:
+    """The second provider as if just started, at the time at which every service under test begins."""
+    other_provider_process.reset(now=START.timestamp())
+    return other_provider_process
+
+
+@pytest.fixture
+async def social(
+    make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
+) -> Service:
+    """The service with the providers `test`, `plain` (OAuth 2.0 at the same place) and `other`."""
+    return await make_service(social_settings(provider, other_provider))
 
 
 @pytest.fixture

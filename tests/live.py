@@ -57,12 +57,15 @@ class LiveService:
 
 
 @contextmanager
-def serving(directory: Path, overrides: Mapping[str, str]) -> Iterator[LiveService]:
-    """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards."""
+def serving(directory: Path, overrides: Mapping[str, str], *, port: int = 0) -> Iterator[LiveService]:
+    """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards.
+
+    It takes a free port unless one is named, which must be free.
+    """
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
     process = subprocess.Popen(
-        [Path(sys.executable).with_name("gatewright"), "serve", "--port", "0"],
+        [Path(sys.executable).with_name("gatewright"), "serve", "--port", str(port)],
         cwd=directory,
         env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
         stdout=subprocess.PIPE,

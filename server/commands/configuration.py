@@ -22,7 +22,7 @@ def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
     environ = {**os.environ, **overrides}
     settings = profiles.load(environ, Path.cwd())
     logs.configure(settings.log.level, settings.log.format)
-    for warning in profiles.warnings(settings, environ):
+    for warning in profiles.warnings(environ):
         structlog.get_logger(__name__).warning("configuration", detail=warning)
     return settings
 

@@ -101,11 +101,16 @@ def _parse_json(raw: bytes) -> Any:
 
 
 def _parse_form(raw: bytes) -> dict[str, str]:
-    """Give the fields of a form; of one given twice the last counts. Raises BadRequest for bytes that are not UTF-8."""
+    """Give the fields of a form; none of them when one is given twice, because nobody can tell which of the two counts.
+
+    Raises BadRequest for bytes that are not UTF-8.
+    """
     try:
-        return dict(parse_qsl(raw.decode("utf-8"), keep_blank_values=True, errors="strict"))
+        pairs = parse_qsl(raw.decode("utf-8"), keep_blank_values=True, errors="strict")
     except ValueError:
         raise errors.BadRequest("Invalid form in request body") from None
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else {}
 
 
 def _members(value: Any) -> list[Any]:

@@ -26,6 +26,8 @@ class Inputs:
     media_type: str
     reads_body: bool
     """Whether a body that is sent must be of the right form; on GET it is ignored instead."""
+    always_reads: bool
+    """Whether the contract has no 400 here: a query with parameters that cannot be read counts as empty then."""
     query_targets: Targets
     body_targets: Targets
     origins: TrustedOrigins
@@ -53,6 +55,8 @@ class Inputs:
         if self.query is not None and (query or self.query.required):
             values = self.query.read_query(query, failures)
             self.query.check(values, failures)
+            if failures and self.always_reads:
+                values, failures = {}, {}
         if self.reads_body:
             self._check_body(content, raw, failures)
         refuse(failures)
@@ -68,7 +72,7 @@ class Inputs:
         schema = self.schema or _ANY_OBJECT
         if not schema.is_valid(content):
             failures.update(schema.failures(content))
-        if (b"\\u0000" in raw or b"%00" in raw) and isinstance(content, dict):
+        if b"\\u0000" in raw and self.media_type == body.JSON and isinstance(content, dict):
             failures.update(schema.nul_failures(content))
 
 
@@ -86,7 +90,8 @@ def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> Inp
         raise ValueError(
             f"{operation.operation_id}: parameters {unreadable} or media types {media_types} are not read"
         )
-    query = compile_parameters("query", operation.parameters)
+    always_reads = "400" not in operation.responses
+    query = compile_parameters("query", operation.parameters, takes_any_text=always_reads)
     schema = _body_schema(operation, media_types[0])
     return Inputs(
         query=query,
@@ -94,6 +99,7 @@ def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> Inp
         schema=schema,
         media_type=media_types[0],
         reads_body=operation.method == "post",
+        always_reads=always_reads,
         query_targets=targets.compile_targets(query.schema.properties if query else {}),
         body_targets=targets.compile_targets(schema.properties if schema else {}),
         origins=origins,

@@ -26,6 +26,8 @@ class Parameters:
     arguments: dict[str, str]
     """By the name on the wire, the handler's name for it."""
     required: bool
+    takes_any_text: bool = False
+    """Whether U+0000 is no fault here: the text is compared, cleaned or handed on, and never stored."""
 
     def read_query(self, query: bytes, failures: Failures) -> dict[str, Any]:
         """Give the declared parameters of a query string; the others are ignored. Adds to `failures`."""
@@ -59,12 +61,14 @@ class Parameters:
         if text is None:
             failures.setdefault(self.schema.name(field), messages.NOT_UTF8)
             return ""
-        if "\0" in text:
+        if "\0" in text and not self.takes_any_text:
             failures.setdefault(self.schema.name(field), messages.NUL)
         return self.converters[field](text)
 
 
-def compile_parameters(place: str, parameters: Iterable[dict[str, Any]]) -> Parameters | None:
+def compile_parameters(
+    place: str, parameters: Iterable[dict[str, Any]], *, takes_any_text: bool = False
+) -> Parameters | None:
     """Compile the parameters of the contract that are `in` one place; None when there are none."""
     declared = [parameter for parameter in parameters if parameter["in"] == place]
     if not declared:
@@ -80,6 +84,7 @@ def compile_parameters(place: str, parameters: Iterable[dict[str, Any]]) -> Para
         converters={name: _converter(declared) for name, declared in properties.items()},
         arguments={name: pythonic(name) for name in properties},
         required=bool(required),
+        takes_any_text=takes_any_text,
     )
 
 

@@ -13,7 +13,7 @@ from domain import secrets
 from domain.context import Caller, Client
 from domain.errors import Refusal, Unavailable
 from domain.policy import Policy
-from handlers.reply import Header
+from handlers.reply import Header, Redirect
 from server import errors, logs
 from server.errors import Rendered
 from server.pipeline import answers, body, origins, sizes
@@ -149,6 +149,8 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             if refusal.ends_challenge:
                 request.cookies += identity.ending
             raise
+        if isinstance(result, Redirect) and result.defect is not None:
+            errors.log_defect(result.defect, request.client.request_id)
         return answers.answer(result, operation.method)
 
     def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:

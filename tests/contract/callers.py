@@ -1,7 +1,8 @@
 """Who schemathesis is while it knocks at every operation. Its command line loads this module, not pytest.
 
 The environment says where and how: `LIVE_SERVER` is the root URL of the service, `CARRIED_BY` how the session
-token travels (bearer, cookie, or nothing), or `pending`: a sign-in that waits for its second factor.
+token travels (bearer, cookie, or nothing), or `pending`: a sign-in that waits for its second factor. `PROVIDER` is
+the issuer of the provider that the service knows as `test` and `plain`.
 """
 
 import os
@@ -15,6 +16,7 @@ import schemathesis
 from hypothesis import strategies
 
 from codegen.walk import change_schemas
+from tests.contract.visits import Visitor, fill_in
 
 ROOT = os.environ["LIVE_SERVER"]
 CARRIED_BY = os.environ["CARRIED_BY"]
@@ -41,6 +43,17 @@ def _allow_nul(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("pattern") == WITHOUT_NUL:
         del schema["pattern"]
     return schema
+
+
+_visitor = Visitor(httpx.Client(base_url=ROOT))
+
+
+@schemathesis.hook
+def before_call(
+    context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]
+) -> None:
+    """Give requests about providers a chance to get anywhere."""
+    fill_in(case, _visitor)
 
 
 class Caller:

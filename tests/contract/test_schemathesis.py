@@ -3,22 +3,51 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.live import serving
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 TIME_LIMIT = 300
 
 
-def knock(live_server: str, carried_by: str, phases: str) -> None:
-    """Run schemathesis against a service in a process of its own; its report is the text of the failure."""
-    options = ["--config-file", str(HERE / "schemathesis.toml"), "run", f"{live_server}/openapi.json"]
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The root URL of a service in a process of its own, and the issuer of a provider that it knows."""
+
+    service: str
+    issuer: str
+
+
+@pytest.fixture(scope="module")
+def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """A service that knows a provider of the present time."""
+    provider_process.reset()
+    settings = {**social_settings(provider_process), "limits.enabled": "false"}
+    with serving(tmp_path_factory.mktemp("knocked"), settings) as live:
+        yield Door(live.url, provider_process.issuer)
+
+
+def knock(door: Door, carried_by: str, phases: str) -> None:
+    """Run schemathesis against a service; its report is the text of the failure."""
+    options = ["--config-file", str(HERE / "schemathesis.toml"), "run", f"{door.service}/openapi.json"]
     finished = subprocess.run(
-        [sys.executable, "-m", "schemathesis.cli", *options, "--url", live_server, "--phases", phases],
+        [sys.executable, "-m", "schemathesis.cli", *options, "--url", door.service, "--phases", phases],
         cwd=ROOT,
-        env={**os.environ, "LIVE_SERVER": live_server, "CARRIED_BY": carried_by, "PYTHONWARNINGS": "default"},
+        env={
+            **os.environ,
+            "LIVE_SERVER": door.service,
+            "PROVIDER": door.issuer,
+            "CARRIED_BY": carried_by,
+            "PYTHONWARNINGS": "default",
+        },
         capture_output=True,
         text=True,
         timeout=TIME_LIMIT,
@@ -28,9 +57,9 @@ def knock(live_server: str, carried_by: str, phases: str) -> None:
 
 
 @pytest.mark.parametrize("carried_by", ["bearer", "cookie", "pending", "nothing"])
-def test_every_operation_keeps_the_contract(live_server: str, carried_by: str) -> None:
-    knock(live_server, carried_by, "examples,coverage,fuzzing")
+def test_every_operation_keeps_the_contract(door: Door, carried_by: str) -> None:
+    knock(door, carried_by, "examples,coverage,fuzzing")
 
 
-def test_chains_of_operations_keep_the_contract(live_server: str) -> None:
-    knock(live_server, "bearer", "stateful")
+def test_chains_of_operations_keep_the_contract(door: Door) -> None:
+    knock(door, "bearer", "stateful")

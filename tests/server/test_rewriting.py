@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from models import Outbox, Session, TwoFactor, User
+from models import Account, Outbox, Session, TwoFactor, User
 from server import migrations
 from server.cipher import Keyring
 from server.database import Database, open_database
@@ -20,7 +20,8 @@ OLD, BOTH, NEW = (
 )  # fmt: skip
 
 NOTHING_LEFT = {
-    "session.token_copy": 0, "outbox.payload": 0, "two_factor.secret": 0, "two_factor.new_secret": 0
+    "session.token_copy": 0, "outbox.payload": 0, "two_factor.secret": 0, "two_factor.new_secret": 0,
+    "account.access_token": 0, "account.refresh_token": 0, "account.id_token": 0,
 }  # fmt: skip
 
 
@@ -94,6 +95,23 @@ class TestRewrite:
             [row] = (await db.execute(select(TwoFactor))).scalars()
         assert NEW.decrypt("two_factor.secret", row.secret or b"") == "secret"
         assert NEW.decrypt("two_factor.new_secret", row.new_secret or b"") == "new_secret"
+
+    async def test_r44_tokens_of_providers_too(self, database: Database) -> None:
+        await _fill(database, OLD, 1)
+        names = ("access_token", "refresh_token", "id_token")
+        account = Account(
+            id="a", user_id="u", provider_id="test", account_id="7", created_at=NOW, updated_at=NOW
+        )
+        for name in names:
+            setattr(account, name, OLD.encrypt(f"account.{name}", name))
+        async with database.transaction() as db:
+            db.add(account)
+
+        assert await rewrite(database.begin, BOTH) == NOTHING_LEFT
+
+        async with database.transaction() as db:
+            [row] = (await db.execute(select(Account))).scalars()
+        assert [NEW.decrypt(f"account.{name}", getattr(row, name)) for name in names] == list(names)
 
     async def test_what_is_current_empty_or_unreadable_stays(self, database: Database) -> None:
         await _fill(database, NEW, 3, "current")

@@ -1,0 +1,36 @@
+"""From what an application or a browser hands over to an identity that a provider has proven (behaviour 7.5, 7.6)."""
+
+from domain import errors, identifiers
+from domain.context import Context
+from domain.providers import DirectProof, Identity, IdentityRefused, Proof, Provider, SubjectMissing
+
+
+def provider_of(ctx: Context, provider_id: str) -> Provider:
+    """Give a configured provider. Raises ProviderNotFound."""
+    provider = ctx.providers.get(provider_id)
+    if provider is None:
+        raise errors.ProviderNotFound
+    return provider
+
+
+async def by_id_token(ctx: Context, provider: Provider, direct: DirectProof) -> Proof:
+    """Check an ID token that came directly.
+
+    Raises IdTokenNotSupported, InvalidToken, FailedToGetUserInfo (it names nobody), ProviderUnavailable.
+    """
+    if not provider.habits.takes_id_tokens:
+        raise errors.IdTokenNotSupported
+    try:
+        return await provider.verify(direct, ctx.now)
+    except SubjectMissing as nobody:
+        raise errors.FailedToGetUserInfo from nobody
+    except IdentityRefused as refused:
+        raise errors.InvalidToken from refused
+
+
+def address_of(identity: Identity) -> str:
+    """Give the address as it is stored and compared. Raises UserEmailNotFound for none, and for what is no address."""
+    try:
+        return identifiers.email(identity.email or "")
+    except errors.InvalidEmail as malformed:
+        raise errors.UserEmailNotFound from malformed

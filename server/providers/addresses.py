@@ -1,0 +1,27 @@
+"""Which addresses of a provider are asked at all: https, and in development http on this machine (behaviour 7.6)."""
+
+import re
+from urllib.parse import urlsplit
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_PLAIN = re.compile(r"[!-~]{1,2048}", re.ASCII)
+
+
+def is_askable(url: str, *, loopback_http: bool) -> bool:
+    """Whether the service may call an address or send a user there; without user part and fragment, of sane length."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if not _PLAIN.fullmatch(url) or not host or "@" in parts.netloc or "#" in url or "\\" in url:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and loopback_http and host in _LOOPBACK)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the host of an address is this machine."""
+    try:
+        return urlsplit(url).hostname in _LOOPBACK
+    except ValueError:
+        return False

@@ -1,0 +1,159 @@
+"""ID tokens: whether the provider signed one, for this service, just now (behaviour 7.6, OpenID Connect 3.1.3.7)."""
+
+import hmac
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from authlib.oidc.core.util import create_half_hash
+from joserfc import jws
+from joserfc.errors import JoseError, SecurityWarning
+from joserfc.jwk import Key
+from joserfc.jwt import JWTClaimsRegistry
+
+from domain.providers import IdentityRefused, SubjectMissing
+
+LONGEST = 16 * 1024
+"""Characters of an ID token."""
+LEEWAY = 60
+"""Seconds that the clocks may differ."""
+DIRECT_AGE = timedelta(hours=1)
+"""How old an ID token may be that an application brings."""
+_LONGEST_HEADER = 4096
+_MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading a hostile token may raise; a header deep enough exhausts the parser's stack."""
+
+KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
+"""Gives the key of a `kid` for an algorithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a token must say."""
+
+    client_id: str
+    algorithms: Sequence[str]
+    issuers: Callable[[Mapping[str, Any]], Sequence[str]]
+    """Which spellings are right, by the token's own claims."""
+    now: datetime
+    nonce: str | None = field(default=None, repr=False)
+    access_token: str | None = field(default=None, repr=False)
+    """The one that came along; `at_hash` must name it when there is one."""
+    is_direct: bool = False
+    """Whether an application brought the token, not the provider itself."""
+
+
+async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str, Any]:
+    """Give the claims of a valid ID token. Raises IdentityRefused, and what `key_of` raises."""
+    header = _header(token)
+    algorithm = header["alg"]
+    if algorithm not in expected.algorithms or "crit" in header:
+        raise IdentityRefused
+    key = await key_of(header.get("kid"), algorithm)
+    if key is None:
+        raise IdentityRefused
+    claims = _signed_claims(token, key, algorithm)
+    _check_claims(claims, expected)
+    _check_key_issuer(claims, key)
+    _check_access_token(claims, expected.access_token, algorithm)
+    return claims
+
+
+def unverified_claims(token: str) -> Mapping[str, Any]:
+    """Give the claims of a token that was verified when it came. Raises IdentityRefused when it is none."""
+    try:
+        return _object(_extract(token).payload)
+    except _MALFORMED:
+        raise IdentityRefused from None
+
+
+def _header(token: str) -> Mapping[str, Any]:
+    """Give the header; whatever it says of where keys are to be found is not heeded."""
+    try:
+        header = _extract(token).headers()
+        if isinstance(header["alg"], str) and isinstance(header.get("kid"), str | None):
+            return header
+    except _MALFORMED:
+        raise IdentityRefused from None
+    raise IdentityRefused
+
+
+def _extract(token: str) -> jws.CompactSignature:
+    if len(token) > LONGEST:
+        raise IdentityRefused
+    return jws.extract_compact(token.encode("ascii"), registry=_registry(()))
+
+
+def _registry(algorithms: Sequence[str]) -> jws.JWSRegistry:
+    registry = jws.JWSRegistry(algorithms=algorithms, strict_check_header=False)
+    registry.max_header_length = _LONGEST_HEADER
+    return registry
+
+
+def _signed_claims(token: str, key: Key, algorithm: str) -> Mapping[str, Any]:
+    try:
+        with warnings.catch_warnings():
+            # The library warns of the name EdDSA, which providers go on using.
+            warnings.simplefilter("ignore", SecurityWarning)
+            content = jws.deserialize_compact(token, key, registry=_registry((algorithm,)))
+        return _object(content.payload)
+    except _MALFORMED:
+        raise IdentityRefused from None
+
+
+def _object(payload: bytes) -> Mapping[str, Any]:
+    claims = orjson.loads(payload)
+    if not isinstance(claims, dict):
+        raise TypeError("the claims are no object")
+    return claims
+
+
+def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
+    seconds = int(expected.now.timestamp())
+    rules = JWTClaimsRegistry(
+        now=seconds,
+        leeway=LEEWAY,
+        iss={"essential": True},
+        aud={"essential": True, "value": expected.client_id},
+        exp={"essential": True},
+        iat={"essential": expected.is_direct},
+    )
+    try:
+        # A subject may be a number (behaviour 7.5), which the registry would not take.
+        rules.validate({name: value for name, value in claims.items() if name != "sub"})
+    except _MALFORMED:
+        raise IdentityRefused from None
+    if claims["iss"] not in expected.issuers(claims) or _is_of_another(claims, expected.client_id):
+        raise IdentityRefused
+    if expected.is_direct and claims["iat"] < seconds - DIRECT_AGE.total_seconds():
+        raise IdentityRefused
+    if expected.nonce is not None and claims.get("nonce") != expected.nonce:
+        raise IdentityRefused
+    if not claims.get("sub"):
+        raise SubjectMissing
+
+
+def _is_of_another(claims: Mapping[str, Any], client_id: str) -> bool:
+    """Whether a token for several audiences was asked for by another one of them."""
+    audience = claims["aud"]
+    return isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != client_id
+
+
+def _check_key_issuer(claims: Mapping[str, Any], key: Key) -> None:
+    """Refuse a key that signs for another tenant only; Microsoft's keys name whom they sign for."""
+    named = key.get("issuer")
+    if isinstance(named, str) and named.replace("{tenantid}", str(claims.get("tid"))) != claims["iss"]:
+        raise IdentityRefused
+
+
+def _check_access_token(claims: Mapping[str, Any], access_token: str | None, algorithm: str) -> None:
+    named = claims.get("at_hash")
+    if access_token is None or named is None:
+        return
+    # Ed25519 is the new name of what the library knows as EdDSA.
+    expected = create_half_hash(access_token, "EdDSA" if algorithm == "Ed25519" else algorithm)
+    if not isinstance(named, str) or not hmac.compare_digest(named.encode(), expected):
+        raise IdentityRefused

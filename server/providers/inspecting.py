@@ -1,0 +1,83 @@
+"""What does not agree between a provider's settings and what it publishes, for the operator to mend."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from server.providers.calls import Calls, Fault
+from server.providers.configuration import Configuration
+from server.providers.discovery import metadata_of
+from server.providers.keys import fetch_keys
+
+_METHODS = {"post": "client_secret_post", "basic": "client_secret_basic"}
+
+
+async def problems(calls: Calls, configuration: Configuration) -> list[str]:
+    """Ask an OpenID provider now; give one line for each problem, beginning with a key where there is one to change.
+
+    Plain OAuth 2.0 publishes nothing to ask for.
+    """
+    if not configuration.habits.is_openid:
+        return []
+    key = f"providers.{configuration.habits.id}"
+    try:
+        reply = await calls.get(configuration.discovery_url)
+        announced = reply.members if reply.is_success else {}
+    except Fault as fault:
+        return [
+            f"{configuration.discovery_url}: {fault}; check the address, and that this machine reaches it"
+        ]
+    if not reply.is_success:
+        return [
+            f"{configuration.discovery_url}: answers {reply.status}; check {key}.discovery_url or its issuer"
+        ]
+    return [
+        *(f"{key}{problem}" for problem in _disagreements(announced, configuration)),
+        *await _unusable(calls, announced, configuration),
+    ]
+
+
+async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: Configuration) -> list[str]:
+    """Give what would stop every sign-in: a document that is refused, or keys that are not to be had."""
+    try:
+        metadata = metadata_of(announced, configuration)
+    except Fault as fault:
+        issuer = announced.get("issuer")
+        told = f"; it says {issuer!r}, expected {configuration.issuers[0]!r}" if _is_plain(issuer) else ""
+        return [f"{configuration.discovery_url}: {fault}{told}; if it is right, set .issuer to what it says"]
+    try:
+        await fetch_keys(calls, metadata.jwks_uri)
+    except Fault as fault:
+        return [f"{metadata.jwks_uri}: {fault}; nobody could sign in"]
+    return []
+
+
+def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -> Iterator[str]:
+    algorithms = _listed(announced, "id_token_signing_alg_values_supported")
+    if algorithms and not set(configuration.algorithms) & algorithms:
+        yield f".allowed_algorithms: it signs with {_joined(algorithms)} only"
+    methods = _listed(announced, "token_endpoint_auth_methods_supported")
+    if configuration.secret is not None and methods and _METHODS[configuration.token_auth] not in methods:
+        fitting = [name for name, method in _METHODS.items() if method in methods]
+        yield f".token_auth: {configuration.token_auth} is not taken; set it to {' or '.join(fitting) or 'another'}"
+    challenges = _listed(announced, "code_challenge_methods_supported")
+    if configuration.pkce and challenges and "S256" not in challenges:
+        yield ".pkce: it does not know S256; set it to false"
+    scopes = _listed(announced, "scopes_supported")
+    unknown = sorted(set(configuration.habits.scopes) - scopes) if scopes else []
+    if unknown:
+        yield f".scopes: it does not know {_joined(unknown)}"
+
+
+def _listed(announced: Mapping[str, Any], name: str) -> set[str]:
+    """Give a list of words; empty where the document does not say, or says something else."""
+    written = announced.get(name)
+    return {word for word in written if _is_plain(word)} if isinstance(written, list) else set()
+
+
+def _is_plain(word: object) -> bool:
+    """Whether a provider's word can be shown on a terminal."""
+    return isinstance(word, str) and len(word) <= 2048 and word.isprintable()
+
+
+def _joined(words: set[str] | list[str]) -> str:
+    return ", ".join(sorted(words))

@@ -1,0 +1,43 @@
+"""A real browser: the Chromium of this machine without a window, driven by Playwright."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from playwright.async_api import Page, async_playwright
+
+from tests.live import ROOT
+
+SCREENSHOTS = ROOT / "build" / "screenshots"
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def program() -> str:
+    """Give the path of Chromium; GATEWRIGHT_TEST_CHROMIUM names another one."""
+    given = os.environ.get("GATEWRIGHT_TEST_CHROMIUM")
+    found = given or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if found is None:
+        raise RuntimeError(
+            "the tests need Chromium (on Debian: apt install chromium), or GATEWRIGHT_TEST_CHROMIUM=/path/to/it"
+        )
+    return found
+
+
+@asynccontextmanager
+async def browsing() -> AsyncIterator[Page]:
+    """Give a page of a browser that has no cookies yet; what a page logs as an error or throws fails the test."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program(), args=["--no-sandbox"])
+        page = await browser.new_page(viewport={"width": 900, "height": 700})
+        faults: list[str] = []
+        page.on("pageerror", lambda fault: faults.append(str(fault)))
+        yield page
+        await browser.close()
+    assert faults == []
+
+
+async def picture(page: Page, name: str) -> None:
+    """Keep what is to be seen in build/screenshots."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    await page.screenshot(path=SCREENSHOTS / f"{name}.png")

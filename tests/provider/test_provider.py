@@ -1,0 +1,364 @@
+"""The provider keeps to the standards, seen through Authlib's own client, and breaks them as told."""
+
+import gzip
+import hmac
+import json
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from authlib.integrations.base_client.errors import OAuthError
+from authlib.integrations.requests_client import OAuth2Session
+from authlib.oidc.core import CodeIDToken
+from authlib.oidc.discovery import OpenIDProviderMetadata
+from joserfc import jwt
+from joserfc.errors import BadSignatureError, InvalidKeyIdError
+from joserfc.jwk import KeySet, RSAKey
+
+from tests.provider.process import ProviderProcess
+from tests.provider.state import CLIENT_ID, CLIENT_SECRET
+from tests.service import START
+
+BACK = "http://127.0.0.1:8000/callback/test"
+VERIFIER = "v" * 64
+ALGORITHMS = ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"]
+
+
+@pytest.fixture
+def oauth() -> Iterator[OAuth2Session]:
+    """Authlib's client, as registered at the provider."""
+    with OAuth2Session(
+        CLIENT_ID,
+        CLIENT_SECRET,
+        redirect_uri=BACK,
+        scope="openid email profile",
+        code_challenge_method="S256",
+        token_endpoint_auth_method="client_secret_post",
+        default_timeout=10,
+    ) as session:
+        session.trust_env = False
+        yield session
+
+
+def come_back(provider: ProviderProcess, oauth: OAuth2Session, path: str = "/authorize", **more: str) -> str:
+    """Ask for a code as the first test user; give the address the provider leads back to."""
+    parameters = {"code_verifier": VERIFIER, "nonce": "n-1", "login_hint": "ada@example.com", **more}
+    address, _ = oauth.create_authorization_url(provider.issuer + path, **parameters)
+    answer = httpx.get(address)
+    assert answer.status_code == 302, answer.text
+    return answer.headers["location"]
+
+
+def exchange(
+    provider: ProviderProcess, oauth: OAuth2Session, back: str, verifier: str = VERIFIER
+) -> dict[str, Any]:
+    """Exchange the code of an address the provider led back to."""
+    token: dict[str, Any] = oauth.fetch_token(
+        f"{provider.issuer}/token", authorization_response=back, code_verifier=verifier
+    )
+    return token
+
+
+def keys(provider: ProviderProcess) -> KeySet:
+    return KeySet.import_key_set(httpx.get(f"{provider.issuer}/jwks").json())
+
+
+def claims_of(provider: ProviderProcess, token: str) -> dict[str, Any]:
+    """Verify an ID token by the published keys, and give its claims."""
+    return dict(jwt.decode(token, keys(provider), ALGORITHMS).claims)
+
+
+class TestStandards:
+    def test_discovery_is_valid(self, provider: ProviderProcess) -> None:
+        metadata = httpx.get(f"{provider.issuer}/.well-known/openid-configuration").json()
+
+        secure = {name: _as_https(value) for name, value in metadata.items()}
+        OpenIDProviderMetadata(secure).validate()
+        assert metadata["issuer"] == provider.issuer
+        assert httpx.get(metadata["jwks_uri"]).json()["keys"]
+
+    def test_a_code_becomes_tokens(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        token = exchange(provider, oauth, come_back(provider, oauth))
+
+        claims = CodeIDToken(
+            claims_of(provider, token["id_token"]),
+            {"alg": "RS256"},
+            {"iss": {"value": provider.issuer}, "aud": {"value": CLIENT_ID}},
+            {"nonce": "n-1", "client_id": CLIENT_ID, "access_token": token["access_token"]},
+        )
+        claims.validate(now=int(START.timestamp()))
+        assert (claims["sub"], claims["email"], claims["email_verified"]) == ("1001", "ada@example.com", True)
+
+    def test_userinfo_wants_an_access_token(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        exchange(provider, oauth, come_back(provider, oauth))
+
+        answer = oauth.get(f"{provider.issuer}/userinfo")
+
+        assert answer.json()["sub"] == "1001"
+        assert httpx.get(f"{provider.issuer}/userinfo").status_code == 401
+
+    def test_a_wrong_verifier_is_refused(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        back = come_back(provider, oauth)
+
+        with pytest.raises(OAuthError, match="invalid_grant"):
+            exchange(provider, oauth, back, verifier="w" * 64)
+
+    def test_a_code_works_once(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        back = come_back(provider, oauth)
+        exchange(provider, oauth, back)
+
+        with pytest.raises(OAuthError, match="invalid_grant"):
+            exchange(provider, oauth, back)
+
+    def test_a_wrong_secret_is_refused(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        back = come_back(provider, oauth)
+        oauth.client_secret = "wrong"
+
+        with pytest.raises(OAuthError, match="invalid_client"):
+            exchange(provider, oauth, back)
+
+    def test_refreshing_rotates(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        old = exchange(provider, oauth, come_back(provider, oauth))
+
+        new = oauth.refresh_token(f"{provider.issuer}/token", old["refresh_token"])
+
+        assert new["refresh_token"] != old["refresh_token"]
+        assert new["access_token"] != old["access_token"]
+        assert claims_of(provider, new["id_token"])["sub"] == "1001"
+        with pytest.raises(OAuthError, match="invalid_grant"):
+            oauth.refresh_token(f"{provider.issuer}/token", old["refresh_token"])
+
+    def test_only_the_callback_of_a_service_on_the_loopback_is_led_to(
+        self, provider: ProviderProcess
+    ) -> None:
+        address = f"{provider.issuer}/authorize?response_type=code&client_id={CLIENT_ID}&scope=openid"
+
+        answer = httpx.get(f"{address}&redirect_uri=https://evil.test/callback/test&login_hint=a@b.test")
+
+        assert answer.status_code == 400
+
+    def test_people_choose_by_buttons(self, provider: ProviderProcess) -> None:
+        address = f"{provider.issuer}/authorize?response_type=code&client_id={CLIENT_ID}&redirect_uri={BACK}&state=s"
+
+        page = httpx.get(address)
+        chosen = httpx.post(address, data={"chosen": "bob@example.com"})
+        denied = httpx.post(address, data={"chosen": ""})
+
+        assert page.status_code == 200
+        assert "bob@example.com" in page.text
+        assert chosen.headers["location"].startswith(f"{BACK}?code=")
+        assert denied.headers["location"].startswith(f"{BACK}?error=access_denied")
+
+    def test_plain_oauth_in_the_manner_of_github(
+        self, provider: ProviderProcess, oauth: OAuth2Session
+    ) -> None:
+        oauth.scope = "read:user"
+        back = come_back(provider, oauth, "/oauth/authorize")
+
+        token = oauth.fetch_token(
+            f"{provider.issuer}/oauth/token", authorization_response=back, code_verifier=VERIFIER
+        )
+
+        assert "id_token" not in token
+        assert oauth.get(f"{provider.issuer}/oauth/user").json()["id"] == "1001"
+        emails = oauth.get(f"{provider.issuer}/oauth/user/emails").json()
+        assert {"email": "ada@example.com", "verified": True, "primary": True} in emails
+
+
+class TestControl:
+    def test_any_value_may_be_any_claim(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        provider.control(user={"sub": 0, "email": None, "email_verified": "false"})
+
+        token = exchange(provider, oauth, come_back(provider, oauth))
+
+        claims = claims_of(provider, token["id_token"])
+        assert (claims["sub"], claims["email_verified"], claims.get("email")) == (0, "false", None)
+
+    def test_id_tokens_are_changed_and_signed_as_told(
+        self, provider: ProviderProcess, oauth: OAuth2Session
+    ) -> None:
+        provider.control(
+            id_token={"aud": "another", "nonce": None}, id_token_header={"jku": "http://evil.test"}
+        )
+
+        token = exchange(provider, oauth, come_back(provider, oauth))
+
+        header = json.loads(_decoded(token["id_token"].split(".")[0]))
+        claims = json.loads(_decoded(token["id_token"].split(".")[1]))
+        assert (claims["aud"], claims.get("nonce"), header["jku"]) == ("another", None, "http://evil.test")
+
+    @pytest.mark.filterwarnings("ignore:EdDSA is deprecated")
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_each_algorithm_signs(
+        self, provider: ProviderProcess, oauth: OAuth2Session, algorithm: str
+    ) -> None:
+        provider.control(algorithm=algorithm)
+
+        token = exchange(provider, oauth, come_back(provider, oauth))
+
+        assert claims_of(provider, token["id_token"])["sub"] == "1001"
+        assert claims_of(provider, provider.mint(algorithm=algorithm))["sub"] == "1001"
+
+    def test_strangers_keys_do_not_verify(self, provider: ProviderProcess) -> None:
+        token = provider.mint(sign_with="stranger")
+
+        with pytest.raises(BadSignatureError):
+            claims_of(provider, token)
+
+    @pytest.mark.parametrize("algorithm", [None, "HS256", "nOnE", "RS256"])
+    def test_any_algorithm_may_be_claimed_for_a_key_taken_as_a_secret(
+        self, provider: ProviderProcess, algorithm: str | None
+    ) -> None:
+        [pem] = [key.as_pem(private=False) for key in keys(provider).keys if isinstance(key, RSAKey)]
+
+        token = provider.mint(header={"alg": algorithm}, sign_with="hmac-public-key")
+
+        content, _, signature = token.rpartition(".")
+        assert _decoded(signature) == hmac.digest(pem, content.encode(), "sha256")
+        assert json.loads(_decoded(content.split(".")[0])).get("alg") == algorithm
+
+    def test_minting_changes_claims_and_headers(self, provider: ProviderProcess) -> None:
+        token = provider.mint(claims={"sub": "7", "email": None}, header={"alg": "none"}, sign_with="none")
+
+        header, claims, signature = token.split(".")
+        assert (json.loads(_decoded(header))["alg"], signature) == ("none", "")
+        assert json.loads(_decoded(claims))["sub"] == "7"
+        assert "email" not in json.loads(_decoded(claims))
+
+    def test_rotated_keys_replace_the_old_ones_until_the_reset(self, provider: ProviderProcess) -> None:
+        token, old = provider.mint(), keys(provider)
+
+        provider.rotate_keys()
+
+        with pytest.raises(InvalidKeyIdError):
+            claims_of(provider, token)
+        provider.reset()
+        assert keys(provider).as_dict() == old.as_dict()
+
+    def test_expiry_and_refresh_token_are_as_told(
+        self, provider: ProviderProcess, oauth: OAuth2Session
+    ) -> None:
+        provider.control(expires_in=7, refresh_expires_in=70, omit_refresh_token=True)
+
+        token = exchange(provider, oauth, come_back(provider, oauth))
+
+        assert (token["expires_in"], token["refresh_token_expires_in"]) == (7, 70)
+        assert "refresh_token" not in token
+
+    def test_the_issuer_is_announced_and_sent(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        provider.control(announce_iss=True, send_iss=True)
+
+        back = come_back(provider, oauth)
+
+        metadata = httpx.get(f"{provider.issuer}/.well-known/openid-configuration").json()
+        assert metadata["authorization_response_iss_parameter_supported"] is True
+        assert httpx.URL(back).params["iss"] == provider.issuer
+
+    def test_an_error_is_sent_instead_of_a_code(
+        self, provider: ProviderProcess, oauth: OAuth2Session
+    ) -> None:
+        provider.control(callback_error={"error": "access_denied", "error_description": "No <b>\r\n"})
+
+        back = httpx.URL(come_back(provider, oauth, state="s"))
+
+        assert dict(back.params) == {
+            "error": "access_denied",
+            "error_description": "No <b>\r\n",
+            "state": "s",
+        }
+
+    def test_every_request_is_logged(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
+        exchange(provider, oauth, come_back(provider, oauth))
+
+        assert [seen["endpoint"] for seen in provider.log()] == ["authorize", "token"]
+        assert provider.log("token")[0]["form"]["code_verifier"] == VERIFIER
+
+    def test_a_control_that_is_none_is_refused(self, provider: ProviderProcess) -> None:
+        with pytest.raises(AssertionError, match="no such control"):
+            provider.control(usr={})
+        with pytest.raises(AssertionError, match="no such misbehaviour"):
+            provider.control(misbehave={"token": {"explode": True}})
+
+
+class TestMisbehaviour:
+    @pytest.mark.parametrize(
+        ("behaviour", "status", "body"),
+        [
+            ({"status": 500}, 500, b'{"error": "server_error"}'),
+            ({"html": True}, 200, b"<!doctype html><title>Oops</title>"),
+            ({"json": [1]}, 200, b"[1]"),
+            ({"status": 400, "json": {"error": "invalid_grant"}}, 400, b'{"error": "invalid_grant"}'),
+            ({"raw": "NaN"}, 200, b"NaN"),
+        ],
+    )
+    def test_another_answer(
+        self, provider: ProviderProcess, behaviour: dict[str, Any], status: int, body: bytes
+    ) -> None:
+        provider.control(misbehave={"jwks": behaviour})
+
+        answer = httpx.get(f"{provider.issuer}/jwks")
+
+        assert (answer.status_code, answer.content) == (status, body)
+
+    def test_half_an_answer(self, provider: ProviderProcess) -> None:
+        whole = httpx.get(f"{provider.issuer}/jwks").content
+        provider.control(misbehave={"jwks": {"truncate": True}})
+
+        assert httpx.get(f"{provider.issuer}/jwks").content == whole[: len(whole) // 2]
+
+    def test_a_redirect(self, provider: ProviderProcess) -> None:
+        provider.control(misbehave={"userinfo": {"redirect": "http://127.0.0.1:1/"}})
+
+        answer = httpx.get(f"{provider.issuer}/userinfo")
+
+        assert (answer.status_code, answer.headers["location"]) == (302, "http://127.0.0.1:1/")
+
+    def test_a_long_answer(self, provider: ProviderProcess) -> None:
+        provider.control(misbehave={"token": {"bytes": 2**21}})
+
+        answer = httpx.post(f"{provider.issuer}/token")
+
+        assert len(answer.json()["padding"]) == 2**21
+        assert "content-length" not in answer.headers
+
+    def test_a_bomb(self, provider: ProviderProcess) -> None:
+        provider.control(misbehave={"discovery": {"gzip_bomb": True}})
+
+        with httpx.stream("GET", f"{provider.issuer}/.well-known/openid-configuration") as answer:
+            packed = b"".join(answer.iter_raw())
+
+        assert len(packed) < 2**20
+        assert len(gzip.decompress(packed)) > 100 * 2**20
+
+    @pytest.mark.parametrize("behaviour", [{"hang": 60}, {"drip": True}])
+    def test_a_slow_answer_lasts_until_the_reset(
+        self, provider: ProviderProcess, behaviour: dict[str, Any]
+    ) -> None:
+        provider.control(misbehave={"jwks": behaviour})
+
+        with (
+            pytest.raises(httpx.ReadTimeout),
+            httpx.stream("GET", f"{provider.issuer}/jwks", timeout=0.5) as slow,
+        ):
+            slow.read() if "hang" in behaviour else _patiently(slow)
+
+        provider.reset()
+        assert httpx.get(f"{provider.issuer}/jwks").json()["keys"]
+
+
+def _patiently(slow: httpx.Response) -> None:
+    """Read some of a dripping answer, and see that it has no end yet."""
+    drops = slow.iter_raw()
+    assert [next(drops), next(drops)] == [b" ", b" "]
+    raise httpx.ReadTimeout("it goes on")
+
+
+def _as_https(value: Any) -> Any:
+    """Give an address as it would be on the internet, where the standard wants https."""
+    return value.replace("http://", "https://") if isinstance(value, str) else value
+
+
+def _decoded(part: str) -> bytes:
+    return urlsafe_b64decode(part + "=" * (-len(part) % 4))

@@ -1,0 +1,1007 @@
+"""The attacks on sign-in by providers, one group of tests per row of the threat list, each named after its row."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+from models import Account, Session, User
+from tests.conftest import Headers, MakeService
+from tests.contract.reading import OPERATIONS, responses
+from tests.handlers import steps
+from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, code, count, join, opens, verify, works
+from tests.provider import steps as social_steps
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.provider.steps import (
+    OOPS,
+    WELCOME,
+    Flow,
+    as_user,
+    begin,
+    begin_link,
+    deliver,
+    enter,
+    error_of,
+    go_through,
+    identities,
+    landing,
+    opened,
+    sign_in,
+    sign_in_directly,
+    visit,
+)
+from tests.security.second_factor import SESSION, cookie, session_count, set_cookies
+from tests.service import BASE_URL, START, Service
+
+NOW = int(START.timestamp())
+VICTIM = "victim@example.com"
+DEFAULT_ERROR_PAGE = "/error"
+REDIRECTING = ("token", "userinfo", "jwks", "discovery")
+
+
+async def nothing_came_of_it(service: Service) -> bool:
+    """Whether there is no user, no account and no session."""
+    return not any([await count(service, table) for table in (User, Account, Session)])
+
+
+async def own_account(service: Service, session: Headers, provider: str = "test") -> dict[str, Any]:
+    """Give the listed account of a user at a provider."""
+    answer = await service.get("/list-accounts", headers=session)
+    return next(account for account in answer.json() if account["providerId"] == provider)
+
+
+class TestV14:
+    """Tokens of a provider are given to their owner's session, to nobody else."""
+
+    @pytest.fixture
+    async def ada(self, social: Service, provider: ProviderProcess) -> Headers:
+        """A user with tokens of a provider."""
+        as_user(provider, ADA, "1001")
+        return await enter(social)
+
+    @pytest.mark.parametrize("path", ["/get-access-token", "/refresh-token"])
+    async def test_v14_nobody_names_a_user_without_a_session(
+        self, social: Service, ada: Headers, path: str
+    ) -> None:
+        owner = await steps.user_of(social, ada)
+
+        answer = await social.post(path, {"providerId": "test", "userId": owner["id"]})
+
+        assert code(answer) == "401 UNAUTHORIZED"
+
+    @pytest.mark.parametrize("path", ["/get-access-token", "/refresh-token"])
+    async def test_v14_another_users_tokens_are_out_of_reach(
+        self,
+        social: Service,
+        provider: ProviderProcess,
+        ada: Headers,
+        carry: Callable[[str], Headers],
+        path: str,
+    ) -> None:
+        account = await own_account(social, ada)
+        as_user(provider, EVE, "1003")
+        eve = carry(steps.token_of(await enter(social)))
+        body = {"providerId": "test"}
+
+        answers = [
+            await social.post(path, body | more, headers=eve)
+            for more in (
+                {"userId": account["userId"]},
+                {"accountId": account["id"]},
+                {"accountId": account["accountId"]},
+            )
+        ]
+
+        assert [code(answer) for answer in answers] == ["403 FORBIDDEN", *["400 ACCOUNT_NOT_FOUND"] * 2]
+
+    async def test_v14_another_users_account_is_neither_shown_nor_unlinked(
+        self, social: Service, provider: ProviderProcess, ada: Headers
+    ) -> None:
+        account = await own_account(social, ada)
+        as_user(provider, EVE, "1003")
+        eve = await enter(social)
+
+        shown = await social.get("/account-info", params={"accountId": account["id"]}, headers=eve)
+        unlinked = await social.post("/unlink-account", {"accountId": account["id"]}, headers=eve)
+
+        assert code(shown) == "400 ACCOUNT_NOT_FOUND"
+        assert code(unlinked) in {"400 ACCOUNT_NOT_FOUND", "400 FAILED_TO_UNLINK_LAST_ACCOUNT"}
+        assert await own_account(social, ada) == account
+
+    async def test_v14_the_owner_gets_them(self, social: Service, ada: Headers) -> None:
+        owner = await steps.user_of(social, ada)
+
+        answer = await social.post(
+            "/get-access-token", {"providerId": "test", "userId": owner["id"]}, headers=ada
+        )
+
+        assert answer.status_code == 200
+        assert answer.json()["accessToken"]
+
+
+class TestV15:
+    """An account that a stranger prepared under somebody's address is not shared with its owner."""
+
+    @pytest.mark.parametrize("provider_id", ["test", "plain"])
+    async def test_v15_an_unverified_account_is_not_linked(
+        self, social: Service, provider: ProviderProcess, provider_id: str
+    ) -> None:
+        attacker = await join(social, VICTIM)
+        as_user(provider, VICTIM, "7")
+
+        answer = await sign_in(social, provider_id)
+
+        assert (landing(answer), error_of(answer)) == (OOPS, "account_not_linked")
+        assert not opened(answer)
+        assert await identities(social) == []
+        assert await works(social, attacker)
+
+    async def test_v15_an_id_token_does_not_link_it_either(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        await join(social, VICTIM)
+        as_user(provider, VICTIM, "7")
+
+        answer = await sign_in_directly(social, provider.mint())
+
+        assert code(answer) == "401 OAUTH_LINK_ERROR"
+        assert await identities(social) == []
+
+    @pytest.mark.parametrize("verified", [False, None, "true", "false", 1, "yes", [True]])
+    async def test_v15_an_address_the_provider_does_not_vouch_for_takes_nothing_over(
+        self, social: Service, provider: ProviderProcess, verified: Any
+    ) -> None:
+        await join(social, VICTIM)
+        await verify(social, VICTIM)
+        as_user(provider, VICTIM, "7", email_verified=verified)
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) == "account_not_linked"
+        assert not opened(answer)
+        assert await identities(social) == []
+
+    async def test_v15_a_proven_account_is_linked_by_a_vouched_address(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        await join(social, VICTIM)
+        await verify(social, VICTIM)
+        as_user(provider, VICTIM, "7")
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) is None
+        assert await identities(social) == [("test", "7")]
+        assert await count(social, User) == 1
+
+    async def test_v15_the_spelling_of_an_address_makes_no_second_user(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        await join(social, VICTIM)
+        as_user(provider, VICTIM.upper(), "7")
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) == "account_not_linked"
+        assert await count(social, User) == 1
+
+
+class TestV16:
+    """Whoever proves to own the mailbox ends the sessions and the password of who did not."""
+
+    async def test_v16_a_reset_by_mail_ends_what_the_stranger_prepared(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        attacker = await join(social, VICTIM, "chosen by a stranger")
+        as_user(provider, VICTIM, "7")
+        assert error_of(await sign_in(social)) == "account_not_linked"
+
+        token = await steps.reset_token(social, VICTIM)
+        answer = await social.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+
+        assert answer.status_code == 200
+        assert not await works(social, attacker)
+        assert not await opens(social, "chosen by a stranger", VICTIM)
+        assert await opens(social, NEW_PASSWORD, VICTIM)
+
+    async def test_v16_afterwards_the_proven_address_links(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        attacker = await join(social, VICTIM, "chosen by a stranger")
+        token = await steps.reset_token(social, VICTIM)
+        await social.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+        await verify(social, VICTIM)
+        as_user(provider, VICTIM, "7")
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) is None
+        assert not await works(social, attacker)
+        assert not await opens(social, "chosen by a stranger", VICTIM)
+
+
+class TestV17:
+    """An ID token counts when the configured issuer signed it; what it says about its own keys is not looked at."""
+
+    POINTERS = ("jku", "x5u")
+
+    @pytest.fixture
+    async def victim(self, social: Service) -> Headers:
+        """A user whose address the stranger's token will name."""
+        session = await join(social, VICTIM)
+        await verify(social, VICTIM)
+        return session
+
+    @pytest.mark.parametrize("claimed", ["stranger", "real"])
+    async def test_v17_a_strangers_token_is_refused_and_the_stranger_not_asked(
+        self,
+        social: Service,
+        victim: Headers,
+        provider: ProviderProcess,
+        other_provider: ProviderProcess,
+        claimed: str,
+    ) -> None:
+        issuer = {"stranger": other_provider.issuer, "real": provider.issuer}[claimed]
+        token = other_provider.mint(
+            claims={"iss": issuer, "sub": "7", "email": VICTIM},
+            header=dict.fromkeys(self.POINTERS, f"{other_provider.issuer}/jwks"),
+        )
+
+        answer = await sign_in_directly(social, token)
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert other_provider.log() == []
+        assert await identities(social) == []
+        assert not opened(answer)
+
+    @pytest.mark.parametrize("named", ["own", "stranger"])
+    @pytest.mark.parametrize("pointer", [*POINTERS, "jwk", "x5c"])
+    async def test_v17_a_key_that_the_token_brings_along_does_not_count(
+        self,
+        social: Service,
+        provider: ProviderProcess,
+        other_provider: ProviderProcess,
+        pointer: str,
+        named: str,
+    ) -> None:
+        strangers, own = (one.http.get("/jwks").json()["keys"][0] for one in (other_provider, provider))
+        other_provider.reset(now=NOW)
+        brought = {"jwk": strangers, "x5c": ["MII"]}.get(pointer, f"{other_provider.issuer}/jwks")
+        token = other_provider.mint(
+            claims={"iss": provider.issuer, "sub": "7", "email": VICTIM},
+            header={pointer: brought, "kid": {"own": own, "stranger": strangers}[named]["kid"]},
+        )
+
+        answer = await sign_in_directly(social, token)
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert other_provider.log() == []
+        assert await nothing_came_of_it(social)
+
+    async def test_v17_a_token_of_one_provider_is_none_of_another(
+        self, social: Service, provider: ProviderProcess, other_provider: ProviderProcess
+    ) -> None:
+        as_user(other_provider, VICTIM, "7")
+
+        answer = await sign_in_directly(social, other_provider.mint(), "test")
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await nothing_came_of_it(social)
+
+    async def test_v17_the_real_issuers_token_signs_in(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint())
+
+        assert answer.status_code == 200, answer.text
+        assert await works(social, bearer(answer.json()["token"]))
+
+
+Forgery = dict[str, Any]
+
+FORGED: dict[str, Forgery] = {
+    "alg none": {"header": {"alg": "none"}, "sign_with": "none"},
+    "alg none in other letters": {"header": {"alg": "nOnE"}, "sign_with": "none"},
+    "no alg": {"header": {"alg": None}},
+    "no signature": {"sign_with": "none"},
+    "HS256 under the public key": {"header": {"alg": "HS256"}, "sign_with": "hmac-public-key"},
+    "HS256 under the public key, called RS256": {"sign_with": "hmac-public-key"},
+    "another key of the same id": {"sign_with": "stranger"},
+    "a key id that is none": {"header": {"kid": "../../etc/passwd"}},
+    "a key id that is a number": {"header": {"kid": 7}},
+    "a key of another type": {"header": {"alg": "ES256"}},
+    "an unknown crit": {"header": {"crit": ["exp"], "exp": 1}},
+    "a crit that means nothing": {"header": {"crit": ["b64"], "b64": False}},
+    "an empty crit": {"header": {"crit": []}},
+}
+"""Tokens whose content is right, and whose header or signature is not."""
+
+FALSE: dict[str, dict[str, Any]] = {
+    "another client": {"aud": "another"},
+    "several clients, not this one": {"aud": ["one", "two"]},
+    "several clients, another one authorised": {"aud": ["gatewright", "two"], "azp": "two"},
+    "several clients, none authorised": {"aud": ["gatewright", "two"]},
+    "no client": {"aud": None},
+    "no clients": {"aud": []},
+    "a client that is a table": {"aud": {"gatewright": True}},
+    "no issuer": {"iss": None},
+    "another issuer": {"iss": "https://accounts.example.com"},
+    "the issuers as a list": {"iss": []},
+    "no end": {"exp": None},
+    "an end in words": {"exp": "tomorrow"},
+    "ended": {"exp": NOW - 61},
+    "not yet": {"nbf": NOW + 61},
+    "a beginning in words": {"nbf": "yesterday"},
+    "no subject": {"sub": None},
+    "an empty subject": {"sub": ""},
+}
+"""Tokens signed by the provider that are not for this service, not for now, or about nobody."""
+
+
+class TestV18:
+    """An ID token is for this client, for now, about somebody, and the answer to the nonce that was sent."""
+
+    @pytest.mark.parametrize("what", FALSE)
+    async def test_v18_false_claims_are_refused_directly(
+        self, social: Service, provider: ProviderProcess, what: str
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint(claims=FALSE[what]))
+
+        assert code(answer) in {"401 INVALID_TOKEN", "401 FAILED_TO_GET_USER_INFO"}
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("what", FALSE)
+    async def test_v18_false_claims_are_refused_at_the_callback(
+        self, social: Service, provider: ProviderProcess, what: str
+    ) -> None:
+        as_user(provider, VICTIM, "7")
+        provider.control(id_token=FALSE[what])
+
+        answer = await sign_in(social)
+
+        assert (landing(answer), error_of(answer)) == (OOPS, "unable_to_get_user_info")
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("issued", [None, NOW - 7200, "now"])
+    async def test_v18_a_token_presented_directly_is_young(
+        self, social: Service, provider: ProviderProcess, issued: Any
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint(claims={"iat": issued}))
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("nonce", [None, "another", "", 7])
+    async def test_v18_the_nonce_that_the_caller_names_must_be_there(
+        self, social: Service, provider: ProviderProcess, nonce: Any
+    ) -> None:
+        token = provider.mint(claims={"nonce": nonce})
+
+        answer = await sign_in_directly(social, {"token": token, "nonce": "mine"})
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("nonce", [None, "another", "", 7])
+    async def test_v18_the_nonce_of_the_flow_must_be_there(
+        self, social: Service, provider: ProviderProcess, nonce: Any
+    ) -> None:
+        as_user(provider, VICTIM, "7")
+        provider.control(id_token={"nonce": nonce})
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) == "unable_to_get_user_info"
+        assert await nothing_came_of_it(social)
+
+    async def test_v18_the_nonce_of_an_earlier_flow_is_not_this_ones(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, VICTIM, "7")
+        earlier, later = await begin(social), await begin(social)
+        provider.control(id_token={"nonce": earlier.url.params["nonce"]})
+
+        answer = await go_through(social, later)
+
+        assert earlier.url.params["nonce"] != later.url.params["nonce"]
+        assert error_of(answer) == "unable_to_get_user_info"
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("subject", ["8", None, "", 8, ["7"]])
+    async def test_v18_userinfo_about_somebody_else_is_not_believed(
+        self, social: Service, provider: ProviderProcess, subject: Any
+    ) -> None:
+        as_user(provider, VICTIM, "7")
+        provider.control(
+            id_token={"email": None, "name": None},
+            misbehave={"userinfo": {"json": {"sub": subject, "email": ADA, "email_verified": True}}},
+        )
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) in {"unable_to_get_user_info", "email_not_found"}
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("verified", ["false", "true", 1, 0, None, [], {}])
+    async def test_v18_only_true_is_verified(
+        self, social: Service, provider: ProviderProcess, verified: Any
+    ) -> None:
+        as_user(provider, VICTIM, "7", email_verified=verified)
+
+        user = await steps.user_of(social, await enter(social))
+
+        assert user["emailVerified"] is False
+
+
+class TestV19:
+    """The library that reads signatures is not led astray, and does not read what is too long."""
+
+    @pytest.mark.parametrize("what", FORGED)
+    async def test_v19_forged_tokens_are_refused_directly(
+        self, social: Service, provider: ProviderProcess, what: str
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint(**FORGED[what]))
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("what", FORGED)
+    async def test_v19_forged_tokens_are_refused_at_the_callback(
+        self, social: Service, provider: ProviderProcess, what: str
+    ) -> None:
+        as_user(provider, VICTIM, "7")
+        forgery = FORGED[what]
+        provider.control(
+            id_token_header=forgery.get("header", {}),
+            id_token={"iat": NOW},
+            sign_with=forgery.get("sign_with", "own"),
+        )
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) == "unable_to_get_user_info"
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("text", ["", ".", "..", "a.b.c", "....", "e30.e30.", "é.é.é", "null"])
+    async def test_v19_what_is_no_token_is_refused(self, social: Service, text: str) -> None:
+        answer = await sign_in_directly(social, text)
+
+        assert code(answer) in {"401 INVALID_TOKEN", "400 VALIDATION_ERROR"}
+
+    @pytest.mark.parametrize("size", [20_000, 40_000])
+    async def test_v19_a_long_header_is_not_read(
+        self, social: Service, provider: ProviderProcess, size: int
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint(header={"padding": "x" * size}))
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await nothing_came_of_it(social)
+
+    async def test_v19_a_header_of_a_megabyte_does_not_come_in(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint(header={"padding": "x" * 2**20}))
+
+        assert code(answer) == "413 PAYLOAD_TOO_LARGE"
+
+    @pytest.mark.parametrize("size", [20_000, 500_000, 2**20])
+    async def test_v19_nor_is_one_that_the_provider_sends(
+        self, social: Service, provider: ProviderProcess, size: int
+    ) -> None:
+        as_user(provider, VICTIM, "7")
+        provider.control(id_token_header={"padding": "x" * size})
+
+        answer = await sign_in(social)
+
+        assert error_of(answer) in {"unable_to_get_user_info", "provider_unavailable"}
+        assert await nothing_came_of_it(social)
+
+
+NOBODY: tuple[Any, ...] = (None, "", 0, 0.0, 1.5, True, False, [], ["7"], {}, {"id": 7})
+
+
+class TestV20:
+    """A subject means something at its own provider only, and nothing when there is none."""
+
+    async def test_v20_the_same_subject_at_two_providers_is_two_users(
+        self, social: Service, provider: ProviderProcess, other_provider: ProviderProcess
+    ) -> None:
+        as_user(provider, ADA, "99999")
+        as_user(other_provider, EVE, "99999")
+
+        ada, eve = await enter(social, "test"), await enter(social, "other")
+
+        assert (await steps.user_of(social, ada))["email"] == ADA
+        assert (await steps.user_of(social, eve))["email"] == EVE
+        assert await identities(social) == [("other", "99999"), ("test", "99999")]
+
+    async def test_v20_a_number_is_the_same_subject_as_its_digits_at_one_provider(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        provider.control(user={"sub": 99999, "email": ADA})
+        first = await steps.user_of(social, await enter(social, "plain"))
+        provider.control(user={"sub": "99999", "email": EVE})
+
+        second = await steps.user_of(social, await enter(social, "plain"))
+
+        assert first["id"] == second["id"]
+        assert await identities(social) == [("plain", "99999")]
+
+    @pytest.mark.parametrize("provider_id", ["test", "plain"])
+    @pytest.mark.parametrize("subject", NOBODY)
+    async def test_v20_no_subject_is_nobody(
+        self, social: Service, provider: ProviderProcess, subject: Any, provider_id: str
+    ) -> None:
+        provider.control(user={"sub": subject, "email": VICTIM})
+
+        answer = await sign_in(social, provider_id)
+
+        assert error_of(answer) == "unable_to_get_user_info"
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("subject", NOBODY)
+    async def test_v20_nor_in_an_id_token(
+        self, social: Service, provider: ProviderProcess, subject: Any
+    ) -> None:
+        answer = await sign_in_directly(social, provider.mint(claims={"sub": subject}))
+
+        assert code(answer) in {"401 INVALID_TOKEN", "401 FAILED_TO_GET_USER_INFO"}
+        assert await nothing_came_of_it(social)
+
+
+class TestV54:
+    """A state works in the browser that began the flow, once, and in time."""
+
+    async def test_v54_another_browser_neither_signs_in_nor_burns_the_state(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, EVE, "1003")
+        flow = await begin(social)
+        back = await visit(flow)
+        stranger = Flow(flow.url, dict.fromkeys(flow.cookies, "x" * 32))
+
+        without = await deliver(social, back, Flow(flow.url, {}))
+        wrong = await deliver(social, back, stranger)
+
+        assert [error_of(without), error_of(wrong)] == ["state_mismatch"] * 2
+        assert not opened(without)
+        assert not opened(wrong)
+        assert await nothing_came_of_it(social)
+        assert provider.log("token") == []
+        assert error_of(await deliver(social, back, flow)) is None
+
+    async def test_v54_the_cookie_of_another_flow_is_no_proof(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, EVE, "1003")
+        attackers, victims = await begin(social), await begin(social)
+        [name] = attackers.cookies
+        [value] = victims.cookies.values()
+
+        answer = await deliver(
+            social, await visit(attackers), Flow(attackers.url, {**victims.cookies, name: value})
+        )
+
+        assert error_of(answer) == "state_mismatch"
+        assert await nothing_came_of_it(social)
+
+    async def test_v54_a_strangers_identity_is_not_linked_to_who_follows_the_link(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        ada, eve = await join(social, ADA), await join(social, EVE)
+        as_user(provider, EVE, "1003")
+        flow = await begin_link(social, eve)
+        back = await visit(flow)
+        adas_browser = Flow(flow.url, {SESSION: steps.token_of(ada)})
+        with_both = Flow(flow.url, {**flow.cookies, SESSION: steps.token_of(ada)})
+
+        forced = await deliver(social, back, adas_browser)
+        mixed = await deliver(social, back, with_both)
+
+        assert [error_of(forced), error_of(mixed)] == ["state_mismatch", "unable_to_link_account"]
+        assert await identities(social) == []
+
+    async def test_v54_a_link_needs_the_session_that_began_it(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        session = await join(social, ADA)
+        as_user(provider, ADA, "1001")
+        flow = await begin_link(social, session)
+        await social.post("/sign-out", headers=session)
+
+        answer = await go_through(social, flow)
+
+        assert error_of(answer) == "unable_to_link_account"
+        assert await identities(social) == []
+        assert not opened(answer)
+
+    async def test_v54_a_state_works_once(self, social: Service, provider: ProviderProcess) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        back = await visit(flow)
+        assert error_of(await deliver(social, back, flow)) is None
+
+        again = await deliver(social, back, flow)
+
+        assert (error_of(again), opened(again)) == ("state_mismatch", False)
+        assert await session_count(social) == 1
+        assert len(provider.log("token")) == 1
+
+    @pytest.mark.parametrize(
+        ("minutes", "error"), [(9.9, None), (10, "state_mismatch"), (11, "state_mismatch")]
+    )
+    async def test_v54_a_state_ends_after_ten_minutes(
+        self, social: Service, provider: ProviderProcess, minutes: float, error: str | None
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        back = await visit(flow)
+        social.clock.advance(minutes=minutes)
+
+        answer = await deliver(social, back, flow)
+
+        assert error_of(answer) == error
+        assert opened(answer) is (error is None)
+
+
+class TestV55:
+    """A callback without the one state it needs is the end of the flow."""
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", "state=", "state={0}&state={0}", "state={0}&state=", "state[]={0}", "state%00={0}", "STATE={0}"],
+    )
+    async def test_v55_no_state_no_sign_in(
+        self, social: Service, provider: ProviderProcess, query: str
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        code_ = re.search("code=([^&]+)", await visit(flow))
+        assert code_ is not None
+
+        answer = await deliver(social, f"/callback/test?code={code_[1]}&{query.format(flow.state)}", flow)
+
+        assert (landing(answer), error_of(answer)) == (DEFAULT_ERROR_PAGE, "state_not_found")
+        assert await nothing_came_of_it(social)
+        assert provider.log("token") == []
+
+    @pytest.mark.parametrize(
+        "state", ["x" * 32, "x", "x" * 1000, "é", "%00", "' OR 1=1 --", "null", "undefined"]
+    )
+    async def test_v55_an_invented_state_is_none(self, social: Service, state: str) -> None:
+        flow = await begin(social)
+
+        answer = await social.get(
+            "/callback/test", params={"code": "c", "state": state}, headers=flow.headers
+        )
+
+        assert answer.status_code in {302, 400}
+        assert not opened(answer)
+        assert "code=" not in answer.headers.get("location", "")
+        assert await nothing_came_of_it(social)
+
+
+class TestV56:
+    """What began at one provider does not end at another."""
+
+    async def test_v56_the_callback_of_another_provider_refuses(
+        self, social: Service, provider: ProviderProcess, other_provider: ProviderProcess
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        back = (await visit(flow)).replace("/callback/test", "/callback/other")
+
+        answer = await deliver(social, back, flow)
+
+        assert error_of(answer) == "state_mismatch"
+        assert await nothing_came_of_it(social)
+        assert (provider.log("token"), other_provider.log("token")) == ([], [])
+
+    @pytest.mark.parametrize("sent", ["https://accounts.example.com", "", "/", "{}/", "{}#"])
+    async def test_v56_another_issuer_in_the_redirect_is_refused(
+        self, social: Service, provider: ProviderProcess, sent: str
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        issuer = sent.format(provider.issuer).replace("#", "%23")
+
+        answer = await deliver(social, f"{await visit(flow)}&iss={issuer}", flow)
+
+        assert error_of(answer) == "issuer_mismatch"
+        assert await nothing_came_of_it(social)
+        assert provider.log("token") == []
+
+    async def test_v56_an_announced_issuer_must_be_there(
+        self, make_cold_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_cold_service(social_settings(provider))
+        as_user(provider, ADA, "1001")
+        provider.control(announce_iss=True)
+
+        without = await sign_in(service)
+        provider.control(send_iss=True)
+        with_it = await sign_in(service)
+
+        assert (error_of(without), error_of(with_it)) == ("issuer_mismatch", None)
+
+
+class TestV57:
+    """Every exchange is bound to the flow that asked for it (PKCE with S256)."""
+
+    @pytest.mark.parametrize(("provider_id", "endpoint"), [("test", "token"), ("plain", "oauth_token")])
+    async def test_v57_the_verifier_fits_the_challenge_and_is_new_each_time(
+        self, social: Service, provider: ProviderProcess, provider_id: str, endpoint: str
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flows = [await begin(social, provider_id) for _ in range(3)]
+
+        for flow in flows:
+            assert error_of(await go_through(social, flow)) is None
+
+        verifiers = [seen["form"]["code_verifier"] for seen in provider.log(endpoint)]
+        assert len(set(verifiers)) == 3
+        assert all(re.fullmatch(r"[A-Za-z0-9._~-]{43,128}", verifier) for verifier in verifiers)
+        assert [create_s256_code_challenge(verifier) for verifier in verifiers] == [
+            flow.url.params["code_challenge"] for flow in flows
+        ]
+        assert {flow.url.params["code_challenge_method"] for flow in flows} == {"S256"}
+        assert all(verifier not in str(flow.url) for verifier in verifiers for flow in flows)
+
+
+class TestV58:
+    """A callback works once, however often it arrives at the same time."""
+
+    @pytest.mark.parametrize("provider_id", ["test", "plain"])
+    async def test_v58_ten_at_once_are_one_session(
+        self, social: Service, provider: ProviderProcess, provider_id: str
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social, provider_id)
+        back = await visit(flow)
+
+        answers = await asyncio.gather(*(deliver(social, back, flow) for _ in range(10)))
+
+        assert Counter(map(error_of, answers)) == {None: 1, "state_mismatch": 9}
+        assert sum(map(opened, answers)) == 1
+        assert [await count(social, table) for table in (User, Account, Session)] == [1, 1, 1]
+        assert len(provider.log("token") + provider.log("oauth_token")) == 1
+
+    async def test_v58_five_flows_of_one_new_user_at_once_are_one_user(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        flows = [await begin(social) for _ in range(5)]
+
+        answers = await asyncio.gather(*(go_through(social, flow) for flow in flows))
+
+        assert Counter(map(error_of, answers)) == {None: 5}
+        assert [await count(social, table) for table in (User, Account, Session)] == [1, 1, 5]
+
+    async def test_v58_ten_links_at_once_are_one_account(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        session = await join(social, ADA)
+        as_user(provider, ADA, "1001")
+        flow = await begin_link(social, session)
+        back = await visit(flow)
+
+        answers = await asyncio.gather(*(deliver(social, back, flow) for _ in range(10)))
+
+        assert Counter(map(error_of, answers)) == {None: 1, "state_mismatch": 9}
+        assert await identities(social) == [("test", "1001")]
+        assert len(provider.log("token")) == 1
+
+
+class TestV59:
+    """A provider sends this service nowhere."""
+
+    @pytest.mark.parametrize("status", [301, 302, 307])
+    @pytest.mark.parametrize("endpoint", REDIRECTING)
+    async def test_v59_redirects_of_a_provider_are_not_followed(
+        self,
+        make_cold_service: MakeService,
+        provider: ProviderProcess,
+        other_provider: ProviderProcess,
+        endpoint: str,
+        status: int,
+    ) -> None:
+        service = await make_cold_service(social_settings(provider))
+        as_user(provider, ADA, "1001")
+        target = f"{other_provider.issuer}/latest/meta-data/iam"
+        provider.control(
+            misbehave={endpoint: {"redirect": target, "status": status}}, id_token={"email": None}
+        )
+
+        answer = await social_steps.ask(service)
+        ended = (
+            code(answer)
+            if answer.status_code != 200
+            else error_of(await go_through(service, social_steps.begun(answer)))
+        )
+
+        assert ended in {"503 PROVIDER_UNAVAILABLE", "provider_unavailable"}
+        assert other_provider.log() == []
+        assert await nothing_came_of_it(service)
+
+    @pytest.mark.parametrize("endpoint", ["oauth_token", "oauth_user"])
+    async def test_v59_nor_those_of_a_provider_without_openid(
+        self, social: Service, provider: ProviderProcess, other_provider: ProviderProcess, endpoint: str
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        provider.control(misbehave={endpoint: {"redirect": f"{other_provider.issuer}/latest/meta-data"}})
+
+        answer = await sign_in(social, "plain")
+
+        assert error_of(answer) == "provider_unavailable"
+        assert other_provider.log() == []
+        assert await nothing_came_of_it(social)
+
+    @pytest.mark.parametrize("endpoint", ["token_endpoint", "userinfo_endpoint", "jwks_uri"])
+    async def test_v59_discovery_does_not_lead_to_plain_http_elsewhere(
+        self, make_cold_service: MakeService, provider: ProviderProcess, endpoint: str
+    ) -> None:
+        service = await make_cold_service(social_settings(provider))
+        known = provider.http.get("/.well-known/openid-configuration").json()
+        hostile = {**known, endpoint: "http://169.254.169.254/latest/meta-data/"}
+        provider.reset(now=NOW, misbehave={"discovery": {"json": hostile}})
+
+        answer = await social_steps.ask(service)
+
+        assert code(answer) == "503 PROVIDER_UNAVAILABLE"
+
+
+HOSTILE = "<script>alert(1)</script>é\r\nX-Injected: 1\x1b\u202e"
+
+
+class TestV60:
+    """What a provider, or anybody, says about an error is passed on as words, not as headers or markup."""
+
+    @pytest.mark.parametrize("error", ["\r\nX: 1", "<script>", "é", "a b", "x" * 65, "a&b=c", ""])
+    async def test_v60_an_error_that_is_no_code_is_not_passed_on(
+        self, social: Service, provider: ProviderProcess, error: str
+    ) -> None:
+        provider.control(user={}, callback_error={"error": error, "error_description": HOSTILE})
+
+        answer = await sign_in(social)
+
+        assert landing(answer) == OOPS
+        assert error_of(answer) == ("provider_error" if error else "no_code")
+        assert "x-injected" not in answer.headers
+        assert "x" not in answer.headers
+        assert re.fullmatch(r"[!-~]+", answer.headers["location"])
+        assert "<" not in answer.headers["location"]
+        assert await nothing_came_of_it(social)
+
+    async def test_v60_words_are_cut_and_cleaned(self, social: Service, provider: ProviderProcess) -> None:
+        provider.control(
+            user={}, callback_error={"error": "access_denied", "error_description": HOSTILE + "y" * 1000}
+        )
+
+        answer = await sign_in(social)
+
+        words = httpx.URL(answer.headers["location"]).params["error_description"]
+        assert error_of(answer) == "access_denied"
+        assert len(words) <= 200
+        assert words.isprintable()
+        assert words.startswith("<script>alert(1)</script>é")
+
+    async def test_v60_without_a_flow_nothing_is_passed_on(self, social: Service) -> None:
+        answer = await social.get(
+            "/callback/test", params={"error": "\r\nX: 1", "error_description": HOSTILE}
+        )
+
+        assert (landing(answer), error_of(answer)) == (DEFAULT_ERROR_PAGE, "state_not_found")
+        assert "script" not in answer.headers["location"]
+
+    @pytest.mark.parametrize("query", ["error=%ff%fe", "error_description=%00", "state=%c3%28&error=a"])
+    async def test_v60_bytes_that_are_no_text_break_nothing(self, social: Service, query: str) -> None:
+        flow = await begin(social)
+
+        answer = await social.get(f"/callback/test?state={flow.state}&{query}", headers=flow.headers)
+
+        assert answer.status_code in {302, 400}
+        assert not opened(answer)
+
+    async def test_v60_a_form_is_no_way_around(self, social: Service) -> None:
+        flow = await begin(social)
+        form = {"state": flow.state, "error": "\r\nX: 1", "error_description": HOSTILE}
+
+        answer = await social.client.post("/callback/test", data=form, headers=flow.headers)
+
+        assert answer.status_code == 303
+        assert re.fullmatch(r"[!-~]+", answer.headers["location"])
+        assert "x-injected" not in answer.headers
+        assert answer.headers["location"].startswith(f"{BASE_URL}/callback/test?")
+
+
+EXPECTED = {
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "scope",
+    "state",
+    "nonce",
+    "code_challenge",
+    "code_challenge_method",
+}
+INJECTIONS = (
+    "&prompt=none&client_id=x",
+    "a@b.test&redirect_uri=https://evil.test/",
+    "%26prompt=none",
+    "#fragment",
+    "a b+c;d=e",
+    "é\u202e",
+)
+
+
+class TestV61:
+    """What a caller supplies is one value of the provider's address, whatever is in it."""
+
+    @pytest.mark.parametrize("hint", INJECTIONS)
+    async def test_v61_a_login_hint_adds_no_parameter(self, social: Service, hint: str) -> None:
+        flow = await begin(social, loginHint=hint)
+
+        assert Counter(name for name, _ in flow.url.params.multi_items()) == Counter(
+            EXPECTED | {"login_hint"}
+        )
+        assert flow.url.params["login_hint"] == hint
+        assert flow.url.params["client_id"] == "gatewright"
+        assert flow.url.params["redirect_uri"] == f"{BASE_URL}/callback/test"
+        assert not flow.url.fragment
+
+    @pytest.mark.parametrize("as_list", [True, False])
+    @pytest.mark.parametrize("scope", INJECTIONS)
+    async def test_v61_scopes_add_no_parameter(self, social: Service, scope: str, as_list: bool) -> None:
+        flow = await begin(social, scopes=[scope] if as_list else scope)
+
+        assert Counter(name for name, _ in flow.url.params.multi_items()) == Counter(EXPECTED)
+        assert flow.url.params["client_id"] == "gatewright"
+        assert flow.url.params["redirect_uri"] == f"{BASE_URL}/callback/test"
+        assert "openid" in flow.url.params["scope"].split()
+        assert not flow.url.fragment
+
+
+class TestV62:
+    """No redirect makes a browser send a body once more."""
+
+    def test_v62_the_contract_knows_no_307_or_308(self) -> None:
+        redirects = {
+            status
+            for operation in OPERATIONS.values()
+            for status in responses(operation)
+            if 300 <= status < 400
+        }
+
+        assert redirects == {302, 303}
+
+    async def test_v62_a_form_comes_back_as_a_get(self, social: Service, provider: ProviderProcess) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        back = httpx.URL(await visit(flow))
+        form = {**dict(back.params), "password": "hidden", "id_token": "x.y.z", "user": '{"name": {}}'}
+
+        answer = await social.client.post("/callback/test", data=form)
+
+        assert answer.status_code == 303
+        location = httpx.URL(answer.headers["location"])
+        assert set(location.params) == {"code", "state", "user"}
+        finished = await deliver(social, answer.headers["location"].removeprefix(BASE_URL), flow)
+        assert (finished.status_code, landing(finished), opened(finished)) == (302, WELCOME, True)
+
+    async def test_v62_every_end_of_a_flow_is_a_302(self, social: Service, provider: ProviderProcess) -> None:
+        as_user(provider, ADA, "1001")
+        flow = await begin(social)
+        back = await visit(flow)
+
+        answers = [await deliver(social, back, flow) for _ in range(2)]
+        cookies = [set_cookies(answer) for answer in answers]
+
+        assert [answer.status_code for answer in answers] == [302, 302]
+        assert cookies[0][next(iter(flow.cookies))] == ""
+        assert cookie(SESSION, cookies[0][SESSION])["Cookie"] not in answers[0].headers["location"]

@@ -1,0 +1,1 @@
+"""Tests of the clients of identity providers, against a real one."""
