@@ -4,12 +4,13 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format table mutants fuzz contract types migrate migration bench
+.PHONY: help setup run try-social test check format table mutants fuzz contract sdk-python sdk-typescript sdk types \
+  migrate migration bench
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
 	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Every day
 
@@ -62,6 +63,15 @@ contract: setup ## check openapi/ by its house rules, and put it together as bui
 	$(BIN)/python -m pytest tests/contract/test_house_rules.py
 	@mkdir -p build
 	$(BIN)/gatewright openapi > build/openapi.json
+
+sdk-python: setup ## generate the Python SDK into build/sdk/python
+	@.ci/sdk.sh python
+
+sdk-typescript: setup ## generate the TypeScript SDK into build/sdk/typescript
+	@.ci/sdk.sh typescript
+
+sdk: setup ## generate an SDK in another language, as in: make sdk LANG=go (java, kotlin, csharp, ruby, ...)
+	@.ci/sdk.sh "$(LANG)"
 
 types: setup ## write handlers/shapes.py anew from openapi/
 	$(BIN)/python -m codegen.shapes

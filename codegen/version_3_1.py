@@ -22,6 +22,8 @@ def schema_to_3_1(schema: dict[str, Any]) -> dict[str, Any]:
     """One schema object of OpenAPI 3.0.3, without the schemas inside it, as JSON Schema 2020-12."""
     if "$ref" in schema:
         return {"$ref": schema["$ref"]}
+    if schema.get("nullable") and schema.get("enum") == [None]:
+        return {"type": "null", **{key: schema[key] for key in ("title", "description") if key in schema}}
     changed = {key: value for key, value in schema.items() if key not in {"nullable", "example"}}
     if "example" in schema:
         changed["examples"] = [schema["example"]]

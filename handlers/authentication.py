@@ -10,8 +10,6 @@ from handlers import shapes, wire
 from handlers.handover import hand_over, put_off, send_off, take_away
 from handlers.reply import Reply
 
-SignInReply = Reply[shapes.SignedIn] | Reply[shapes.PendingSignIn]
-
 
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
     """Make a user with an address and a password, and sign them in."""
@@ -35,14 +33,14 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
     )
 
 
-async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> SignInReply:
+async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with an address and a password."""
     wanted = _wanted_session(body)
     opened = await authentication.sign_in_by_email(ctx, body["email"], body["password"], wanted)
     return _signed_in(ctx, opened, wanted.callback_url)
 
 
-async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> SignInReply:
+async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with a username and a password."""
     wanted = _wanted_session(body)
     opened = await authentication.sign_in_by_username(ctx, body["username"], body["password"], wanted)
@@ -57,10 +55,12 @@ def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameReque
     )
 
 
-def _signed_in(ctx: Context, opened: OpenedSession | Pending, callback_url: str | None) -> SignInReply:
+def _signed_in(
+    ctx: Context, opened: OpenedSession | Pending, callback_url: str | None
+) -> Reply[shapes.SignInAnswer]:
     if isinstance(opened, Pending):
         return put_off(ctx, opened)
-    body: shapes.SignedIn = {
+    body: shapes.SignInAnswer = {
         "redirect": callback_url is not None,
         "token": opened.token,
         "url": callback_url,
@@ -71,7 +71,7 @@ def _signed_in(ctx: Context, opened: OpenedSession | Pending, callback_url: str 
 
 async def sign_in_social(
     ctx: Context, body: shapes.SignInSocialRequest
-) -> SignInReply | Reply[shapes.SocialSignIn]:
+) -> Reply[shapes.SocialSignIn] | Reply[shapes.SignInAnswer]:
     """Sign in with an external provider: by an ID token at once, else by a visit to it."""
     id_token = body.get("idToken")
     if id_token is not None:
@@ -93,7 +93,7 @@ async def sign_in_social(
 
 async def _sign_in_by_id_token(
     ctx: Context, body: shapes.SignInSocialRequest, id_token: shapes.IdToken
-) -> SignInReply:
+) -> Reply[shapes.SignInAnswer]:
     opened = await social.by_id_token(
         ctx,
         body["provider"],

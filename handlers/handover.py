@@ -40,9 +40,9 @@ def _beside(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
     return (*pending, cookies.set_trusted(ctx.policy.cookies, opened.device, max_age=max_age))
 
 
-def put_off(ctx: Context, pending: Pending) -> Reply[shapes.PendingSignIn]:
+def put_off(ctx: Context, pending: Pending) -> Reply[shapes.SignInAnswer]:
     """Answer that a second factor is wanted."""
-    body: shapes.PendingSignIn = {
+    body: shapes.SignInAnswer = {
         "redirect": False,
         "token": pending.token,
         "url": None,

@@ -6,13 +6,6 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 BackupCode: TypeAlias = str
 
 
-class BackupCodes(TypedDict):
-    """The new backup codes; shown this once."""
-
-    status: bool
-    backupCodes: list[BackupCode]
-
-
 class CheckUsernameRequest(TypedDict):
     """The username in question."""
 
@@ -194,6 +187,13 @@ class IdTokenWithCompanions(TypedDict):
 IdToken: TypeAlias = str | IdTokenWithCompanions
 
 
+class NewBackupCodes(TypedDict):
+    """The new backup codes; shown this once."""
+
+    status: bool
+    backupCodes: list[BackupCode]
+
+
 NewEmail: TypeAlias = str
 
 
@@ -202,18 +202,6 @@ class ChangeEmailRequest(TypedDict):
 
     newEmail: NewEmail
     callbackURL: NotRequired[str]
-
-
-class PendingSignIn(TypedDict):
-    """The password or provider was right, and a second factor is wanted. No session exists yet."""
-
-    redirect: bool
-    token: str
-    url: None
-    user: None
-    twoFactorRedirect: bool
-    twoFactorMethods: list[Literal["totp", "otp"]]
-    pending: bool
 
 
 class ProviderAccount(TypedDict):
@@ -477,15 +465,6 @@ class SignUpRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
-class SignedIn(TypedDict):
-    """Signed in, with a session."""
-
-    redirect: bool
-    token: str
-    url: str | None
-    user: ReducedUser
-
-
 class SignedUp(TypedDict):
     """The new user, signed in unless the service wants something first."""
 
@@ -499,14 +478,6 @@ class SocialLink(TypedDict):
     url: str
     status: NotRequired[bool]
     redirect: bool
-
-
-class SocialSignIn(TypedDict):
-    """Where the sign-in goes on."""
-
-    redirect: bool
-    url: str
-    token: str
 
 
 class Status(TypedDict):
@@ -545,6 +516,33 @@ class TwoFactorEnabled(TypedDict):
     method: Literal["totp", "otp"]
     totpURI: str | None
     backupCodes: list[BackupCode]
+
+
+TwoFactorMethod: TypeAlias = Literal["totp", "otp"]
+
+
+class SignInAnswer(TypedDict):
+    """Signed in, with a session; or, with `twoFactorRedirect`, `twoFactorMethods` and `pending`, the password or provider was right, a second factor is wanted, and no session exists yet."""
+
+    redirect: bool
+    token: str
+    url: str | None
+    user: ReducedUser | None
+    twoFactorRedirect: NotRequired[Literal[True]]
+    twoFactorMethods: NotRequired[list[TwoFactorMethod]]
+    pending: NotRequired[Literal[True]]
+
+
+class SocialSignIn(TypedDict):
+    """Where the sign-in goes on; or, by an ID token, what signing in with a password answers: a session, or that a second factor is wanted."""
+
+    redirect: bool
+    token: str
+    url: str | None
+    user: NotRequired[ReducedUser | None]
+    twoFactorRedirect: NotRequired[Literal[True]]
+    twoFactorMethods: NotRequired[list[TwoFactorMethod]]
+    pending: NotRequired[Literal[True]]
 
 
 class TwoFactorUser(TypedDict):

@@ -76,6 +76,8 @@ def _with_session(ctx: Context, verified: Verified) -> shapes.BackupCodeVerified
     return {"token": token, "user": wire.two_factor_user(verified.user), "session": session}
 
 
-async def generate_backup_codes(ctx: Context, body: shapes.GenerateBackupCodesRequest) -> shapes.BackupCodes:
+async def generate_backup_codes(
+    ctx: Context, body: shapes.GenerateBackupCodesRequest
+) -> shapes.NewBackupCodes:
     """Replace the backup codes."""
     return {"status": True, "backupCodes": await two_factor.regenerate_backup_codes(ctx, body["password"])}

@@ -8,7 +8,8 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codegen.bundle import bundle
-from codegen.flat_ids import flat_ids
+from codegen.links import without_links
+from codegen.operation_ids import flat_ids
 from server import pipeline
 from server.addresses import Addresses
 from server.clock import Clock, system_clock
@@ -71,7 +72,8 @@ def assemble(services: Services) -> Application:
         lifespan=lifespan,
         max_body=settings.server.max_body,
     )
-    documents = Documents(flat_ids(document), policy.base_path, policy.origins, settings.server.max_body)
+    published = flat_ids(without_links(document))
+    documents = Documents(published, policy.base_path, policy.origins, settings.server.max_body)
     return Application(services, api, documents)
 
 

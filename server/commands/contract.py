@@ -1,13 +1,16 @@
 """`gatewright openapi`: the contract, for generators of clients and for reading."""
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import typer
 
 from codegen.bundle import bundle
-from codegen.flat_ids import flat_ids
+from codegen.client_forms import client_forms
+from codegen.links import without_links
+from codegen.operation_ids import bare_ids, flat_ids
 from codegen.version_3_1 import to_3_1
 
 
@@ -18,15 +21,43 @@ class Version(StrEnum):
     V3_1 = "3.1"
 
 
+class Ids(StrEnum):
+    """How operations are named."""
+
+    DOTTED = "dotted"
+    FLAT = "flat"
+    BARE = "bare"
+
+
+_RENAME: dict[Ids, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    Ids.DOTTED: dict,
+    Ids.FLAT: flat_ids,
+    Ids.BARE: bare_ids,
+}
+
+
 def openapi(
-    flat: Annotated[
+    ids: Annotated[
+        Ids,
+        typer.Option(
+            help="operationIds as in the contract, with `_` for the dot, or without the tag (for generators that group"
+            " by tag)."
+        ),
+    ] = Ids.DOTTED,
+    links: Annotated[
+        bool, typer.Option("--links", help="Keep the links between operations, for tests that follow them.")
+    ] = False,
+    for_clients: Annotated[
         bool,
-        typer.Option("--flat-ids", help="Write `_` for the dot in operationIds, as most generators want it."),
+        typer.Option(
+            "--for-clients", help="Where a request may take several forms, the one that suits a typed client."
+        ),
     ] = False,
     version: Annotated[Version, typer.Option(help="Version of OpenAPI.")] = Version.V3_0,
 ) -> None:
     """Print the contract as one JSON document."""
-    document = flat_ids(bundle()) if flat else bundle()
+    document = client_forms(bundle()) if for_clients else bundle()
+    document = _RENAME[ids](document if links else without_links(document))
     if version is Version.V3_1:
         document = to_3_1(document)
     typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))

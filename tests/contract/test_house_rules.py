@@ -9,7 +9,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
-from codegen.flat_ids import flat_ids
+from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, resolve
 from domain import errors
@@ -137,7 +137,7 @@ class TestDocument:
         assert named - used <= {f"responses/{OF_NO_OPERATION.__name__}"}
 
     def test_says_nothing_about_its_implementation(self) -> None:
-        assert [key for key in keys(DOCUMENT) if key.startswith("x-")] == []
+        assert {key for key in keys(DOCUMENT) if key.startswith("x-")} <= {"x-client-form"}
         assert re.findall(r"handlers\.|domain\.|\.py\b", str(DOCUMENT)) == []
 
     def test_has_the_four_security_schemes(self) -> None:

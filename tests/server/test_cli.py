@@ -170,7 +170,7 @@ class TestOpenapi:
         assert document["paths"]["/get-session"]["get"]["operationId"] == "sessions.get_current"
 
     def test_for_generators(self, run: Run) -> None:
-        document = json.loads(run("openapi", "--flat-ids", "--version", "3.1").stdout)
+        document = json.loads(run("openapi", "--ids", "flat", "--version", "3.1").stdout)
 
         assert document["openapi"].startswith("3.1")
         assert document["paths"]["/get-session"]["get"]["operationId"] == "sessions_get_current"

@@ -7,7 +7,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from codegen.bundle import bundle
-from codegen.flat_ids import flat_ids
+from codegen.operation_ids import flat_ids
 from codegen.walk import operations
 from domain.origins import TrustedOrigins
 from server.documents import Documents

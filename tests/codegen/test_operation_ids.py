@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from codegen.bundle import bundle
-from codegen.flat_ids import flat_ids
+from codegen.operation_ids import bare_ids, flat_ids
 from codegen.walk import operations
 
 INDEX = Path(__file__).parent / "contract" / "openapi.yaml"
@@ -30,3 +30,11 @@ def test_links_follow() -> None:
     answer = flat_ids(bundle(index=INDEX))["paths"]["/doors/{door}"]["get"]["responses"]["200"]
 
     assert answer["links"]["open"]["operationId"] == "doors_open_all"
+
+
+def test_bare_ids_leave_the_tag_and_links_out() -> None:
+    document = bare_ids(bundle(index=INDEX))
+
+    assert [operation.spec["operationId"] for operation in operations(document)] == ["get_one", "open_all"]
+    assert "links" not in document["paths"]["/doors/{door}"]["get"]["responses"]["200"]
+    assert "links" not in document["components"]

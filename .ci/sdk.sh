@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Generate a client SDK from the contract into build/sdk/<language>: python, typescript, or what openapi-generator knows.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. .ci/packages.sh
+
+language=${1:-}
+# make hands the variable LANG on, which names the locale to every program unless it names a language here.
+export LANG=C.UTF-8
+[[ $language =~ ^[a-z][a-z0-9-]*$ ]] || stop_with "Say which language, as in: make sdk LANG=go"
+target=build/sdk/$language
+tools=build/sdk/.tools
+config=codegen/sdk
+
+contract() { .venv/bin/gatewright openapi --for-clients "$@"; }
+
+# Each generator has a place of its own: what it depends on is not what the service depends on.
+python_tool() {
+  local folder=$tools/$1 wanted=$2
+  if ! cmp -s "$wanted" "$folder/installed"; then
+    .venv/bin/python -m venv --clear "$folder"
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --requirement "$wanted" </dev/null
+    cp "$wanted" "$folder/installed"
+  fi
+}
+
+python_sdk() {
+  python_tool python "$config/python/requirements.txt"
+  contract --version 3.1 --ids bare >"$tools/python.json"
+  PATH="$PWD/$tools/python/bin:$PATH" openapi-python-client generate --path "$tools/python.json" \
+    --config "$config/python/config.yaml" --output-path "$target" --overwrite
+}
+
+typescript_sdk() {
+  command -v npm >/dev/null 2>&1 || stop_with "Node.js 20 or newer with npm is needed. On Debian: apt-get install nodejs npm"
+  mkdir -p "$target"
+  if ! cmp -s "$config/typescript/package.json" "$target/package.json" || [ ! -d "$target/node_modules" ]; then
+    cp "$config/typescript/package.json" "$target/"
+    (cd "$target" && npm install --no-package-lock --no-audit --no-fund --loglevel=error </dev/null)
+  fi
+  cp "$config"/typescript/{openapi-ts.config.mjs,tsconfig.json} "$target/"
+  contract --version 3.1 >"$target/openapi.json"
+  (cd "$target" && npm run --silent generate && npm run --silent build)
+}
+
+# openapi-generator needs Java 11 or newer.
+other_sdk() {
+  command -v java >/dev/null 2>&1 || stop_with "openapi-generator needs Java. On Debian: apt-get install default-jre-headless"
+  python_tool others "$config/others/requirements.txt"
+  contract >"$tools/others.json"
+  local options=()
+  [ ! -f "$config/others/$language.yaml" ] || options=(--config "$config/others/$language.yaml")
+  "$tools/others/bin/openapi-generator-cli" generate --generator-name "$language" --input-spec "$tools/others.json" \
+    --output "$target" --global-property apiTests=false,modelTests=false,apis,models,supportingFiles "${options[@]}"
+}
+
+mkdir -p "$tools"
+case $language in
+python) python_sdk ;;
+typescript) typescript_sdk ;;
+*) other_sdk ;;
+esac
+echo "The SDK is in $target"

@@ -1,0 +1,37 @@
+"""Operation ids as others like them: the contract's `sessions.revoke_others` as `sessions_revoke_others`, or without
+its tag as `revoke_others`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from codegen.links import link_holders, without_links
+from codegen.walk import operations
+
+Document = dict[str, Any]
+
+
+def flat_ids(document: Document) -> Document:
+    """A copy of the document with `_` for the dot of every operationId, in links too: for all who dislike dots."""
+    return _renamed(document, lambda operation_id: operation_id.replace(".", "_"))
+
+
+def bare_ids(document: Document) -> Document:
+    """A copy of the document with operationIds that leave the tag out, for generators that group operations by tag.
+
+    Such ids are unique within a tag only, so links, which name an operation by nothing else, are left out.
+    """
+    return without_links(_renamed(document, lambda operation_id: operation_id.partition(".")[2]))
+
+
+def _renamed(document: Document, rename: Callable[[str], str]) -> Document:
+    document = orjson.loads(orjson.dumps(document))
+    for operation in operations(document):
+        operation.spec["operationId"] = rename(operation.spec["operationId"])
+    for holder in link_holders(document):
+        for link in holder.get("links", {}).values():
+            if "operationId" in link:
+                link["operationId"] = rename(link["operationId"])
+    return document

@@ -1,0 +1,27 @@
+"""The one form of a value that a generated client sends."""
+
+from codegen.bundle import bundle
+from codegen.client_forms import EXTENSION, client_forms
+
+SCHEMAS = client_forms(bundle())["components"]["schemas"]
+
+
+def test_a_switch_is_a_boolean() -> None:
+    assert SCHEMAS["Flag"]["type"] == "boolean"
+    assert "anyOf" not in SCHEMAS["Flag"]
+    assert SCHEMAS["Flag"]["description"]
+
+
+def test_scopes_are_an_array() -> None:
+    assert (SCHEMAS["Scopes"]["type"], SCHEMAS["Scopes"]["items"]["type"]) == ("array", "string")
+
+
+def test_an_id_token_comes_with_its_companions() -> None:
+    assert SCHEMAS["IdToken"] == {"$ref": "#/components/schemas/IdTokenWithCompanions"}
+
+
+def test_every_union_of_the_requests_has_a_client_form() -> None:
+    unions = {name for name, schema in bundle()["components"]["schemas"].items() if "anyOf" in schema}
+
+    assert unions
+    assert not [name for name in unions if EXTENSION not in bundle()["components"]["schemas"][name]]

@@ -1,0 +1,53 @@
+"""Better Auth's published JavaScript client drives a running service, unmodified (behaviour 1.8)."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.live import serving
+
+HERE = Path(__file__).parent / "official_client"
+BUILD = Path(__file__).parents[2] / "build" / "official_client"
+TIME_LIMIT = 180.0
+
+
+@pytest.fixture(scope="session")
+def installed() -> Path:
+    """A folder with the suite and the packages it names, installed once."""
+    assert shutil.which("npm"), (
+        "Node.js 20 or newer with npm is needed: on Debian, apt-get install nodejs npm"
+    )
+    BUILD.mkdir(parents=True, exist_ok=True)
+    stale = not (BUILD / "package.json").exists() or (
+        (BUILD / "package.json").read_bytes() != (HERE / "package.json").read_bytes()
+    )
+    for file in HERE.iterdir():
+        shutil.copy(file, BUILD)
+    if stale or not (BUILD / "node_modules").exists():
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+        subprocess.run(command, cwd=BUILD, check=True, timeout=TIME_LIMIT)
+    return BUILD
+
+
+@pytest.mark.parametrize("base_path", ["", "/api/auth"])
+@pytest.mark.parametrize("carried_by", ["bearer", "cookie"])
+def test_every_method_of_the_client_works(
+    installed: Path, tmp_path: Path, base_path: str, carried_by: str
+) -> None:
+    with serving(tmp_path, {"base_path": base_path}) as live:
+        environment = {
+            **os.environ,
+            "SERVICE_ROOT": live.url,
+            "SERVICE_BASE_PATH": base_path or "/",
+            "CARRIED_BY": carried_by,
+            "MAIL_FILE": str(tmp_path / "mail.jsonl"),
+        }
+        run = subprocess.run(
+            ["node", "--test", "--test-reporter=spec"],
+            check=False, cwd=installed, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT,
+        )  # fmt: skip
+
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -1,0 +1,293 @@
+"""A program that uses the generated Python SDK as its users do: every operation of the contract, through its function.
+
+Run beside a service and a provider that the environment names; it prints nothing but what goes wrong.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pyotp
+from gatewright_client import AuthenticatedClient, Client
+from gatewright_client.api.accounts import (
+    get_access_token,
+    get_profile,
+    link_social,
+    list_linked,
+    receive_callback,
+    refresh_token,
+    relay_callback,
+    unlink,
+)
+from gatewright_client.api.authentication import (
+    sign_in_email,
+    sign_in_social,
+    sign_in_username,
+    sign_out,
+    sign_up_email,
+)
+from gatewright_client.api.emails import change as change_email
+from gatewright_client.api.emails import send_verification
+from gatewright_client.api.emails import verify as verify_email
+from gatewright_client.api.passwords import change as change_password
+from gatewright_client.api.passwords import check_reset_token, forget, request_reset
+from gatewright_client.api.passwords import reset as reset_password
+from gatewright_client.api.passwords import verify as verify_password
+from gatewright_client.api.service import check_health, check_readiness, show_error
+from gatewright_client.api.sessions import get_current, list_active, revoke, revoke_all, revoke_others
+from gatewright_client.api.two_factor import (
+    disable,
+    enable,
+    generate_backup_codes,
+    get_totp_uri,
+    send_otp,
+    verify_backup_code,
+    verify_otp,
+    verify_totp,
+)
+from gatewright_client.api.users import check_username, confirm_deletion
+from gatewright_client.api.users import delete as delete_user
+from gatewright_client.api.users import update as update_user
+from gatewright_client.models import (
+    ChangeEmailRequest,
+    ChangePasswordRequest,
+    CheckUsernameRequest,
+    CurrentSession,
+    DeleteUserRequest,
+    DisableTwoFactorRequest,
+    EnableTwoFactorRequest,
+    Error,
+    GenerateBackupCodesRequest,
+    GetTotpUriRequest,
+    LinkSocialRequest,
+    NewBackupCodes,
+    ProviderCallbackForm,
+    ProviderTokenRequest,
+    RequestPasswordResetRequest,
+    ResetPasswordRequest,
+    RevokeSessionRequest,
+    SendVerificationEmailRequest,
+    SignInAnswer,
+    SignInEmailRequest,
+    SignInSocialRequest,
+    SignInUsernameRequest,
+    SignOutRequest,
+    SignUpRequest,
+    SocialLink,
+    SocialSignIn,
+    TotpUri,
+    UnlinkAccountRequest,
+    UpdateUserRequest,
+    VerifyBackupCodeRequest,
+    VerifyOtpRequest,
+    VerifyPasswordRequest,
+    VerifyTotpRequest,
+)
+
+ROOT = os.environ["SERVICE_ROOT"]
+PROVIDER = os.environ["PROVIDER_ISSUER"]
+MAILS = Path(os.environ["MAIL_FILE"])
+PASSWORD, NEW_PASSWORD = "correct horse battery", "four more words than before"
+ADA = "ada@example.com"
+PATIENCE = 10.0
+
+Answer = TypeVar("Answer")
+
+nobody = Client(base_url=ROOT)
+
+
+def of(answer: object, kind: type[Answer]) -> Answer:
+    """Give an answer of the kind that is expected; anything else, an error above all, ends the journey."""
+    assert isinstance(answer, kind), answer
+    return answer
+
+
+def ok(answer: object) -> None:
+    """See that an answer is no error, and that there is one."""
+    assert answer is not None
+    assert not isinstance(answer, Error), answer
+
+
+def holding(token: str) -> AuthenticatedClient:
+    """Give the client of a session or of a pending sign-in."""
+    return AuthenticatedClient(base_url=ROOT, token=token)
+
+
+def mail(template: str, to: str) -> dict[str, str]:
+    """Wait for a mail; give the newest one."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        lines = MAILS.read_text("utf-8").splitlines() if MAILS.exists() else []
+        found = [each for each in map(json.loads, lines) if (each["template"], each["to"]) == (template, to)]
+        if found:
+            newest: dict[str, str] = found[-1]
+            return newest
+        time.sleep(0.05)
+    raise AssertionError(f"no mail {template} to {to}")
+
+
+def token_in(link: str) -> str:
+    """Give the token that a mailed link carries."""
+    address = urlsplit(link)
+    return parse_qs(address.query).get("token", [address.path.rpartition("/")[2]])[0]
+
+
+def signed_in(password: str = PASSWORD) -> AuthenticatedClient:
+    """Sign in with the address."""
+    answer = sign_in_email.sync(client=nobody, body=SignInEmailRequest(email=ADA, password=password))
+    return holding(of(answer, SignInAnswer).token)
+
+
+def service() -> None:
+    ok(check_health.sync(client=nobody))
+    ok(check_readiness.sync(client=nobody))
+    assert "SOME_ERROR" in str(show_error.sync_detailed(client=nobody, error="SOME_ERROR").content)
+
+
+def sessions() -> None:
+    ok(check_username.sync(client=nobody, body=CheckUsernameRequest(username="ada")))
+    sign_up = SignUpRequest(name="Ada", email=ADA, password=PASSWORD, username="ada", remember_me=True)
+    ok(sign_up_email.sync(client=nobody, body=sign_up))
+    again = of(sign_up_email.sync(client=nobody, body=sign_up), Error)
+    assert again.code == "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+    one, two, three = signed_in(), signed_in(), signed_in()
+    by_name = sign_in_username.sync(
+        client=nobody, body=SignInUsernameRequest(username="ADA", password=PASSWORD)
+    )
+    found = of(get_current.sync(client=holding(of(by_name, SignInAnswer).token)), CurrentSession)
+    assert found.user.email == ADA
+    assert found.session.expires_at > found.session.created_at
+    listed = list_active.sync(client=one)
+    assert isinstance(listed, list)
+    assert len(listed) == 5
+    ok(revoke.sync(client=one, body=RevokeSessionRequest(token=two.token)))
+    assert of(get_current.sync(client=two), Error).code == "UNAUTHORIZED"
+    ok(revoke_others.sync(client=one))
+    assert of(get_current.sync(client=three), Error).code == "UNAUTHORIZED"
+    ok(sign_out.sync(client=one, body=SignOutRequest()))
+    assert of(get_current.sync(client=one), Error).code == "UNAUTHORIZED"
+    four = signed_in()
+    ok(revoke_all.sync(client=four))
+    assert of(get_current.sync(client=four), Error).code == "UNAUTHORIZED"
+
+
+def passwords() -> None:
+    ada = signed_in()
+    ok(verify_password.sync(client=ada, body=VerifyPasswordRequest(password=PASSWORD)))
+    change = ChangePasswordRequest(
+        current_password=PASSWORD, new_password=NEW_PASSWORD, revoke_other_sessions=True
+    )
+    ok(change_password.sync(client=ada, body=change))
+    ok(request_reset.sync(client=nobody, body=RequestPasswordResetRequest(email=ADA)))
+    token = token_in(mail("reset-password", ADA)["link"])
+    ok(check_reset_token.sync(token, client=nobody))
+    ok(reset_password.sync(client=nobody, body=ResetPasswordRequest(new_password=PASSWORD, token=token)))
+    used = reset_password.sync(client=nobody, body=ResetPasswordRequest(new_password=PASSWORD, token=token))
+    assert of(used, Error).code == "INVALID_TOKEN"
+    ok(forget.sync(client=nobody, body=RequestPasswordResetRequest(email=ADA)))
+
+
+def emails_and_profile() -> None:
+    ada = signed_in()
+    ok(send_verification.sync(client=ada, body=SendVerificationEmailRequest(email=ADA)))
+    ok(verify_email.sync(client=ada, token=token_in(mail("verify-email", ADA)["link"])))
+    assert of(get_current.sync(client=ada), CurrentSession).user.email_verified
+    ok(change_email.sync(client=ada, body=ChangeEmailRequest(new_email="countess@example.com")))
+    ok(mail("change-email", "countess@example.com"))
+    ok(
+        update_user.sync(
+            client=ada, body=UpdateUserRequest(name="Countess", image="https://example.com/ada.png")
+        )
+    )
+    assert of(get_current.sync(client=ada), CurrentSession).user.name == "Countess"
+
+
+def two_factor() -> None:
+    ada = signed_in()
+    ok(enable.sync(client=ada, body=EnableTwoFactorRequest(password=PASSWORD)))
+    uri = get_totp_uri.sync(client=ada, body=GetTotpUriRequest(password=PASSWORD))
+    app = pyotp.parse_uri(of(uri, TotpUri).totp_uri)
+    assert isinstance(app, pyotp.TOTP)
+    ok(verify_totp.sync(client=ada, body=VerifyTotpRequest(code=app.now())))
+    codes = generate_backup_codes.sync(client=ada, body=GenerateBackupCodesRequest(password=PASSWORD))
+    backup = of(codes, NewBackupCodes).backup_codes[0]
+    ok(verify_totp.sync(client=pending(), body=VerifyTotpRequest(code=app.now())))
+    waiting = pending()
+    ok(send_otp.sync(client=waiting))
+    ok(
+        verify_otp.sync(
+            client=waiting, body=VerifyOtpRequest(code=mail("otp", ADA)["code"], trust_device=True)
+        )
+    )
+    ok(verify_backup_code.sync(client=pending(), body=VerifyBackupCodeRequest(code=backup)))
+    ok(disable.sync(client=ada, body=DisableTwoFactorRequest(password=PASSWORD)))
+
+
+def pending() -> AuthenticatedClient:
+    """Sign in up to the second factor."""
+    answer = of(
+        sign_in_email.sync(client=nobody, body=SignInEmailRequest(email=ADA, password=PASSWORD)), SignInAnswer
+    )
+    assert answer.two_factor_redirect
+    assert answer.two_factor_methods == ["totp", "otp"]
+    return holding(answer.token)
+
+
+def providers() -> None:
+    ada = signed_in()
+    with httpx.Client(trust_env=False) as other_ways:
+        claims = {"sub": "7", "email": ADA, "email_verified": True, "name": "Ada"}
+        other_ways.post(f"{PROVIDER}/control", json={"user": claims}).raise_for_status()
+        link = link_social.sync_detailed(
+            client=ada, body=LinkSocialRequest(provider="test", callback_url="/")
+        )
+        come_back(other_ways, of(link.parsed, SocialLink).url, link.headers["set-cookie"])
+        begun = sign_in_social.sync_detailed(
+            client=nobody,
+            body=SignInSocialRequest(provider="test", scopes=["openid", "email"], callback_url="/"),
+        )
+        come_back(other_ways, of(begun.parsed, SocialSignIn).url or "", begun.headers["set-cookie"])
+    relayed = relay_callback.sync_detailed(
+        "test", client=nobody, body=ProviderCallbackForm(state="x", code="y")
+    )
+    assert relayed.status_code == 303
+    linked = list_linked.sync(client=ada)
+    assert isinstance(linked, list)
+    assert [account.provider for account in linked] == ["credential", "test"]
+    which = ProviderTokenRequest(provider_id="test")
+    ok(get_access_token.sync(client=ada, body=which))
+    ok(refresh_token.sync(client=ada, body=which))
+    ok(get_profile.sync(client=ada, provider_id="test"))
+    ok(unlink.sync(client=ada, body=UnlinkAccountRequest(provider_id="test")))
+
+
+def come_back(browser: httpx.Client, page: str, cookie: str) -> None:
+    """Visit the provider, which decides at once, and bring what it answers to the service, with the flow's cookie."""
+    answer = parse_qs(urlsplit(browser.get(page).headers["location"]).query)
+    back = Client(base_url=ROOT, headers={"Cookie": cookie.partition(";")[0]})
+    landed = receive_callback.sync_detailed(
+        "test", client=back, code=answer["code"][0], state=answer["state"][0]
+    )
+    assert landed.status_code == 302
+    assert "error" not in landed.headers["location"], landed.headers["location"]
+
+
+def deletion() -> None:
+    ada = signed_in()
+    assert of(confirm_deletion.sync(client=ada, token="x" * 32), Error).code == "INVALID_TOKEN"
+    ok(delete_user.sync(client=ada, body=DeleteUserRequest(password=PASSWORD)))
+    assert of(get_current.sync(client=ada), Error).code == "UNAUTHORIZED"
+
+
+STAGES: tuple[Callable[[], None], ...] = (
+    service, sessions, passwords, emails_and_profile, two_factor, providers, deletion,
+)  # fmt: skip
+
+if __name__ == "__main__":
+    for stage in STAGES:
+        stage()

@@ -1,0 +1,117 @@
+"""The generated SDKs, installed as their users install them, drive a running service through every operation."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codegen.bundle import bundle
+from codegen.walk import operations
+from tests.live import LiveService, serving
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+
+ROOT = Path(__file__).parents[2]
+CONSUMERS = Path(__file__).parent / "consumers"
+BUILD = ROOT / "build" / "sdk"
+TIME_LIMIT = 600.0
+
+NEEDS = {"go": "go", "java": "mvn", "typescript": "npm"}
+"""The program that must be there to build what is generated for a language."""
+
+Command = list[str | Path]
+
+
+def run(*command: str | Path, where: Path = ROOT, **environment: str) -> None:
+    """Run a command to its end; what it prints is the text of the failure."""
+    finished = subprocess.run(
+        command, cwd=where, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=TIME_LIMIT, check=False,
+    )  # fmt: skip
+    assert finished.returncode == 0, f"{command}\n{finished.stdout}\n{finished.stderr}"
+
+
+def generate(language: str) -> Path:
+    """Generate the SDK of a language; give its folder. Skips where the language's own tools are not installed."""
+    program = NEEDS.get(language)
+    if program is not None and shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed, so an SDK for {language} cannot be built")
+    run(ROOT / ".ci" / "sdk.sh", language)
+    return BUILD / language
+
+
+def drive(directory: Path, provider: ProviderProcess, *command: str | Path, where: Path) -> None:
+    """Run a journey beside a service of its own, and see that it asked for every operation of the contract."""
+    provider.reset()
+    with serving(directory, social_settings(provider)) as live:
+        mails = str(directory / "mail.jsonl")
+        run(*command, where=where, SERVICE_ROOT=live.url, PROVIDER_ISSUER=provider.issuer, MAIL_FILE=mails)
+        live.process.terminate()
+        live.process.wait(timeout=60)
+        asked = requests_of(live)
+
+    every = {(operation.method.upper(), operation.path) for operation in operations(bundle())}
+    assert every - asked == set()
+
+
+def requests_of(live: LiveService) -> set[tuple[str, str]]:
+    """Give method and path, as the contract writes it, of every request a service has logged."""
+    events = (json.loads(line) for line in live.output.lines if line.startswith("{"))
+    return {(event["method"], event["path"]) for event in events if event["event"] == "request"}
+
+
+def test_python(tmp_path: Path, provider: ProviderProcess) -> None:
+    sdk = generate("python")
+    place = BUILD / ".tools" / "consumer"
+    run(sys.executable, "-m", "venv", "--clear", place)
+    pip: Command = [
+        place / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    run(*pip, sdk, "pyotp", "mypy")
+
+    run(
+        place / "bin" / "mypy",
+        "--strict",
+        "--cache-dir",
+        tmp_path / "mypy",
+        CONSUMERS / "journey.py",
+        where=tmp_path,
+    )
+    run(
+        place / "bin" / "mypy",
+        "--strict",
+        "--cache-dir",
+        tmp_path / "mypy",
+        sdk / "gatewright_client",
+        where=tmp_path,
+    )
+    drive(tmp_path, provider, place / "bin" / "python", CONSUMERS / "journey.py", where=tmp_path)
+
+
+def test_typescript(tmp_path: Path, provider: ProviderProcess) -> None:
+    generate("typescript")
+    place = BUILD / "journey"
+    place.mkdir(exist_ok=True)
+    for name in ("package.json", "tsconfig.json", "journey.ts"):
+        shutil.copy(CONSUMERS / name, place)
+    run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=place)
+
+    run("npx", "tsc", where=place)
+    drive(tmp_path, provider, "node", "dist/journey.js", where=place)
+
+
+def test_go_compiles() -> None:
+    run("go", "vet", "./...", where=generate("go"))
+
+
+def test_java_compiles() -> None:
+    run("mvn", "--quiet", "--batch-mode", "-DskipTests", "compile", where=generate("java"))
