@@ -29,6 +29,7 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/postgresql.sh
 	@.ci/redis.sh
 	@.ci/chromium.sh
+	@.ci/node.sh
 	$(BIN)/python -m pytest $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack

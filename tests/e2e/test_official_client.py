@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.live import serving
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent / "official_client"
 BUILD = Path(__file__).parents[2] / "build" / "official_client"
@@ -35,14 +37,16 @@ def installed() -> Path:
 @pytest.mark.parametrize("base_path", ["", "/api/auth"])
 @pytest.mark.parametrize("carried_by", ["bearer", "cookie"])
 def test_every_method_of_the_client_works(
-    installed: Path, tmp_path: Path, base_path: str, carried_by: str
+    installed: Path, provider_process: ProviderProcess, tmp_path: Path, base_path: str, carried_by: str
 ) -> None:
-    with serving(tmp_path, {"base_path": base_path}) as live:
+    provider_process.reset()
+    with serving(tmp_path, {"base_path": base_path, **social_settings(provider_process)}) as live:
         environment = {
             **os.environ,
             "SERVICE_ROOT": live.url,
             "SERVICE_BASE_PATH": base_path or "/",
             "CARRIED_BY": carried_by,
+            "PROVIDER_ISSUER": provider_process.issuer,
             "MAIL_FILE": str(tmp_path / "mail.jsonl"),
         }
         run = subprocess.run(

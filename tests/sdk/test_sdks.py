@@ -64,7 +64,7 @@ def requests_of(live: LiveService) -> set[tuple[str, str]]:
     return {(event["method"], event["path"]) for event in events if event["event"] == "request"}
 
 
-def test_python(tmp_path: Path, provider: ProviderProcess) -> None:
+def test_python(tmp_path: Path, provider_process: ProviderProcess) -> None:
     sdk = generate("python")
     place = BUILD / ".tools" / "consumer"
     run(sys.executable, "-m", "venv", "--clear", place)
@@ -94,10 +94,10 @@ def test_python(tmp_path: Path, provider: ProviderProcess) -> None:
         sdk / "gatewright_client",
         where=tmp_path,
     )
-    drive(tmp_path, provider, place / "bin" / "python", CONSUMERS / "journey.py", where=tmp_path)
+    drive(tmp_path, provider_process, place / "bin" / "python", CONSUMERS / "journey.py", where=tmp_path)
 
 
-def test_typescript(tmp_path: Path, provider: ProviderProcess) -> None:
+def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
     generate("typescript")
     place = BUILD / "journey"
     place.mkdir(exist_ok=True)
@@ -106,7 +106,7 @@ def test_typescript(tmp_path: Path, provider: ProviderProcess) -> None:
     run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=place)
 
     run("npx", "tsc", where=place)
-    drive(tmp_path, provider, "node", "dist/journey.js", where=place)
+    drive(tmp_path, provider_process, "node", "dist/journey.js", where=place)
 
 
 def test_go_compiles() -> None:

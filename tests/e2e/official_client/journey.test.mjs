@@ -2,16 +2,27 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CARRIED_BY, codeOf, holdToken, mail, newAddress, newClient, succeeded, tokenIn } from "./service.mjs";
+import {
+  atProvider,
+  CARRIED_BY,
+  codeOf,
+  holdToken,
+  idTokenOf,
+  mail,
+  newAddress,
+  newClient,
+  succeeded,
+  tokenIn,
+  visit,
+} from "./service.mjs";
 
 const PASSWORD = "correct horse battery";
 const NEW_PASSWORD = "four more words than before";
 
 async function joined(more = {}) {
   const client = newClient();
-  const email = newAddress();
-  const answer = succeeded(await client.signUp.email({ name: "Ada", email, password: PASSWORD, ...more }));
-  return { client, email, answer };
+  const wanted = { name: "Ada", email: newAddress(), password: PASSWORD, ...more };
+  return { client, email: wanted.email, answer: succeeded(await client.signUp.email(wanted)) };
 }
 
 async function signedIn(email, password = PASSWORD) {
@@ -164,6 +175,46 @@ test("two-factor: a trusted device is not asked again", { skip: CARRIED_BY === "
   const again = succeeded(await device.signIn.email({ email, password: PASSWORD }));
 
   assert.equal(again.user.email, email);
+});
+
+test("a provider: signs in by an ID token", async () => {
+  const email = newAddress();
+  const token = await idTokenOf({ sub: `id-${email}`, email, email_verified: true, name: "Ada" });
+
+  const client = newClient();
+  const answer = succeeded(await client.signIn.social({ provider: "test", idToken: { token } }));
+
+  assert.equal(answer.user.email, email);
+  assert.equal((await sessionOf(client)).user.emailVerified, true);
+});
+
+const NEEDS_COOKIES = { skip: CARRIED_BY === "bearer" && "a visit to a provider comes back to a browser, by cookie" };
+
+test("a provider: signs up by a visit, links, reads tokens, unlinks", NEEDS_COOKIES, async () => {
+  const [email, other] = [newAddress(), newAddress()];
+  const client = newClient();
+
+  await atProvider({ sub: email, email, email_verified: true, name: "Ada" });
+  const begun = succeeded(await client.signIn.social({ provider: "test", callbackURL: "/welcome" }));
+  assert.equal(begun.redirect, true);
+  assert.match(await visit(client, begun.url), /\/welcome$/);
+  assert.equal((await sessionOf(client)).user.email, email);
+
+  const accounts = succeeded(await client.listAccounts());
+  assert.deepEqual(accounts.map((account) => account.providerId), ["test"]);
+  const tokens = succeeded(await client.getAccessToken({ providerId: "test" }));
+  assert.ok(tokens.accessToken);
+  assert.ok(succeeded(await client.refreshToken({ providerId: "test" })).accessToken !== tokens.accessToken);
+  assert.equal(succeeded(await client.accountInfo({ query: { providerId: "test" } })).user.email, email);
+  assert.equal((await client.unlinkAccount({ providerId: "test" })).error.code, "FAILED_TO_UNLINK_LAST_ACCOUNT");
+
+  const linking = (await joined({ email: other })).client;
+  succeeded(await linking.verifyEmail({ query: { token: tokenIn((await mail("verify-email", other)).link) } }));
+  await atProvider({ sub: other, email: other, email_verified: true, name: "Ada" });
+  const link = succeeded(await linking.linkSocial({ provider: "test", callbackURL: "/settings" }));
+  assert.match(await visit(linking, link.url), /\/settings$/);
+  assert.equal(succeeded(await linking.listAccounts()).length, 2);
+  assert.deepEqual(succeeded(await linking.unlinkAccount({ providerId: "test" })), { status: true });
 });
 
 // In bearer mode the documented client holds on to an older token; the pending cookie that a browser would keep is

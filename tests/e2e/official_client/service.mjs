@@ -9,6 +9,7 @@ export const ROOT = process.env.SERVICE_ROOT;
 export const BASE_PATH = process.env.SERVICE_BASE_PATH || "/";
 export const CARRIED_BY = process.env.CARRIED_BY;
 const MAIL_FILE = process.env.MAIL_FILE;
+const PROVIDER = process.env.PROVIDER_ISSUER;
 const PATIENCE = 10_000;
 
 let users = 0;
@@ -106,4 +107,31 @@ export function codeOf(uri, steps = 0) {
 export function succeeded({ data, error }) {
   if (error) throw new Error(`${error.status} ${error.code} ${error.message}`);
   return data;
+}
+
+/** Tell the provider who is there, so that it asks nobody. */
+export async function atProvider(user) {
+  await control("/control", { user });
+}
+
+/** Give an ID token of the provider, as an application gets one by itself. */
+export async function idTokenOf(claims) {
+  return (await control("/control/mint", { claims })).id_token;
+}
+
+async function control(path, body) {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(PROVIDER + path, { method: "POST", headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
+
+/**
+ * Go to the provider's page and back to the service, as a browser with this client's cookies does; give where it ends.
+ * The service listens on a port that its public address does not name.
+ */
+export async function visit(client, page) {
+  const back = new URL((await fetch(page, { redirect: "manual" })).headers.get("location"));
+  const answer = await memories.get(client).fetchOptions.customFetchImpl(ROOT + back.pathname + back.search);
+  return answer.headers.get("location");
 }

@@ -153,7 +153,8 @@ def sessions() -> None:
     ok(check_username.sync(client=nobody, body=CheckUsernameRequest(username="ada")))
     sign_up = SignUpRequest(name="Ada", email=ADA, password=PASSWORD, username="ada", remember_me=True)
     ok(sign_up_email.sync(client=nobody, body=sign_up))
-    again = of(sign_up_email.sync(client=nobody, body=sign_up), Error)
+    taken = SignUpRequest(name="Eve", email=ADA, password=PASSWORD)
+    again = of(sign_up_email.sync(client=nobody, body=taken), Error)
     assert again.code == "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
     one, two, three = signed_in(), signed_in(), signed_in()
     by_name = sign_in_username.sync(
