@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import col, select
 
 from domain import audit, errors, secrets, users
@@ -155,3 +155,11 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     account = _named(rows, provider_id, account_id)
     await ctx.db.delete(account)
     audit.account_unlinked(ctx, account.provider_id)
+
+
+async def drop_identities(ctx: Context, user_id: str) -> None:
+    """Take every identity at a provider away from a user whose row is locked."""
+    dropped = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
+    dropped = dropped.returning(col(Account.provider_id)).execution_options(synchronize_session=False)
+    for provider_id in (await ctx.db.execute(dropped)).scalars().all():
+        audit.account_dropped(ctx, user_id, provider_id)

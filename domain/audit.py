@@ -91,6 +91,11 @@ def account_unlinked(ctx: Context, provider_id: str) -> None:
     _record(ctx, "account.unlinked", provider=provider_id)
 
 
+def account_dropped(ctx: Context, user_id: str, provider_id: str) -> None:
+    """An identity was taken from a user, because whoever joined it had not proven the address."""
+    _record(ctx, "account.unlinked", user_id=user_id, provider=provider_id, by="reset")
+
+
 def provider_token_read(ctx: Context, provider_id: str) -> None:
     """The caller got a provider's tokens."""
     _record(ctx, "provider_token.read", provider=provider_id)

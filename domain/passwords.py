@@ -106,6 +106,9 @@ async def reset(ctx: Context, token: str | None, new: str) -> User:
     if user is None or not await grants.consume(ctx, Purpose.RESET, user.id, token):
         _refuse_token(ctx, found[1].id)
     await _set(ctx, user, hashed)
+    if not user.email_verified:
+        # Who opened the mailed link owns the mailbox. Who joined these identities may not: they could be a stranger's.
+        await accounts.drop_identities(ctx, user.id)
     await limits.forgive(ctx, user.id)
     ended = await sessions.end_all(ctx, user) if ctx.policy.reset_revokes_sessions else 0
     audit.password_reset_completed(ctx, user.id, ended)

@@ -210,6 +210,31 @@ class TestV16:
         assert not await opens(social, "chosen by a stranger", VICTIM)
         assert await opens(social, NEW_PASSWORD, VICTIM)
 
+    async def test_v16_a_reset_by_mail_ends_the_identity_the_stranger_came_in_with(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, VICTIM, "7", email_verified=False)
+        stranger = await enter(social)
+        token = await steps.reset_token(social, VICTIM)
+
+        await social.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+
+        assert not await works(social, stranger)
+        assert error_of(await sign_in(social)) == "account_not_linked"
+        assert await identities(social) == []
+        assert await opens(social, NEW_PASSWORD, VICTIM)
+
+    async def test_v16_a_proven_address_keeps_its_identities(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, VICTIM, "7", email_verified=True)
+        await enter(social)
+        token = await steps.reset_token(social, VICTIM)
+
+        await social.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+
+        assert error_of(await sign_in(social)) is None
+
     async def test_v16_afterwards_the_proven_address_links(
         self, social: Service, provider: ProviderProcess
     ) -> None:
