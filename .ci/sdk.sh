@@ -55,6 +55,9 @@ other_sdk() {
 }
 
 mkdir -p "$tools"
+# Two at once would write into the same folders.
+exec 9>"$tools/lock"
+! command -v flock >/dev/null 2>&1 || flock 9
 case $language in
 python) python_sdk ;;
 typescript) typescript_sdk ;;

@@ -181,19 +181,20 @@ class TestSenderNone:
 
 
 class TestRequests:
-    def test_hold_address_and_target_only(self) -> None:
+    def test_hold_address_target_and_who_asked(self) -> None:
         ctx = context(reset_sender="file")
 
         mails.file_reset_request(ctx, "ada@example.com", "/new")
         mails.file_verification_request(ctx, "bob@example.com", None)
 
+        asked_by = {"address": None, "user_agent": None, "request_id": ""}
         assert [(row.template, row.sender, row.state, row.user_id) for row in ctx.outbox] == [
             ("reset-password", "file", MailState.UNRESOLVED, None),
             ("verify-email", "smtp", MailState.UNRESOLVED, None),
         ]
         assert [payload(row) for row in ctx.outbox] == [
-            {"email": "ada@example.com", "target": "/new"},
-            {"email": "bob@example.com", "target": None},
+            {"email": "ada@example.com", "target": "/new", **asked_by},
+            {"email": "bob@example.com", "target": None, **asked_by},
         ]
 
 
