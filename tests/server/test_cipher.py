@@ -40,7 +40,9 @@ class TestEncryption:
         assert Keyring([OTHER]).decrypt(PURPOSE, Keyring([NEW]).encrypt(PURPOSE, "token")) is None
 
     @pytest.mark.parametrize(
-        "sealed", [b"", b"x", b"\xff" * 80, b"gAAAAA", Fernet(Fernet.generate_key()).encrypt(b"x")]
+        "sealed",
+        [b"", b"x", b"\xff" * 80, b"gAAAAA", Fernet(Fernet.generate_key()).encrypt(b"x")],
+        ids=["nothing", "a letter", "bytes", "the beginning of one", "under a stranger's key"],
     )
     def test_garbage_reads_as_nothing(self, sealed: bytes) -> None:
         assert Keyring([NEW]).decrypt(PURPOSE, sealed) is None
