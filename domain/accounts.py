@@ -159,7 +159,7 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
 
 async def drop_identities(ctx: Context, user_id: str) -> None:
     """Take every identity at a provider away from a user whose row is locked."""
-    dropped = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
-    dropped = dropped.returning(col(Account.provider_id)).execution_options(synchronize_session=False)
+    own = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
+    dropped = own.returning(col(Account.provider_id)).execution_options(synchronize_session=False)
     for provider_id in (await ctx.db.execute(dropped)).scalars().all():
         audit.account_dropped(ctx, user_id, provider_id)

@@ -128,11 +128,12 @@ async def _issue_change(ctx: Context, user: User, address: str) -> str:
 
 
 async def _set_address(ctx: Context, user: User, address: str, *, verified: bool) -> None:
-    old = user.email
+    old, was_verified = user.email, user.email_verified
     user.email, user.email_verified, user.updated_at = address, verified, ctx.now
     await users.flush(ctx)
     await grants.revoke(ctx, user.id, *DIES_WITH_ADDRESS)
-    mails.email_changed(ctx, user, old)
+    if await limits.may_notify(ctx, old, is_verified=was_verified):
+        mails.email_changed(ctx, user, old)
     audit.email_changed(ctx, user.id)
 
 

@@ -27,7 +27,7 @@ KNOWN_FOR = timedelta(days=90)
 
 ACCOUNT = "account_failures"
 
-Family = Literal["links", "otp", "delete-account", "nobody"]
+Family = Literal["links", "otp", "delete-account", "notices", "nobody"]
 """Mails that share a budget. Links may be wanted by strangers, who must not use up what a signing-in user needs; nobody
 gets those that are only counted because the work must be the same."""
 
@@ -103,6 +103,14 @@ async def signed_in(ctx: Context, user_id: str) -> None:
     seen = seen.values(last_success=ctx.now).execution_options(synchronize_session=False)
     if (await ctx.db.execute(seen.returning(col(KnownNetwork.network)))).first() is None:
         ctx.db.add(KnownNetwork(user_id=user_id, network=network, last_success=ctx.now))
+
+
+async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:
+    """Whether a notice may go to the address: always to one that is proven, counted to one that may be a stranger's.
+
+    Raises Unavailable.
+    """
+    return is_verified or await may_mail(ctx, "notices", recipient)
 
 
 async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:

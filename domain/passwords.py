@@ -162,4 +162,5 @@ async def _set(ctx: Context, user: User, hashed: str) -> None:
     await accounts.set_password(ctx, user.id, hashed)
     await grants.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
     await trusted_devices.forget_all(ctx, user.id)
-    mails.password_changed(ctx, user)
+    if await limits.may_notify(ctx, user.email, is_verified=user.email_verified):
+        mails.password_changed(ctx, user)

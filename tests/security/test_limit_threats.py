@@ -449,6 +449,16 @@ class TestV74Mails:
         assert before == 1
         assert len(await proxied.inbox(ADA)) == 5
 
+    async def test_v74_an_address_nobody_has_proven_gets_few_notices(self, proxied: Service) -> None:
+        mallory = await join(proxied, EVE)
+
+        for number in range(15):
+            for address in ("victim@example.com", f"else{number}@example.com"):
+                answer = await proxied.post("/change-email", {"newEmail": address}, headers=mallory)
+                assert answer.status_code == 200
+
+        assert len(await proxied.inbox("victim@example.com", "email-changed")) == 5
+
     async def test_v74_the_day_has_twenty(self, proxied: Service) -> None:
         await join(proxied)
         for _ in range(12):

@@ -24,12 +24,12 @@ PENDING: list[Json] = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, BEA
 
 
 def operation(operation_id: str, **parts: Any) -> Json:
-    """Give an operation that answers 200 with anything."""
+    """Give an operation that answers 200 with anything, and 400."""
     tag = operation_id.partition(".")[0]
     return {
         "operationId": operation_id,
         "tags": [tag],
-        "responses": {"200": {"description": "Done."}},
+        "responses": {"200": {"description": "Done."}, "400": {"description": "Refused."}},
         **parts,
     }
 
