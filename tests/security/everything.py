@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import httpx
+
+from tests.live import PATIENCE
+from tests.provider.process import ProviderProcess
+from tests.provider.steps import as_user
 from tests.security.second_factor import PENDING, SESSION, TRUST, secret_in, set_cookies
-from tests.security.witness import Witness, code_of
+from tests.security.witness import Answer, Witness, code_of
 
 ADA = "ada@example.com"
 EVE = "eve@example.com"
@@ -30,34 +35,22 @@ SETTINGS = {
 }
 CONFIGURED = (SETTINGS["mail.smtp.password"], SETTINGS["secrets"])
 
-NEED_A_PROVIDER = frozenset(
-    {
-        "authentication.sign_in_social",
-        "accounts.link_social",
-        "accounts.get_access_token",
-        "accounts.refresh_token",
-        "accounts.get_profile",
-        "accounts.receive_callback",
-        "accounts.relay_callback",
-        "accounts.list_linked",
-        "accounts.unlink",
-    }
-)
-"""Operations that are refused here; those who sign in through a provider have journeys of their own."""
+PROVIDER = "test"
 
 
 @dataclass
 class Traveller:
-    """Who goes: the witness, and the session they have at the moment."""
+    """Who goes: the witness, the provider that knows them, and the session they have at the moment."""
 
     witness: Witness
+    provider: ProviderProcess
     session: str = ""
 
 
-def journey(witness: Witness) -> Iterator[None]:
+def journey(witness: Witness, provider: ProviderProcess) -> Iterator[None]:
     """Go through everything; stop after each leg, so that somebody may look into the database."""
-    ada = Traveller(witness)
-    for leg in (_arrive, _look, _passwords, _address, _enrol, _second_factor, _providers, _service, _leave):
+    ada = Traveller(witness, provider)
+    for leg in LEGS:
         for _ in leg(ada):
             yield
 
@@ -163,20 +156,86 @@ def _pending(ada: Traveller) -> str:
     return ada.witness.call("authentication.sign_in_email", {"email": EVE, "password": THIRD}).token
 
 
-def _providers(ada: Traveller) -> Iterator[None]:
+def _link(ada: Traveller) -> Iterator[None]:
+    """Link an identity, and do with its tokens all that can be done."""
     call, session = ada.witness.call, ada.session
-    direct = {"provider": "google", "idToken": {"token": "e" * 40}}
-    call("authentication.sign_in_social", direct)
-    call("accounts.link_social", {"provider": "google"}, session=session)
-    call("accounts.list_linked", session=session)
-    for operation in ("get_access_token", "refresh_token"):
-        call(f"accounts.{operation}", {"providerId": "google"}, session=session)
-    call("accounts.get_profile", session=session, query={"providerId": "google"})
-    call("accounts.unlink", {"providerId": "google"}, session=session)
-    returned = {"code": "a code of the provider", "state": UNKNOWN}
-    call("accounts.receive_callback", query=returned, provider="google")
-    call("accounts.relay_callback", returned, provider="google")
+    as_user(ada.provider, EVE, "1003")
+    begun = call("accounts.link_social", {"provider": PROVIDER, "callbackURL": "/welcome"}, session=session)
     yield
+    _come_back(ada, begun)
+    yield
+    call("accounts.list_linked", session=session)
+    for operation in ("get_access_token", "refresh_token", "get_access_token"):
+        call(f"accounts.{operation}", {"providerId": PROVIDER}, session=session)
+        yield
+    call("accounts.get_profile", session=session, query={"providerId": PROVIDER})
+    direct = {"provider": PROVIDER, "idToken": {"token": ada.provider.mint()}}
+    call("accounts.link_social", direct, session=session)
+    yield
+
+
+def _come_through(ada: Traveller) -> Iterator[None]:
+    """Sign in through a provider in every way, right and wrong."""
+    call = ada.witness.call
+    begun = _set_out(ada)
+    yield
+    answer = _come_back(ada, begun)
+    yield
+    _come_back(ada, begun)
+    session = set_cookies(answer.response)[SESSION]
+    call("accounts.get_access_token", {"providerId": PROVIDER}, session=session)
+    yield
+    session = set_cookies(_come_back(ada, _set_out(ada), by_form=True).response)[SESSION]
+    call("accounts.get_access_token", {"providerId": PROVIDER}, session=session)
+    for token in (ada.provider.mint(), ada.provider.mint(claims={"aud": "another"}), "e" * 40):
+        call("authentication.sign_in_social", {"provider": PROVIDER, "idToken": {"token": token}})
+        yield
+    unknown = {"code": "a code of the provider", "state": UNKNOWN}
+    call("accounts.receive_callback", query=unknown, provider=PROVIDER)
+    call("accounts.relay_callback", unknown, provider=PROVIDER)
+
+
+def _meet_trouble(ada: Traveller) -> Iterator[None]:
+    """Let the provider fail where it is given secrets, and see that nobody writes them down."""
+    call, session = ada.witness.call, ada.session
+    for behaviour in (
+        {"status": 500},
+        {"json": {"error": "invalid_grant"}, "status": 400},
+        {"raw": "garbage"},
+    ):
+        begun = _set_out(ada)
+        ada.provider.control(misbehave={"token": behaviour})
+        _come_back(ada, begun)
+        call("accounts.refresh_token", {"providerId": PROVIDER}, session=session)
+        ada.provider.control(misbehave={"token": {}})
+        yield
+    ada.provider.control(misbehave={"userinfo": {"status": 401}})
+    _come_back(ada, _set_out(ada))
+    call("accounts.get_profile", session=session, query={"providerId": PROVIDER})
+    yield
+    ada.provider.control(misbehave={"userinfo": {}})
+    call("accounts.unlink", {"providerId": PROVIDER}, session=session)
+    yield
+
+
+def _set_out(ada: Traveller) -> Answer:
+    wanted = {"provider": PROVIDER, "callbackURL": "/welcome"}
+    return ada.witness.call("authentication.sign_in_social", wanted)
+
+
+def _come_back(ada: Traveller, begun: Answer, *, by_form: bool = False) -> Answer:
+    """Visit the provider's page, and come back in the browser that began; give the answer of the callback."""
+    url = httpx.URL(begun.body["url"])
+    visited = httpx.get(url, trust_env=False, timeout=PATIENCE)
+    sent = dict(httpx.URL(visited.headers["location"]).params)
+    ada.witness.secrets.setdefault(sent["code"], "code of the provider")
+    if by_form:
+        relayed = ada.witness.call("accounts.relay_callback", sent, provider=PROVIDER)
+        sent = dict(httpx.URL(relayed.response.headers["location"]).params)
+    cookies = set_cookies(begun.response)
+    answer = ada.witness.call("accounts.receive_callback", query=sent, cookies=cookies, provider=PROVIDER)
+    ada.witness.overhear(url, ada.provider)
+    return answer
 
 
 def _service(ada: Traveller) -> Iterator[None]:
@@ -193,3 +252,8 @@ def _leave(ada: Traveller) -> Iterator[None]:
     yield
     call("users.confirm_deletion", query={"token": token}, session=ada.session)
     yield
+
+
+LEGS = (
+    _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service, _leave,
+)  # fmt: skip

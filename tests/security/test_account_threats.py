@@ -14,6 +14,11 @@ from tests.contract.reading import OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, AT, EVE, NEW_PASSWORD, UNKNOWN, bearer, code, works
 from tests.live import LiveService, serving
+from tests.provider import steps as social_steps
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.provider.steps import Flow as ProviderFlow
+from tests.provider.steps import as_user, begin, begin_link, deliver, error_of, go_through, opened, visit
 from tests.security import belongings
 from tests.security.belongings import Belongings, gather, kept
 from tests.security.conftest import Carry
@@ -151,6 +156,36 @@ class TestV21:
 
         assert code(answer) == "401 INVALID_USER"
         assert [await kept(service, one.user_id) for one in (ada, eve)] == before
+
+    async def test_v21_a_linking_finished_in_another_browser_links_nothing(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        ada, eve = await steps.join(social, ADA), await steps.join(social, EVE)
+        as_user(provider, ADA, "1001")
+        flow = await begin_link(social, ada)
+        back = await visit(flow)
+        eves = {SESSION: token_in(eve)}
+
+        without = await deliver(social, back, ProviderFlow(flow.url, eves))
+        with_the_cookie = await deliver(social, back, ProviderFlow(flow.url, {**flow.cookies, **eves}))
+
+        answers = (without, with_the_cookie)
+        assert [error_of(answer) for answer in answers] == ["state_mismatch", "unable_to_link_account"]
+        assert await social_steps.identities(social) == []
+        assert [opened(answer) for answer in answers] == [False, False]
+
+    async def test_v21_a_linking_is_held_against_the_address_at_its_end(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        ada = await steps.join(social, ADA)
+        as_user(provider, ADA, "1001")
+        flow = await begin_link(social, ada)
+        await social.post("/change-email", {"newEmail": EVE}, headers=ada)
+
+        answer = await go_through(social, flow)
+
+        assert error_of(answer) == "email_does_not_match"
+        assert await social_steps.identities(social) == []
 
 
 class TestV22:
@@ -477,20 +512,27 @@ class TestV27:
     async def test_v27_no_other_provider_takes_the_place_of_an_unknown_one(
         self, make_service: MakeService, provider: str
     ) -> None:
-        service = await make_service(
-            {"providers.github.client_id": "id", "providers.github.client_secret": "secret"}
+        keys = {"preset": "github", "client_id": "id", "client_secret": "secret"}
+        service = await make_service({f"providers.github.{key}": value for key, value in keys.items()})
+        ada = await steps.join(service)
+        service.client.cookies.clear()
+        before = await session_count(service)
+        beginnings: tuple[dict[str, Any], ...] = (
+            {"callbackURL": "/x"},
+            {"idToken": "a.b.c"},
+            {"idToken": {"token": "a.b.c"}},
         )
 
         answers = [
-            await service.post("/sign-in/social", {"provider": provider, "callbackURL": "/x"}),
-            await service.post("/sign-in/social", {"provider": provider, "idToken": "a.b.c"}),
+            await service.post(path, {"provider": provider, **body}, headers=headers)
+            for path, headers in (("/sign-in/social", {}), ("/link-social", ada))
+            for body in beginnings
         ]
 
         for answer in answers:
-            assert answer.is_error
+            assert steps.refusal(answer) == (404, "PROVIDER_NOT_FOUND", "Provider not found")
             assert set_cookies(answer) == {}
-            assert "url" not in answer.json()
-        assert await session_count(service) == 0
+        assert await session_count(service) == before
 
 
 BROKEN_BEARERS: tuple[bytes, ...] = (
@@ -855,6 +897,51 @@ class TestV32:
         assert (await steps.user_of(service, ada))["emailVerified"] is False
         assert code(foreign) == "400 EMAIL_MISMATCH"
 
+    @pytest.mark.parametrize(("local", "vouched"), [(False, True), (True, False), (False, False)])
+    async def test_v32_a_provider_finds_nobody_by_an_address_that_one_side_has_not_proven(
+        self, social: Service, provider: ProviderProcess, local: bool, vouched: bool
+    ) -> None:
+        ada = await steps.join(social)
+        await steps.set_user(social, email_verified=local)
+        as_user(provider, ADA, "7", email_verified=vouched)
+
+        answer = await social_steps.sign_in(social)
+        direct = await social_steps.sign_in_directly(social, provider.mint())
+
+        assert (error_of(answer), code(direct)) == ("account_not_linked", "401 OAUTH_LINK_ERROR")
+        assert not opened(answer)
+        assert await social_steps.identities(social) == []
+        assert (await steps.user_of(social, ada))["emailVerified"] is local
+
+    async def test_v32_nor_is_an_identity_linked_that_its_provider_does_not_vouch_for(
+        self, social: Service, provider: ProviderProcess, carry: Callable[[str], Headers]
+    ) -> None:
+        session = await steps.join(social)
+        await steps.set_user(social, email_verified=True)
+        social.client.cookies.clear()
+        ada = carry(token_in(session))
+        as_user(provider, ADA, "7", email_verified=False)
+
+        answer = await social_steps.link(social, ada)
+        direct = await social.post(
+            "/link-social", {"provider": "test", "idToken": provider.mint()}, headers=ada
+        )
+
+        assert (error_of(answer), code(direct)) == ("unable_to_link_account", "401 LINKING_NOT_ALLOWED")
+        assert await social_steps.identities(social) == []
+
+    async def test_v32_what_a_provider_does_not_vouch_for_is_unproven_in_a_new_user_too(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**social_settings(provider), "email_verification.required": "true"})
+        as_user(provider, ADA, "7", email_verified=False)
+
+        answer = await social_steps.sign_in(service)
+        direct = await social_steps.sign_in_directly(service, provider.mint())
+
+        assert (error_of(answer), code(direct)) == ("email_not_verified", "403 EMAIL_NOT_VERIFIED")
+        assert await session_count(service) == 0
+
 
 class TestV33:
     """Somebody who was banned gets in, or stays in."""
@@ -922,6 +1009,39 @@ class TestV33:
         assert (code(reset), set_cookies(reset)) == ("200", {})
         assert (code(signed_in), again.status_code) == ("403 BANNED_USER", 422)
         assert await session_count(service) == 0
+
+    @pytest.mark.parametrize("begun", ["before the ban", "after it"])
+    async def test_v33_nor_does_a_provider(
+        self, social: Service, provider: ProviderProcess, begun: str
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        await social_steps.enter(social)
+        before = await session_count(social)
+        early = await begin(social)
+        await self.ban(social)
+
+        answer = await go_through(social, early if begun == "before the ban" else await begin(social))
+        direct = await social_steps.sign_in_directly(social, provider.mint())
+
+        assert error_of(answer) == "BANNED_USER"
+        assert steps.refusal(direct) == (403, "BANNED_USER", "You have been banned from this application")
+        assert not set(set_cookies(answer)) & {SESSION, PENDING}
+        assert await session_count(social) == before
+
+    async def test_v33_nor_is_an_identity_joined_or_linked_to_them(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        ada = await steps.join(social)
+        await steps.verify(social)
+        as_user(provider, ADA, "1001")
+        linking = await begin_link(social, ada)
+        await self.ban(social)
+
+        joined = await social_steps.sign_in(social)
+        linked = await go_through(social, linking)
+
+        assert [error_of(joined), error_of(linked)] == ["BANNED_USER", "unable_to_link_account"]
+        assert await social_steps.identities(social) == []
 
     async def test_v33_where_a_session_is_optional_theirs_counts_as_none(
         self, open_service: Service, carry: Callable[[str], Headers]

@@ -21,6 +21,9 @@ from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
 from tests.live import LiveService, serving
+from tests.provider import steps as social_steps
+from tests.provider.process import ProviderProcess
+from tests.provider.steps import as_user, sign_in_directly
 from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.flooding import flood, on_linux
 from tests.security.mailing import by_smtp
@@ -200,6 +203,42 @@ class TestV70:
 
         assert [looks(answer) for answer in used] == [looks(answer) for answer in invented]
 
+    @pytest.mark.parametrize(
+        ("spoiled", "refused"),
+        [
+            ({"aud": "another"}, "401 INVALID_TOKEN"),
+            ({"iss": "https://issuer.example.com"}, "401 INVALID_TOKEN"),
+            ({"exp": 1}, "401 INVALID_TOKEN"),
+            ({"sub": None}, "401 FAILED_TO_GET_USER_INFO"),
+            ({"email": None}, "401 USER_EMAIL_NOT_FOUND"),
+        ],
+    )
+    async def test_v70_an_id_token_that_proves_nothing_tells_nothing_about_whom_it_names(
+        self, social: Service, provider: ProviderProcess, spoiled: dict[str, Any], refused: str
+    ) -> None:
+        """With a password only, by this very provider, and nobody's."""
+        await join(social)
+        as_user(provider, EVE, "1003")
+        await social_steps.sign_in(social)
+        named = ({"sub": "7", "email": ADA}, {"sub": "1003", "email": EVE}, {"sub": "8", "email": NOBODY})
+
+        answers = [
+            await sign_in_directly(social, provider.mint(claims={**claims, **spoiled})) for claims in named
+        ]
+
+        assert [code(answer) for answer in answers] == [refused] * 3
+        assert looks(answers[0]) == looks(answers[1]) == looks(answers[2])
+
+    async def test_v70_nor_does_the_way_to_a_provider(self, social: Service) -> None:
+        await join(social)
+
+        answers = [await social_steps.ask(social, loginHint=address) for address in (ADA, NOBODY)]
+
+        urls = [httpx.URL(answer.json()["url"]) for answer in answers]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert [list(answer.headers) for answer in answers] == [list(answers[0].headers)] * 2
+        assert [list(url.params) for url in urls] == [list(urls[0].params)] * 2
+
 
 @dataclass
 class Work:
@@ -298,6 +337,8 @@ class TestV71:
     ) -> None:
         service, question = await make_service(UNLIMITED), QUESTIONS[name]
         eve = await settle(service)
+        # Who guesses does not live with the guessed.
+        await steps.execute(service, "DELETE FROM known_network")
 
         with counted(service) as work:
             for known in (True, False):  # What is prepared once must not count.

@@ -819,14 +819,27 @@ class TestV13:
     async def test_v13_every_spelling_meets_the_same_limit(
         self, make_service: MakeService, spelling: str
     ) -> None:
-        service = await make_service({"limits.requests": "3"})
+        service = await make_service({"limits.requests": "3", "limits.failures": "0"})
         body = {"email": "nobody@example.com", "password": PASSWORD}
-        for _ in range(3):
-            assert code(await service.post("/sign-in/email", body)) == "401 INVALID_EMAIL_OR_PASSWORD"
+        first = [await service.post(path, body) for path in ("/sign-in/email", spelling, "/sign-in/email")]
 
-        other = await service.post(spelling, body)
+        beyond = [await service.post(path, body) for path in (spelling, "/sign-in/email")]
 
-        assert code(other) == code(await service.post("/sign-in/email", body))
+        assert [code(answer) for answer in first] == ["401 INVALID_EMAIL_OR_PASSWORD"] * 3
+        assert [code(answer) for answer in beyond] == ["429 TOO_MANY_REQUESTS"] * 2
+
+    @pytest.mark.parametrize("spelling", [one for one in SPELLINGS if one.isascii()])
+    async def test_v13_beyond_the_limit_no_other_spelling_is_known_either(
+        self, make_service: MakeService, spelling: str
+    ) -> None:
+        service = await make_service({"limits.requests": "3", "limits.failures": "0"})
+        body = {"email": "nobody@example.com", "password": PASSWORD}
+        spent = [await service.post("/sign-in/email", body) for _ in range(4)]
+
+        answer = await service.post(spelling, body)
+
+        assert code(spent[-1]) == "429 TOO_MANY_REQUESTS"
+        assert code(answer) in {"404 NOT_FOUND", "429 TOO_MANY_REQUESTS"}
 
     @pytest.mark.parametrize(
         "spelling",

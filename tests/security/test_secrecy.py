@@ -23,6 +23,9 @@ from models import metadata
 from tests.contract.reading import OPERATIONS
 from tests.live import LiveService, serving
 from tests.postgres import Cluster, _wait_for
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.provider.state import CLIENT_SECRET
 from tests.security import everything
 from tests.security.witness import Answer, Witness, objects
 
@@ -67,9 +70,12 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param == "postgresql":
         cluster: Cluster = request.getfixturevalue("cluster")
         url = _with_password(cluster.create(migrated=True))
-    with serving(directory, {**everything.SETTINGS, "database_url": url}) as live:
+    provider: ProviderProcess = request.getfixturevalue("provider_process")
+    provider.reset()
+    settings = {**everything.SETTINGS, **social_settings(provider), "database_url": url}
+    with serving(directory, settings) as live:
         case = Case(Witness(live, directory / "mail.jsonl"))
-        for _ in everything.journey(case.witness):
+        for _ in everything.journey(case.witness, provider):
             case.dumps.append(dump(url))
         _break(url, case.witness)
         case.dumps.append(dump(url))
@@ -143,7 +149,19 @@ class TestJourney:
         worked = {answer.operation_id for answer in case.witness.answers if answer.response.status_code < 400}
 
         assert driven == set(OPERATIONS), "a new operation belongs into tests/security/everything.py"
-        assert set(OPERATIONS) - worked <= everything.NEED_A_PROVIDER
+        assert worked == set(OPERATIONS)
+
+    def test_comes_through_the_provider(self, case: Case) -> None:
+        landings = [
+            httpx.URL(answer.response.headers["location"])
+            for answer in case.witness.answers
+            if answer.operation_id == "accounts.receive_callback"
+        ]
+
+        assert [url.params.get("error") for url in landings] == [
+            None, None, "state_mismatch", None, "state_mismatch",
+            "provider_unavailable", "invalid_code", "provider_unavailable", "unable_to_get_user_info",
+        ]  # fmt: skip
 
     def test_meets_every_kind_of_secret(self, case: Case) -> None:
         kinds = set(case.witness.secrets.values())
@@ -153,7 +171,11 @@ class TestJourney:
             "cookie service.session-token", "cookie service.two-factor", "cookie service.trust-device",
             "token of the mail verify-email", "token of the mail reset-password", "link of the mail reset-password",
             "token of the mail change-email", "token of the mail delete-account", "code of the mail otp",
+            "accessToken", "refreshToken", "idToken", "code of the provider", "verifier", "state", "nonce",
+            "client secret",
         }  # fmt: skip
+        assert any(kind.startswith("cookie service.oauth-state-") for kind in kinds)
+        assert case.witness.secrets[CLIENT_SECRET] == "client secret"
 
     def test_its_dumps_hold_what_they_should(self, case: Case) -> None:
         whole = "\n".join(case.dumps)
@@ -221,6 +243,7 @@ class TestV31:
     NEVER: ClassVar = frozenset(
         {"password", "hash", "secret", "clientSecret", "client_secret", "tokenDigest", "tokenCopy"}
     )
+    NOWHERE: ClassVar = frozenset({"verifier", "client secret"})
     ONLY_IN: ClassVar[dict[str, set[str]]] = {
         "refreshToken": {"accounts.get_access_token", "accounts.refresh_token"},
         "accessToken": {"accounts.get_access_token", "accounts.refresh_token"},
@@ -245,6 +268,17 @@ class TestV31:
             assert "$argon2" not in text, answer.operation_id
             if not self._shows_secret(answer):
                 assert not any(value in text for value in kept), answer.operation_id
+
+    def test_v31_what_a_provider_gave_stands_where_it_is_asked_for(self, case: Case) -> None:
+        """The address of a provider's page holds state and nonce, and no more; the rest is hidden or asked for."""
+        hidden = {value for value, what in case.witness.secrets.items() if what in self.NOWHERE}
+        given = {value for value, what in case.witness.secrets.items() if what in self.ONLY_IN}
+
+        for answer in case.witness.answers:
+            shown = f"{answer.response.text}{answer.response.headers}"
+            assert not any(value in shown for value in hidden), answer.operation_id
+            if answer.operation_id not in self.ONLY_IN["accessToken"]:
+                assert not any(value in shown for value in given), answer.operation_id
 
     @staticmethod
     def _shows_secret(answer: Answer) -> bool:

@@ -11,8 +11,10 @@ from typing import Any
 import httpx
 import pyotp
 
+from codegen.walk import Operation
 from tests.contract.reading import OPERATIONS
 from tests.live import PATIENCE, LiveService
+from tests.provider.process import ProviderProcess
 from tests.security.second_factor import secret_in
 
 SENT = ("password", "currentPassword", "newPassword", "code", "token", "idToken", "state")
@@ -20,6 +22,17 @@ SENT = ("password", "currentPassword", "newPassword", "code", "token", "idToken"
 
 ANSWERED = ("token", "accessToken", "refreshToken", "idToken")
 """The members of an answer that do."""
+
+ASKED = ("state", "nonce")
+"""The parameters of a provider's page that do."""
+
+EXCHANGED = {
+    "code": "code of the provider",
+    "code_verifier": "verifier",
+    "refresh_token": "refreshToken",
+    "client_secret": "client secret",
+}
+"""What the service hands to a provider by form, and what it is called here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +78,15 @@ class Witness:
         if cookies is not None:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
         for sent in (body or {}, query or {}, captured):
-            self._remember(sent, SENT)
+            for part in objects(sent):
+                self._remember(part, SENT)
         response = httpx.request(
             operation.method.upper(),
             self.live.url + operation.path.format(**captured),
             params=query,
             headers=headers,
             timeout=PATIENCE,
-            **({} if operation.method == "get" else {"json": body or {}}),  # type: ignore[arg-type]
+            **({} if operation.method == "get" else {_form_of(operation): body or {}}),  # type: ignore[arg-type]
         )
         answer = Answer(operation_id, response, _json(response))
         self._learn(answer)
@@ -97,6 +111,17 @@ class Witness:
         token = url.params.get("token") or url.path.rpartition("/")[2]
         self.secrets.setdefault(token, f"token of the mail {template}")
         return token
+
+    def overhear(self, page: httpx.URL, provider: ProviderProcess) -> None:
+        """Remember what is secret in the address of a provider's page, and between the service and the provider."""
+        self._remember(dict(page.params), ASKED)
+        for heard in provider.log():
+            for name, what in EXCHANGED.items():
+                if heard["form"].get(name):
+                    self.secrets.setdefault(heard["form"][name], what)
+            scheme, _, credentials = heard["headers"].get("Authorization", "").partition(" ")
+            if scheme == "Bearer":
+                self.secrets.setdefault(credentials, "accessToken")
 
     def _opened(self, mail: dict[str, Any]) -> dict[str, Any]:
         for name in ("link", "code"):
@@ -139,6 +164,12 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 def code_of(secret: str) -> str:
     """Give what an authenticator shows now."""
     return pyotp.TOTP(secret).now()
+
+
+def _form_of(operation: Operation) -> str:
+    """Give how the HTTP client calls the form in which the operation takes its body."""
+    content = operation.spec.get("requestBody", {}).get("content", {})
+    return "data" if "application/x-www-form-urlencoded" in content else "json"
 
 
 def _json(response: httpx.Response) -> Any:

@@ -21,7 +21,7 @@ _OTHERS = "col(Session.user_id) == caller.user.id, col(Session.id) != caller"
 
 _RESET = """    found = await grants.find_live(ctx, Purpose.RESET, token)
     if found is None:
-        raise errors.InvalidResetToken
+        _refuse_token(ctx, None)
     _check_common(ctx, new, found[1])
     hashed = await ctx.hasher.hash(new)
     user = await users.lock(ctx, found[1].id)
@@ -53,7 +53,10 @@ _SCHEME = '        return MALFORMED if scheme is None or scheme[1].lower() == b"
 _TOKEN = "        if token and secrets.is_token(token):\n            caller"
 _CHANGES = "    changes = {column: body[key] for key, column in _PROFILE.items() if key in body}\n"
 _NEW_ROW = "        updated_at=ctx.now,\n    )\n\n\nasync def sign_in_by_email"
-_BANNED = "    if user.is_banned(ctx.now):\n        raise errors.BannedUser\n"
+_BANNED = """    if user.is_banned(ctx.now):
+        audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
+        raise errors.BannedUser
+"""
 _BAN = "self.banned and (self.ban_expires is None or now < self.ban_expires)"
 
 MUTANTS = (
@@ -77,6 +80,20 @@ MUTANTS = (
         _EMAILS,
         "        raise errors.InvalidUser\n",
         "        pass\n",
+    ),
+    Mutant(
+        "V21",
+        "a linking is not finished under another user's session",
+        "domain/linking.py",
+        "    if presented is None:\n        return\n",
+        "    return\n",
+    ),
+    Mutant(
+        "V21",
+        "a linking is held against the present address",
+        "domain/linking.py",
+        "    if address != user.email and not rules.allow_different_emails:",
+        "    if False:",
     ),
     Mutant(
         "V22",
@@ -114,7 +131,7 @@ MUTANTS = (
         "V23",
         "the mail cannot be left out",
         _PASSWORDS,
-        "    if not token:\n        raise errors.InvalidResetToken\n    new_password",
+        "    if not token:\n        _refuse_token(ctx, None)\n    new_password",
         '    if not token:\n        return await users.lock_by_email(ctx, "ada@example.com")\n    new_password',
     ),
     Mutant(
@@ -268,6 +285,41 @@ MUTANTS = (
         '    if "email" in body:\n        raise errors.EmailCanNotBeUpdated\n',
         "",
     ),
+    Mutant(
+        "V27",
+        "no other provider takes the place of an unknown one",
+        "domain/proving.py",
+        "    provider = ctx.providers.get(provider_id)\n",
+        "    provider = ctx.providers.get(provider_id) or next(iter(ctx.providers.values()), None)\n",
+    ),
+    Mutant(
+        "V32",
+        "a provider finds users by an address they have proven",
+        "domain/social.py",
+        "    expected = owner.email_verified or not rules.require_local_verified\n",
+        "    expected = True\n",
+    ),
+    Mutant(
+        "V32",
+        "a provider finds users by an address it vouches for",
+        "domain/social.py",
+        "    proven = identity.email_verified or identity.provider_id in rules.trusted_providers\n",
+        "    proven = True\n",
+    ),
+    Mutant(
+        "V32",
+        "what a provider does not vouch for is not linked",
+        "domain/linking.py",
+        "    if not rules.enabled or not (identity.email_verified or identity.provider_id in rules.trusted_providers):",
+        "    if not rules.enabled:",
+    ),
+    Mutant(
+        "V32",
+        "a new user's address is proven where the provider says so",
+        "domain/social.py",
+        "        email_verified=identity.email_verified,\n",
+        "        email_verified=True,\n",
+    ),
     Mutant("V32", "codes go to a proven address only", _TWO_FACTOR, _PROVEN, _UNPROVEN),
     Mutant(
         "V32",
@@ -312,7 +364,20 @@ MUTANTS = (
         "if session.is_active(now):",
     ),
     Mutant("V33", "the gate stops the banned", _AUTHENTICATION, _BANNED, ""),
-    Mutant("V33", "the second step stops the banned", "domain/challenges.py", _BANNED, ""),
+    Mutant(
+        "V33",
+        "the second step stops the banned",
+        "domain/challenges.py",
+        _BANNED.replace("wanted.method", "None"),
+        "",
+    ),
+    Mutant(
+        "V33",
+        "a ban ends what was begun at a provider",
+        "domain/users.py",
+        "    if user is None or user.is_banned(ctx.now) or (await",
+        "    if user is None or (await",
+    ),
     Mutant("V33", "a ban that has ended is none", "models/user.py", _BAN, "self.banned"),
     Mutant(
         "V33", "a ban holds to its end", "models/user.py", _BAN, "self.banned and self.ban_expires is None"

@@ -3,10 +3,7 @@
 from tests.security.mutants.mutant import Mutant
 
 _READ = "    found = await ctx.reads.one(query, identifier)\n"
-_VERIFY = (
-    "    if not await ctx.hasher.verify(password, stored) or found is None or stored is None:\n"
-    "        raise refusal\n"
-)
+_VERIFY = "    if not await ctx.hasher.verify(password, stored) or found is None or stored is None:\n"
 _FILE_RESET = '    passwords.request_reset(ctx, body["email"], body.get("redirectTo"))\n'
 
 MUTANTS = (
@@ -48,8 +45,19 @@ MUTANTS = (
         "V70",
         "the invented user looks like a real one",
         "domain/authentication.py",
-        "        return _answer_taken_address(ctx, owner, user), None",
-        "        return _answer_taken_address(ctx, owner, owner), None",
+        "        return await _answer_taken_address(ctx, owner, user), None",
+        "        return await _answer_taken_address(ctx, owner, owner), None",
+    ),
+    Mutant(
+        "V70",
+        "nobody is looked up for an ID token that proves nothing",
+        "domain/social.py",
+        "    except errors.Unauthenticated as refused:\n",
+        "    except errors.Unauthenticated as refused:\n"
+        '        claims = __import__("joserfc.jws").jws.extract_compact(direct.id_token.encode()).payload\n'
+        '        address = __import__("json").loads(claims).get("email", "")\n'
+        "        if await ctx.apart(partial(users.by_email, email=address)) is not None:\n"
+        "            raise errors.OauthLinkError from refused\n",
     ),
     Mutant(
         "V70",

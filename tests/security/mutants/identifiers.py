@@ -8,7 +8,7 @@ _ADDRESS = (
     "        ^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
     "(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$\n"
     "      allOf: # The local part has 1 to 64 characters, and the last label is no number.\n"
-    "        - pattern: '^[^@]{1,64}@(?:[^.]+\\.)+[0-9]*[A-Za-z-][A-Za-z0-9-]*$'\n"
+    "        - type: string\n          pattern: '^[^@]{1,64}@(?:[^.]+\\.)+[0-9]*[A-Za-z-][A-Za-z0-9-]*$'\n"
 )
 _NAME = "      pattern: '^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028-\\u202E\\u2066-\\u2069]*$'\n"
 _CONSUME = (

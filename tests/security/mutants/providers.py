@@ -56,8 +56,8 @@ MUTANTS = (
         "V16",
         "a reset ends the sessions",
         "domain/passwords.py",
-        "    if ctx.policy.reset_revokes_sessions:\n",
-        "    if False:\n",
+        "    ended = await sessions.end_all(ctx, user) if ctx.policy.reset_revokes_sessions else 0\n",
+        "    ended = 0\n",
     ),
     Mutant(
         "V17",

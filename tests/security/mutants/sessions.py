@@ -7,56 +7,59 @@ _CACHED = (
     "        seen = globals().setdefault('SEEN', {})\n"
     "        found = seen[token] = seen.get(token) or await sessions.find(self.database.reads, token)\n"
 )
+_REVOKED = "await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)"
+_END_ALL = "    ended = await end_all(ctx, user)\n    audit"
+_OTHERS = "_delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)"
 
 MUTANTS = (
     Mutant(
         "V35",
         "sign-out deletes the session",
         "domain/sessions.py",
-        "    await _delete(ctx, col(Session.id) == caller.session.id)\n",
-        "",
+        "    if await _delete(ctx, col(Session.id) == caller.session.id):\n",
+        "    if True:\n",
     ),
     Mutant(
         "V35",
         "revoking a session deletes it",
         "domain/sessions.py",
-        "    await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)\n",
-        "",
+        f"    if {_REVOKED}:\n        audit.session_revoked",
+        "    if True:\n        audit.session_revoked",
     ),
     Mutant(
         "V35",
         "revoking all deletes all",
         "domain/sessions.py",
-        "    return await end_all(ctx, await users.lock_caller(ctx))",
-        "    await users.lock_caller(ctx)\n    return 1",
+        _END_ALL,
+        "    ended = 1\n    audit",
     ),
     Mutant(
         "V35",
         "revoking the others deletes them",
         "domain/sessions.py",
-        "    return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)",
-        "    return 1",
+        f"    ended = await {_OTHERS}\n",
+        "    ended = 1\n",
     ),
     Mutant(
         "V35",
         "revoking the others leaves the current one",
         "domain/sessions.py",
-        "    return await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)",
-        "    return await _delete(ctx, col(Session.user_id) == caller.user.id)",
+        _OTHERS,
+        "_delete(ctx, col(Session.user_id) == caller.user.id)",
     ),
     Mutant(
         "V35",
         "a reset ends every session",
         "domain/passwords.py",
-        "    if ctx.policy.reset_revokes_sessions:",
-        "    if False:",
+        "    ended = await sessions.end_all(ctx, user) if ctx.policy.reset_revokes_sessions else 0\n",
+        "    ended = 0\n",
     ),
     Mutant(
         "V35",
         "a changed password ends every session when asked to",
         "domain/passwords.py",
-        "    await sessions.end_all(ctx, user)\n    return sessions.create",
-        "    return sessions.create",
+        "    audit.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))\n",
+        "    audit.sessions_revoked_all(ctx, user.id, 1)\n",
     ),
     Mutant(
         "V35",
@@ -102,8 +105,8 @@ MUTANTS = (
         "V37",
         "a revoked session is gone, and counted",
         "domain/sessions.py",
-        "    return await end_all(ctx, await users.lock_caller(ctx))",
-        "    return await end_all(ctx, await users.lock_caller(ctx)) - 1",
+        _END_ALL,
+        "    ended = await end_all(ctx, user) - 1\n    audit",
     ),
     Mutant(
         "V37",
@@ -131,8 +134,8 @@ MUTANTS = (
         "V38",
         "a sign-out ends the session of the browser",
         "domain/sessions.py",
-        "    await _delete(ctx, col(Session.id) == caller.session.id)\n",
-        "    await _delete(ctx, col(Session.id) == caller.user.id)\n",
+        "    if await _delete(ctx, col(Session.id) == caller.session.id):\n",
+        "    if await _delete(ctx, col(Session.id) == caller.user.id):\n",
     ),
     Mutant(
         "V40",
@@ -152,8 +155,8 @@ MUTANTS = (
         "V40",
         "a handle works for its owner alone",
         "domain/sessions.py",
-        "    await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)\n",
-        "    await _delete(ctx, col(Session.id) == session_id)\n",
+        _REVOKED,
+        "await _delete(ctx, col(Session.id) == session_id)",
     ),
     Mutant(
         "V41",

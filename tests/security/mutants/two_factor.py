@@ -7,7 +7,7 @@ MUTANTS = (
         "V43",
         "a two-factor user passes no gate without a code",
         "domain/authentication.py",
-        "if user.two_factor_enabled:",
+        "if user.two_factor_enabled and wanted.asks_second_factor:",
         "if False:",
     ),
     Mutant(
@@ -21,15 +21,16 @@ MUTANTS = (
         "V43",
         "the pending answer clears the session cookie",
         "handlers/handover.py",
-        "        cookies.clear_session(settings),\n    ]",
-        "    ]",
+        "        cookies.clear_session(settings),\n    )\n",
+        "    )\n",
     ),
     Mutant(
         "V43",
         "the pending token is no header of a session",
         "handlers/handover.py",
-        "    if pending.forget_device:",
-        '    headers.append((b"set-auth-token", pending.token.encode()))\n    if pending.forget_device:',
+        "    return (*headers, cookies.clear_trusted(settings))",
+        '    headers = (*headers, (b"set-auth-token", pending.token.encode()))\n'
+        "    return (*headers, cookies.clear_trusted(settings))",
     ),
     Mutant(
         "V43",
@@ -49,8 +50,8 @@ MUTANTS = (
         "V44",
         "a spent challenge is deleted",
         "domain/challenges.py",
-        "        await _use_up(ctx, challenge)\n        raise errors.ChallengeSpent",
-        "        raise errors.ChallengeSpent",
+        "        await _use_up(ctx, challenge)\n        audit",
+        "        audit",
     ),
     Mutant(
         "V44",
@@ -63,22 +64,23 @@ MUTANTS = (
         "V44",
         "nobody gets past a lock",
         "domain/challenges.py",
-        "    lockout.refuse(ctx, row.locked_until)\n",
+        "    lockout.refuse(ctx, row)\n",
         "",
     ),
     Mutant(
         "V44",
         "wrong backup codes count for the lock like the others",
         "domain/verification.py",
-        "await _refuse_wrong(ctx, user, errors.InvalidBackupCode)",
-        "raise errors.InvalidBackupCode",
+        '        await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)\n    opened',
+        "        await limits.count_failure(ctx, limits.Whose(user.id))\n"
+        "        raise errors.InvalidBackupCode\n    opened",
     ),
     Mutant(
         "V44",
         "wrong mail codes count for the lock like the others",
         "domain/verification.py",
-        "    if not await _use_mailed(ctx, code):\n        await _refuse_wrong(ctx, user, errors.InvalidCode)",
-        "    if not await _use_mailed(ctx, code):\n        raise errors.InvalidCode",
+        '        await _refuse_wrong(ctx, user, "otp", errors.InvalidCode)\n',
+        "        await limits.count_failure(ctx, limits.Whose(user.id))\n        raise errors.InvalidCode\n",
     ),
     Mutant(
         "V44",
@@ -91,8 +93,8 @@ MUTANTS = (
         "V44",
         "a right code resets the count",
         "domain/challenges.py",
-        "    await lockout.forgive(ctx, user.id)\n    opened",
-        "    opened",
+        "    await lockout.forgive(ctx, user.id)\n    await limits",
+        "    await limits",
     ),
     Mutant(
         "V44",
@@ -157,7 +159,7 @@ MUTANTS = (
         "an enrolment counts once it is confirmed",
         "domain/two_factor.py",
         "    backup_codes.store(ctx, user, prepared, live=False)",
-        "    backup_codes.store(ctx, user, prepared, live=False)\n    enrolment.switch_on(ctx, user)",
+        "    backup_codes.store(ctx, user, prepared, live=False)\n    enrolment.switch_on(ctx, user, 'totp')",
     ),
     Mutant(
         "V48",
@@ -184,9 +186,8 @@ MUTANTS = (
         "V48",
         "wrong codes with a session do not lock",
         "domain/verification.py",
-        "        if not await _use_step(ctx, user, secret, code):\n            raise errors.InvalidCode",
-        "        if not await _use_step(ctx, user, secret, code):\n"
-        "            await _refuse_wrong(ctx, user, errors.InvalidCode)",
+        "    if ctx.challenge is not None:\n        await lockout",
+        "    if True:\n        await lockout",
     ),
     Mutant(
         "V49",
@@ -202,8 +203,8 @@ MUTANTS = (
         "switching off asks for the password",
         "domain/two_factor.py",
         "    stored = await passwords.check(ctx, password)\n"
-        "    await remove(ctx, await passwords.lock_caller(ctx, stored))",
-        "    await remove(ctx, await passwords.lock_caller(ctx, None))",
+        "    user = await passwords.lock_caller(ctx, stored)\n    if await remove",
+        "    user = await passwords.lock_caller(ctx, None)\n    if await remove",
     ),
     Mutant(
         "V49",
@@ -226,8 +227,8 @@ MUTANTS = (
         "V50",
         "a reset leaves the second factor on",
         "domain/passwords.py",
-        "    if ctx.policy.reset_revokes_sessions:",
-        "    user.two_factor_enabled = False\n    if ctx.policy.reset_revokes_sessions:",
+        "    audit.password_reset_completed(ctx, user.id, ended)\n",
+        "    audit.password_reset_completed(ctx, user.id, ended)\n    user.two_factor_enabled = False\n",
     ),
     Mutant(
         "V50",
@@ -240,9 +241,9 @@ MUTANTS = (
         "V50",
         "a reset opens no session",
         "domain/passwords.py",
-        "        await sessions.end_all(ctx, user)\n    return user\n",
-        "        await sessions.end_all(ctx, user)\n"
-        '    sessions.create(ctx, user, remembered=True, method="reset")\n    return user\n',
+        "    audit.password_reset_completed(ctx, user.id, ended)\n",
+        "    audit.password_reset_completed(ctx, user.id, ended)\n"
+        '    sessions.create(ctx, user, remembered=True, method="reset")\n',
     ),
     Mutant(
         "V51",
