@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 . .ci/packages.sh
 
 is_there() {
-  command -v npm >/dev/null 2>&1 && node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' 2>/dev/null
+  command -v npm >/dev/null 2>&1 && node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null
 }
 
 is_there && exit 0
