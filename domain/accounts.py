@@ -16,6 +16,8 @@ Way = TypeVar("Way", AccountRow, Account)
 
 ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
 """The purposes under which a provider's tokens are encrypted."""
+SCOPES_AT_MOST = 100
+"""How many scopes are remembered of an account."""
 
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
@@ -94,7 +96,8 @@ async def add_identity(
 def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str, ...] = ()) -> None:
     """Store what a provider gave. What it left out keeps its old value, and no scope is ever taken away.
 
-    `asked` are the scopes it was asked for, which are granted unless it says otherwise (RFC 6749, 5.1).
+    Of more than `SCOPES_AT_MOST` scopes the newest are left out. `asked` are the scopes it was asked for, which are
+    granted unless it says otherwise (RFC 6749, 5.1).
     """
     if tokens.access_token is not None:
         account.access_token = ctx.cipher.encrypt(ACCESS_TOKEN, tokens.access_token)
@@ -107,7 +110,7 @@ def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str
         account.id_token = ctx.cipher.encrypt(ID_TOKEN, tokens.id_token)
     granted = asked if tokens.scopes is None else tokens.scopes
     united = dict.fromkeys([*(account.scope or "").split(), *granted])
-    account.scope = " ".join(united) or None
+    account.scope = " ".join([*united][:SCOPES_AT_MOST]) or None
     account.updated_at = ctx.now
 
 

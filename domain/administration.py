@@ -14,9 +14,6 @@ from domain.context import Context
 from models import Account, User
 from models.queries import SESSIONS_OF_USER, SessionRow
 
-BAN = ("banned", "ban_reason", "ban_expires")
-"""The columns of a user that shut them out."""
-
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
@@ -119,7 +116,7 @@ async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datet
     """
     user = await _locked(ctx, identifier)
     user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
-    audit.user_updated(ctx, user.id, BAN, by_operator=True)
+    audit.user_updated(ctx, user.id, authentication.BAN, by_operator=True)
     return await _end_sessions(ctx, user)
 
 
@@ -128,8 +125,7 @@ async def unban(ctx: Context, identifier: str) -> bool:
     user = await _locked(ctx, identifier)
     was_banned = user.banned
     if was_banned:
-        authentication.lift_ban(ctx, user)
-        audit.user_updated(ctx, user.id, BAN, by_operator=True)
+        authentication.lift_ban(ctx, user, by_operator=True)
     return was_banned
 
 

@@ -19,6 +19,10 @@ from models import Audit, Outcome, User
 HINT = "audit.hint"
 """The purpose of the keyed digest that stands for an identifier nobody has."""
 
+OAUTH_STATE_REFUSED = "oauth_state.refused"
+ANYBODYS = frozenset({OAUTH_STATE_REFUSED})
+"""The events that anybody brings about without end and without a limit that stops them: few of them are kept."""
+
 Refused = Refusal | type[Refusal]
 
 
@@ -79,11 +83,21 @@ def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
     _record(ctx, "account.linked", user_id=user_id, provider=provider_id)
 
 
-def link_refused(ctx: Context, user_id: str, provider_id: str, code: str) -> None:
-    """An identity was not joined to a user."""
+def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, said: str | None = None) -> None:
+    """An identity was not joined to a user; the provider may have `said` why, in a word."""
     _record(
-        ctx, "account.link_refused", user_id=user_id, outcome=Outcome.REFUSED, code=code, provider=provider_id
+        ctx,
+        "account.link_refused",
+        user_id=user_id,
+        outcome=Outcome.REFUSED,
+        code=code,
+        provider=provider_id,
+        **_said(said),
     )
+
+
+def _said(word: str | None) -> dict[str, Any]:
+    return {} if word is None else {"error": word}
 
 
 def account_unlinked(ctx: Context, provider_id: str) -> None:
@@ -141,9 +155,10 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
     )
 
 
-def sign_in_turned_away(ctx: Context, method: str, refusal: Refused) -> None:
-    """A provider's proof was none, or of somebody for whom no user may be made."""
-    _record(ctx, "sign_in.failed", method=method, outcome=Outcome.FAILURE, refusal=refusal)
+def sign_in_turned_away(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
+    """Nobody came in through a provider: it proved nothing, or nobody who may; or it has refused and `said` so."""
+    outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
+    _record(ctx, "sign_in.failed", method=method, outcome=outcome, code=code, **_said(said))
 
 
 def sign_in_unverified(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
@@ -380,14 +395,14 @@ def trusted_devices_removed(ctx: Context, user_id: str, devices: int) -> None:
 
 
 def limit_reached(
-    ctx: Context, limit: str, *, user_id: str | None = None, identifier: str | None = None
+    ctx: Context, limit: str, *, user_id: str | None = None, identifier: str | None = None, **details: Any
 ) -> None:
     """A limit is spent, by the name of its setting; to be called once per window and key (behaviour 11).
 
     `identifier` is what was typed where there is no such user.
     """
     hint = None if identifier is None else hints(ctx, identifier)[0]
-    _record(ctx, "limit.reached", user_id=user_id, hint=hint, outcome=Outcome.REFUSED, limit=limit)
+    _record(ctx, "limit.reached", user_id=user_id, hint=hint, outcome=Outcome.REFUSED, limit=limit, **details)
 
 
 def origin_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
@@ -424,5 +439,9 @@ def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, 
 
 
 def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
-    """A browser came back with a state that it did not get here, or not any more."""
-    _record(ctx, "oauth_state.refused", outcome=Outcome.REFUSED, code=code, provider=provider_id)
+    """A browser came back with a state that it did not get here, or not any more.
+
+    The provider is part of an address that anybody can make up, so that only a configured one is named.
+    """
+    known = provider_id if provider_id in ctx.providers else None
+    _record(ctx, OAUTH_STATE_REFUSED, outcome=Outcome.REFUSED, code=code, provider=known)

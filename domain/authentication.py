@@ -23,6 +23,9 @@ from domain.sessions import OpenedSession
 from models import User
 from models.queries import PASSWORD_BY_EMAIL, PASSWORD_BY_USERNAME, PasswordRow, Query
 
+BAN = ("banned", "ban_reason", "ban_expires")
+"""The columns of a user that shut them out."""
+
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
@@ -207,8 +210,9 @@ async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession | Pen
     return replace(opened, device=device)
 
 
-def lift_ban(ctx: Context, user: User) -> None:
-    """Let a user in again whose ban has ended."""
+def lift_ban(ctx: Context, user: User, *, by_operator: bool = False) -> None:
+    """Let a user in again whose ban has ended, or is ended by the operator."""
     user.banned = False
     user.ban_reason = user.ban_expires = None
     user.updated_at = ctx.now
+    audit.user_updated(ctx, user.id, BAN, by_operator=by_operator)

@@ -14,7 +14,8 @@ from domain.sessions import OpenedSession
 from domain.social import Entrance
 
 DESCRIPTION_LENGTH = 200
-_PROVIDERS_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+CODE_LENGTH = 64
+_PROVIDERS_CODE = re.compile(rf"[A-Za-z0-9_-]{{1,{CODE_LENGTH}}}")
 
 
 class Failure(StrEnum):
@@ -62,10 +63,11 @@ _FAILURES: dict[type[Exception], Failure] = {
 class FlowRefused(Exception):
     """The flow ends for a reason that lies in the callback itself."""
 
-    def __init__(self, error: str, description: str | None = None) -> None:
-        """Take the value of `error`, and the provider's words for it."""
+    def __init__(self, error: str, description: str | None = None, said: str | None = None) -> None:
+        """Take the value of `error`, the provider's words for it, and what the provider itself called it."""
         self.error = error
         self.description = description
+        self.said = said
         super().__init__(error)
 
 
@@ -100,7 +102,7 @@ class Landing:
     is_used_up: bool = True
     """Whether the state was this browser's and is gone, so that its cookie can go, too."""
     defect: Exception | None = None
-    """What nobody foresaw, for the log."""
+    """What is our fault, for the log: what nobody foresaw, and a database that is down."""
 
 
 async def arrive(ctx: Context, arrival: Arrival) -> Landing:
@@ -126,8 +128,10 @@ async def _finish(ctx: Context, flow: Flow, arrival: Arrival) -> Landing:
     if arrival.provider_id != flow.provider_id:
         raise FlowRefused(Failure.STATE_MISMATCH)
     provider = proving.provider_of(ctx, flow.provider_id)
+    await provider.check_issuer(arrival.issuer)
     if arrival.error:
-        raise FlowRefused(*_told_by_provider(arrival.error, arrival.error_description))
+        code, words = _told_by_provider(arrival.error, arrival.error_description)
+        raise FlowRefused(code, words, said=_word(arrival.error))
     if not arrival.code:
         raise FlowRefused(Failure.NO_CODE)
     answer = _answer(ctx, flow, arrival, arrival.code)
@@ -166,7 +170,7 @@ async def _sign_in(ctx: Context, provider: Provider, flow: Flow, answer: Answer)
     proof = await provider.exchange(answer, ctx.now)
     entrance = Entrance(
         habits=provider.habits,
-        method=f"oauth:{flow.provider_id}",
+        method=_method(flow),
         request_sign_up=flow.request_sign_up,
         callback_url=flow.callback_url,
         asked=flow.scopes,
@@ -183,24 +187,41 @@ def _told_by_provider(error: str, description: str | None) -> tuple[str, str | N
     return code, words[:DESCRIPTION_LENGTH] or None
 
 
+def _word(error: str) -> str:
+    """Give what a provider called its error, for the record."""
+    return "".join(filter(str.isprintable, error))[:CODE_LENGTH]
+
+
 def _turned_away(ctx: Context, arrival: Arrival, failure: Failure) -> Landing:
     audit.oauth_state_refused(ctx, arrival.provider_id, failure)
     return Landing(error=failure, is_used_up=False)
 
 
 def _failed(ctx: Context, flow: Flow, arrival: Arrival, fault: Exception) -> Landing:
-    if isinstance(fault, FlowRefused):
-        error, description = fault.error, fault.description
-    else:
-        error, description = _failure(fault), None
-    if error == Failure.STATE_MISMATCH:
-        audit.oauth_state_refused(ctx, arrival.provider_id, error)
-    elif type(fault) is errors.Unauthenticated and flow.user_id is not None:
-        audit.link_refused(ctx, flow.user_id, flow.provider_id, fault.code)
-    foreseen = isinstance(fault, FlowRefused | errors.Refusal) or error != Failure.OUR_FAULT
+    told = fault if isinstance(fault, FlowRefused) else FlowRefused(_failure(fault))
+    _note(ctx, flow, arrival, fault, told)
+    is_ours = told is not fault and told.error == Failure.OUR_FAULT
     return Landing(
-        flow.error_callback_url, error=error, description=description, defect=None if foreseen else fault
+        flow.error_callback_url,
+        error=told.error,
+        description=told.description,
+        defect=fault if is_ours else None,
     )
+
+
+def _note(ctx: Context, flow: Flow, arrival: Arrival, fault: Exception, told: FlowRefused) -> None:
+    """Put a failure on record, whatever its cause; the gate has done so for whom it stops."""
+    if told.error == Failure.STATE_MISMATCH and told.said is None:
+        audit.oauth_state_refused(ctx, arrival.provider_id, told.error)
+    elif flow.user_id is not None:
+        code = fault.code if isinstance(fault, errors.Refusal) else told.error
+        audit.link_refused(ctx, flow.user_id, flow.provider_id, code, said=told.said)
+    elif not isinstance(fault, errors.BannedUser | errors.EmailNotVerified):
+        audit.sign_in_turned_away(ctx, _method(flow), told.error, said=told.said)
+
+
+def _method(flow: Flow) -> str:
+    return f"oauth:{flow.provider_id}"
 
 
 def _failure(fault: Exception) -> Failure:

@@ -175,6 +175,12 @@ class ProviderUnavailable(Unavailable):
     message = "Provider unavailable"
 
 
+class RenewedTokensLost(Unavailable):
+    """A provider renewed tokens that could not be stored in time; it may honour neither these nor the old ones."""
+
+    code = "SERVICE_UNAVAILABLE"
+
+
 # --- Origins and redirect targets (behaviour 1.6, 3.4) ------------------------------------------------------
 
 

@@ -131,7 +131,8 @@ def _row(ctx: Context, flow: Flow, state: str, binding: str) -> Grant:
 async def use_up(ctx: Context, state: str, binding: str) -> Flow | None:
     """Give the flow behind a state if this browser began it; of any number of simultaneous calls one gets it.
 
-    A state that comes with another binding is not used up. A flow that no secret opens any more is none.
+    A state that comes with another binding is not used up. A flow that no secret opens any more is none, and so is one
+    that another version of the service has begun and this one does not understand.
     """
     used = delete(Grant).where(
         col(Grant.digest) == secrets.digest(state),
@@ -145,6 +146,9 @@ async def use_up(ctx: Context, state: str, binding: str) -> Flow | None:
     return None if text is None else _read(text)
 
 
-def _read(text: str) -> Flow:
+def _read(text: str) -> Flow | None:
     remembered = json.loads(text)
-    return Flow(**{**remembered, "scopes": tuple(remembered["scopes"])})
+    try:
+        return Flow(**{**remembered, "scopes": tuple(remembered["scopes"])})
+    except (KeyError, TypeError):
+        return None

@@ -14,9 +14,17 @@ async def by_id_token(ctx: Context, provider_id: str, direct: DirectProof) -> No
     Raises ProviderNotFound, the refusals of `proving.by_id_token` and those of `link`.
     """
     provider = proving.provider_of(ctx, provider_id)
-    proof = await proving.by_id_token(ctx, provider, direct)
     caller = ctx.signed_in
-    await ctx.apart(partial(link, user_id=caller.user.id, session_id=caller.session.id, proof=proof))
+    try:
+        proof = await proving.by_id_token(ctx, provider, direct)
+        await ctx.apart(partial(link, user_id=caller.user.id, session_id=caller.session.id, proof=proof))
+    except (
+        errors.Unauthenticated,
+        errors.SocialAccountAlreadyLinked,
+        errors.ProviderUnavailable,
+    ) as refused:
+        audit.link_refused(ctx, caller.user.id, provider_id, refused.code)
+        raise
 
 
 async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> None:
@@ -42,8 +50,8 @@ async def link(
     """Link a proven identity to a user whose session is still live; in one transaction.
 
     The user's profile stays as it is. An identity that is the user's already gets the new tokens. `asked` are the
-    scopes the provider was asked for. Raises Unauthenticated, UserEmailNotFound, SocialAccountAlreadyLinked,
-    LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
+    scopes the provider was asked for. Refusals are put on record by the caller. Raises Unauthenticated,
+    UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
     """
     identity = proof.identity
     address = proving.address_of(identity)
@@ -56,7 +64,6 @@ async def link(
         errors.SocialAccountAlreadyLinked if account is not None else _refusal(ctx, user, identity, address)
     )
     if refusal is not None:
-        audit.link_refused(ctx, user.id, identity.provider_id, refusal.code)
         raise refusal
     await accounts.add_identity(ctx, user.id, identity, proof.tokens, asked)
     audit.account_linked(ctx, user.id, identity.provider_id)

@@ -61,9 +61,11 @@ class Count(NamedTuple):
     """Something that is counted within a fixed window of time."""
 
     key: bytes
-    number: int | None
-    """How often it may happen within the window; None: it is counted, and never too often."""
+    number: int
+    """How often it may happen within the window."""
     window: timedelta
+    is_open: bool = False
+    """Whether it is counted, but never too often."""
 
 
 class Counted(NamedTuple):
@@ -78,11 +80,17 @@ class Counted(NamedTuple):
 class Counters(Protocol):
     """Counts in fixed windows that begin with the first count, shared by every instance (behaviour 10.2).
 
-    They stand in the database, or in another store, which changes at once whatever becomes of the transaction.
+    They stand in the database, or in another store, which changes at once whatever becomes of the transaction. A window
+    that ends long after one that begins now is from before the clock was set back: it is over.
     """
 
-    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
-        """Give for each the end of its window if its number is reached, else None. Raises Unavailable."""
+    async def ends(
+        self, counts: Sequence[Count], now: datetime, db: AsyncSession | None = None
+    ) -> list[datetime | None]:
+        """Give for each the end of its window if its number is reached, else None. Raises Unavailable.
+
+        `db` is the transaction of the request where it has begun: no request holds two connections.
+        """
 
     async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
         """Count one on each, or on none of them if the number of one is reached. Raises Unavailable.

@@ -122,7 +122,7 @@ async def _renewed(
     except RefreshRefused as refused:
         audit.provider_token_failed(ctx, account.provider_id, refusal.code)
         raise refusal from refused
-    except errors.ProviderUnavailable as unavailable:
+    except (errors.ProviderUnavailable, errors.RenewedTokensLost) as unavailable:
         audit.provider_token_failed(ctx, account.provider_id, unavailable.code)
         raise
 

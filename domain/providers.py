@@ -135,6 +135,12 @@ class Provider(Protocol):
     async def authorization_url(self, question: Question) -> str:
         """Give the address of the provider's page; works from cached metadata while the provider is down."""
 
+    async def check_issuer(self, issuer: str | None) -> None:
+        """Compare the `iss` of a redirect, None without one, with the provider's own (RFC 9207).
+
+        Raises IssuerMismatch, also for None where the provider announces to send it.
+        """
+
     async def exchange(self, answer: Answer, now: datetime) -> Proof:
         """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
 

@@ -43,19 +43,20 @@ async def by_id_token(
     """
     provider = proving.provider_of(ctx, provider_id)
     method = f"id_token:{provider_id}"
+    entrance = Entrance(provider.habits, method, request_sign_up, callback_url)
     try:
         proof = await proving.by_id_token(ctx, provider, direct)
-    except errors.Unauthenticated as refused:
-        audit.sign_in_turned_away(ctx, method, refused)
+        return (await ctx.apart(partial(enter, entrance=entrance, proof=proof))).opened
+    except (errors.Unauthenticated, errors.ProviderUnavailable) as refused:
+        audit.sign_in_turned_away(ctx, method, refused.code)
         raise
-    entrance = Entrance(provider.habits, method, request_sign_up, callback_url)
-    return (await ctx.apart(partial(enter, entrance=entrance, proof=proof))).opened
 
 
 async def enter(ctx: Context, entrance: Entrance, proof: Proof) -> Entry:
     """Sign in whom a provider has proven, as the user it belongs to or as a new one; in one transaction.
 
-    Raises UserEmailNotFound, OauthLinkError, SignUpDisabled and the refusals of the gate.
+    Who is not known is put on record by the caller, whom the gate stops by the gate. Raises UserEmailNotFound,
+    OauthLinkError, SignUpDisabled and the refusals of the gate.
     """
     address = proving.address_of(proof.identity)
     found = await _known(ctx, proof.identity)
@@ -94,7 +95,6 @@ async def _acquaint(ctx: Context, entrance: Entrance, proof: Proof, address: str
         return owner, False
     habits = entrance.habits
     if habits.disable_sign_up or (habits.disable_implicit_sign_up and not entrance.request_sign_up):
-        audit.sign_in_turned_away(ctx, entrance.method, errors.SignUpDisabled)
         raise errors.SignUpDisabled
     user = _new_user(ctx, proof.identity, address)
     ctx.db.add(user)
@@ -148,8 +148,10 @@ def _follow(ctx: Context, user: User, identity: Identity, *, syncs: bool) -> Non
         return
     name = identifiers.clean_name(identity.name) or user.name
     image = user.image if identity.image is None else identifiers.image_or_none(identity.image)
-    if (name, image) != (user.name, user.image):
+    follows = {"name": name != user.name, "image": image != user.image}
+    if any(follows.values()):
         user.name, user.image, user.updated_at = name, image, ctx.now
+        audit.user_updated(ctx, user.id, [field for field, differs in follows.items() if differs])
 
 
 def _wanted(ctx: Context, entrance: Entrance) -> SignIn:

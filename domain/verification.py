@@ -41,6 +41,7 @@ async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.enter` and
     `take_attempt`.
     """
+    await _ask_early(ctx)
     challenge = ctx.challenge
     if challenge is None:
         return await _totp_under_session(ctx, code)
@@ -51,6 +52,15 @@ async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
         await _refuse_wrong(ctx, user, "totp", errors.InvalidCode)
     opened = await challenges.finish(ctx, challenge, user, method="totp", trust_device=trust_device)
     return Verified(user, opened)
+
+
+async def _ask_early(ctx: Context) -> None:
+    """Ask the budget before anything is locked, so that nobody waits with us for a store that hangs.
+
+    The answer is of no use: it is asked again under the lock, in its order. Raises Unavailable.
+    """
+    user = ctx.signed_in.user if ctx.challenge is None else ctx.challenge.user
+    await limits.is_spent(ctx, limits.Whose(user.id))
 
 
 async def _enter(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
@@ -129,6 +139,7 @@ async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.enter` and
     `take_attempt`.
     """
+    await _ask_early(ctx)
     challenge = ctx.challenge
     if challenge is None:
         return await _otp_under_session(ctx, code)

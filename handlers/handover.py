@@ -20,7 +20,8 @@ def hand_over(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
 
 def handing_over(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
     """Give the Set-Cookie headers of a new session: its own first, then those of what it changes beside."""
-    life = opened.session.expires_at - ctx.now
+    # The session may be younger than `ctx.now`: a provider takes its time.
+    life = opened.session.expires_at - opened.session.created_at
     max_age = int(life.total_seconds()) if opened.session.remembered else None
     cookie = cookies.set_session(ctx.policy.cookies, opened.token, max_age=max_age)
     return (cookie, *_beside(ctx, opened))

@@ -8,10 +8,10 @@ from models.base import Instant
 
 
 class KnownNetwork(SQLModel, table=True):
-    """One client network of a user, as a keyed digest."""
+    """One client network of a user, as a keyed digest of both: no two users share one, and it is looked up alone."""
 
     __tablename__ = "known_network"
 
     user_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=32)
-    network: bytes = Field(primary_key=True)
+    network: bytes = Field(primary_key=True, index=True)
     last_success: datetime = Field(index=True, sa_type=Instant)

@@ -223,17 +223,12 @@ COUNTER_BY_KEY = Query(
 """The count behind a key, also after the end of its window."""
 
 
-class NetworkRow(NamedTuple):
-    """A network that a user has signed in from, as a keyed digest, and when they last did."""
-
-    network: bytes
-    last_success: datetime
+def _last_success(columns: Sequence[Any]) -> datetime:
+    last: datetime = columns[0]
+    return last
 
 
-NETWORKS_OF_USER = Query(
-    select(*(col(getattr(KnownNetwork, name)) for name in NetworkRow._fields)).where(
-        _by(KnownNetwork.user_id)
-    ),
-    NetworkRow._make,
+LAST_SUCCESS_BY_NETWORK = Query(
+    select(col(KnownNetwork.last_success)).where(_by(KnownNetwork.network)), _last_success
 )
-"""Every network that a user has signed in from, the forgotten ones included."""
+"""When a user last signed in from a network, by the digest of both; also when that is long ago."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from domain import challenges, errors, sessions
+from domain import audit, challenges, errors, sessions
 from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher
@@ -47,6 +47,7 @@ class Requests:
     mailed: Callable[[], None]
     """Called after a commit that filed mail."""
     providers: Mapping[str, Provider]
+    desk: records.Desk
     database: Database = field(init=False)
     _pending: bytes = field(init=False)
     _trusted: bytes = field(init=False)
@@ -105,6 +106,9 @@ class Requests:
                 return await self._attempt(job, context())
             except errors.UndecipherableSecret:
                 _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
+                raise
+            except errors.RenewedTokensLost:
+                _log.error("provider.tokens_lost", request_id=client.request_id)
                 raise
             except errors.Refusal:
                 raise
@@ -175,11 +179,16 @@ class Requests:
         records.log(done)
 
     async def _note_refused(self, ctx: Context) -> None:
-        """Write down what went wrong; when that fails, the refusal is the same (behaviour 11)."""
+        """Write down what went wrong; when that fails, the refusal is the same (behaviour 11).
+
+        What anybody can bring about goes to the desk: it is bounded, and the answer does not wait for it.
+        """
         refused = [record for record in ctx.records if record.outcome != Outcome.SUCCESS]
-        if refused:
-            records.log(refused)
-            await records.write_apart(self.database, refused)
+        records.log(refused)
+        if anybodys := [record for record in refused if record.event in audit.ANYBODYS]:
+            self.desk.file(anybodys)
+        if kept := [record for record in refused if record.event not in audit.ANYBODYS]:
+            await records.write_apart(self.database, kept)
 
     async def _extend(self, caller: Caller, call: Call) -> Caller:
         """Move the end of a session that is due, and of its cookie, whatever becomes of the request (behaviour 3.5).

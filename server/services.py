@@ -50,6 +50,7 @@ class Services:
         self.hasher = PasswordPool(_hashing_rules(settings))
         self.counters = store(settings, lambda: self.database)
         self.providers = providers_of(settings, clock)
+        self.desk = Desk(lambda: self.database)
         self.requests = Requests(
             policy=self.policy,
             hasher=self.hasher,
@@ -59,8 +60,8 @@ class Services:
             ready=self.is_ready,
             mailed=self._wake_worker,
             providers=self.providers.clients,
+            desk=self.desk,
         )
-        self.desk = Desk(lambda: self.database)
         self.limiter = self._limiter()
         self.refusals = KeptRefusals(self.requests, self.desk)
         self.worker = OutboxWorker(
@@ -134,9 +135,9 @@ class Services:
             quota, shared=self.counters, cipher=self.cipher, clock=self.clock, reached=self._keep_reached
         )
 
-    def _keep_reached(self, client: Client) -> None:
+    def _keep_reached(self, client: Client, operation_id: str) -> None:
         ctx = self.requests.context(client)
-        audit.limit_reached(ctx, "requests")
+        audit.limit_reached(ctx, "requests", operation=operation_id)
         records.log(ctx.records)
         self.desk.file(ctx.records)
 

@@ -26,7 +26,7 @@ class Store(Counters, Shared, Protocol):
 def store(settings: Settings, opened: Callable[[], Database]) -> Store:
     """Give the store that `limits.store` names; `opened` gives the database once it is open.
 
-    Another server has as long for an answer as the database. Raises ValueError for an address that cannot be used.
+    Another server has as long for an answer as the database, or less. Raises ValueError for an address that is none.
     """
     address, timeout = settings.limits.store.get_secret_value(), settings.database.timeout
     return (

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, delete, or_, select
@@ -17,6 +17,13 @@ from models.queries import COUNTER_BY_KEY, CounterRow
 from server.database import Database, is_retryable, is_unavailable
 from server.pipeline.limiter import Tally
 
+SKEW = timedelta(minutes=1)
+"""How far ahead another clock may be (behaviour 12). A request that began before the window did counts in it, too: if
+that were none, each in a burst could begin anew what the one behind it had counted."""
+
+_EXACT = timedelta(0)
+"""What the limit of requests grants: its windows are short, and it may be approximate."""
+
 _UNCHANGED = {"synchronize_session": False}
 
 
@@ -26,9 +33,14 @@ class DatabaseCounters:
     def __init__(self, opened: Callable[[], Database]) -> None:
         self._opened = opened
 
-    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
-        """Give the ends of the windows that are spent; read outside any transaction, many by one statement."""
-        rows = await asyncio.gather(*(self._row(count.key) for count in counts))
+    async def ends(
+        self, counts: Sequence[Count], now: datetime, db: AsyncSession | None = None
+    ) -> list[datetime | None]:
+        """Give the ends of the windows that are spent; without a transaction many are read by one statement."""
+        if db is None:
+            rows = await asyncio.gather(*(self._row(count.key) for count in counts))
+        else:
+            rows = await _rows(db, counts)
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
 
     async def _row(self, key: bytes) -> CounterRow | None:
@@ -42,7 +54,7 @@ class DatabaseCounters:
         savepoint = await db.begin_nested()
         filled = set()
         for count in sorted(counts):
-            counted = (await db.execute(self._adding(count, 1, now, now + count.window))).first()
+            counted = (await db.execute(self._adding(count, 1, now, now + count.window, SKEW))).first()
             if counted is None:
                 await savepoint.rollback()
                 return Counted(await _spent_until(db, counts, now))
@@ -58,11 +70,11 @@ class DatabaseCounters:
         gone = delete(Counter).where(col(Counter.key).in_(locked))
         await db.execute(gone.execution_options(**_UNCHANGED))
 
-    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
+    async def draw(self, count: Count, amount: int, now: datetime, end: datetime) -> Tally:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
         try:
             async with self._opened().transaction() as session:
-                counted = await session.execute(self._adding(Count(key, None, end - now), amount, now, end))
+                counted = await session.execute(self._adding(count, amount, now, end, _EXACT))
                 number, window_end = counted.one()
         except Exception as fault:
             if is_unavailable(fault) or is_retryable(fault):
@@ -73,12 +85,13 @@ class DatabaseCounters:
     async def close(self) -> None:
         """Leave the database to those who opened it."""
 
-    def _adding(self, count: Count, amount: int, now: datetime, end: datetime) -> Any:
+    def _adding(self, count: Count, amount: int, now: datetime, end: datetime, skew: timedelta) -> Any:
         """Give the statement that adds, begins a new window where the last is over, and gives no row when spent."""
         insert = postgresql.insert if self._opened().dialect == "postgresql" else sqlite.insert
         statement = insert(Counter).values(key=count.key, count=amount, window_end=end)
-        anew, over = statement.excluded, col(Counter.window_end) <= now
-        there_is_room = None if count.number is None else or_(over, col(Counter.count) < count.number)
+        anew, ends = statement.excluded, col(Counter.window_end)
+        over = or_(ends <= now, ends > now + count.window + skew)
+        there_is_room = None if count.is_open else or_(over, col(Counter.count) < count.number)
         return statement.on_conflict_do_update(
             index_elements=[col(Counter.key)],
             set_={
@@ -91,15 +104,20 @@ class DatabaseCounters:
 
 async def _spent_until(db: AsyncSession, counts: Sequence[Count], now: datetime) -> datetime:
     """Give the latest end among the windows that are spent; now, if one has just been cleared."""
-    ends = [now]
-    for count in counts:
-        columns = select(col(Counter.count), col(Counter.window_end)).where(col(Counter.key) == count.key)
-        row = (await db.execute(columns)).first()
-        ends.append(_end(count, None if row is None else CounterRow._make(row), now) or now)
-    return max(ends)
+    rows = zip(counts, await _rows(db, counts), strict=True)
+    return max((_end(count, row, now) or now for count, row in rows), default=now)
+
+
+async def _rows(db: AsyncSession, counts: Sequence[Count]) -> list[CounterRow | None]:
+    columns = select(col(Counter.key), col(Counter.count), col(Counter.window_end))
+    found = await db.execute(columns.where(col(Counter.key).in_([count.key for count in counts])))
+    rows = {key: CounterRow(number, end) for key, number, end in found}
+    return [rows.get(count.key) for count in counts]
 
 
 def _end(count: Count, row: CounterRow | None, now: datetime) -> datetime | None:
-    if row is None or count.number is None or row.number < count.number or row.window_end <= now:
+    if row is None or count.is_open or row.number < count.number:
         return None
-    return row.window_end
+    if not now < row.window_end <= now + count.window + SKEW:
+        return None
+    return min(row.window_end, now + count.window)

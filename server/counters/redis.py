@@ -2,18 +2,27 @@
 
 Windows are measured by that server's clock. It forgets a count when its window ends, and nothing depends on it after
 that; what is counted there stays counted when the transaction of the request is rolled back.
+
+A server that refuses costs no time, and is asked every time. One that is silent costs a time-out, so it is left alone
+for a few seconds then.
 """
 
+import asyncio
+import contextlib
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import TypeVar
 
 import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as Silence
 from redis.maint_notifications import MaintNotificationsConfig
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -63,14 +72,58 @@ return {count, redis.call('PTTL', KEYS[1])}
 """
 """An amount, and the milliseconds of a window that begins now: the count and the milliseconds left."""
 
+HASTE = 0.5
+"""Seconds for an answer that a request can do without."""
+
+PAUSE = 5.0
+"""Seconds in which a server that was silent is not asked."""
+
+_Answer = TypeVar("_Answer")
+
 _log = structlog.get_logger(__name__)
+
+
+class Patience:
+    """Waits so long for answers, all in all, and after one that did not come asks for none during a pause."""
+
+    def __init__(self, seconds: float, *, pause: float = PAUSE) -> None:
+        self._seconds = seconds
+        self._pause = pause
+        self._pause_ends = 0.0
+
+    async def wait(self, question: Awaitable[_Answer]) -> _Answer:
+        """Give the answer. Raises Silence when none came in time, and whatever the question raises."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await question
+        except (TimeoutError, Silence) as silence:
+            self.pause()
+            raise Silence from silence
+        except (RedisError, OSError):
+            self._pause_ends = 0.0
+            raise
+        self._pause_ends = 0.0
+        return answer
+
+    def pause(self) -> None:
+        """Ask nothing for a while."""
+        self._pause_ends = time.monotonic() + self._pause
+
+    def is_exhausted(self) -> bool:
+        """Whether nothing should be asked; after the pause a single question goes first."""
+        if not self._pause_ends:
+            return False
+        if time.monotonic() < self._pause_ends:
+            return True
+        self.pause()
+        return False
 
 
 class RedisCounters:
     """Counts on one server. Implements `domain.ports.Counters`, and `Shared` of the limit of requests."""
 
     def __init__(self, address: str, timeout: float) -> None:
-        """Take an address as `limits.store` has it, and the seconds for a connection, and for an answer.
+        """Take an address as `limits.store` has it, and the seconds for an answer, making a connection included.
 
         Nothing is connected before the first count.
 
@@ -82,8 +135,9 @@ class RedisCounters:
             timeout=timeout,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            # A connection that the server has closed meanwhile shows so at its next use, and is made anew once.
-            retry=Retry(NoBackoff(), 1),
+            # A connection that the server has closed meanwhile shows so at its next use, and is made anew once. A
+            # server that is silent is not asked twice.
+            retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
             # A hosted server may otherwise stretch the time-outs while it is being maintained.
             maint_notifications_config=MaintNotificationsConfig(enabled=False),
         )
@@ -92,21 +146,25 @@ class RedisCounters:
         except TypeError as unknown:
             raise ValueError(str(unknown)) from unknown
         self._client = Redis(connection_pool=self._pool)
+        self._patience, self._haste = Patience(timeout), Patience(min(HASTE, timeout))
         self._ends, self._take, self._draw = (
             self._client.register_script(script) for script in (_ENDS, _TAKE, _DRAW)
         )
 
-    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
+    async def ends(
+        self, counts: Sequence[Count], now: datetime, db: AsyncSession | None = None
+    ) -> list[datetime | None]:
         """Give the ends of the windows that are spent. Raises Unavailable."""
         if not counts:
             return []
-        left = await _ask(self._ends, _keys(counts), [_number(count) for count in counts])
+        numbers = [_number(count) for count in counts]
+        left = await self._ask(partial(self._ends, _keys(counts), numbers), self._patience)
         return [now + milliseconds * _MILLISECOND if milliseconds else None for milliseconds in left]
 
     async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
         """Count one on each or on none, at once and whatever becomes of the transaction. Raises Unavailable."""
         arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
-        wait, *numbers = await _ask(self._take, _keys(counts), arguments)
+        wait, *numbers = await self._ask(partial(self._take, _keys(counts), arguments), self._patience)
         if wait:
             return Counted(now + wait * _MILLISECOND)
         pairs = zip(counts, numbers, strict=True)
@@ -114,16 +172,27 @@ class RedisCounters:
 
     async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
         """Delete the counts; a server that is away keeps them to the end of their windows, and hinders nobody."""
-        try:
-            await self._client.delete(*(_PREFIX + key.hex() for key in keys))
-        except (RedisError, OSError) as fault:
-            _log.warning("limits.not_cleared", reason=type(fault).__name__)
+        question = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
+        with contextlib.suppress(Unavailable):
+            await self._ask(question, self._haste)
 
-    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
-        """Add to a count that ends at `end` if it begins now. Raises Unavailable."""
+    async def draw(self, count: Count, amount: int, now: datetime, end: datetime) -> Tally:
+        """Add to a count that ends at `end` if it begins now. Raises Unavailable, before long."""
         milliseconds = max(1, (end - now) // _MILLISECOND)
-        count, left = await _ask(self._draw, [_PREFIX + key.hex()], [amount, milliseconds])
-        return Tally(count, now + left * _MILLISECOND)
+        question = partial(self._draw, _keys([count]), [amount, milliseconds])
+        number, left = await self._ask(question, self._haste)
+        return Tally(number, now + left * _MILLISECOND)
+
+    async def _ask(self, question: Callable[[], Awaitable[_Answer]], patience: Patience) -> _Answer:
+        if patience.is_exhausted():
+            raise Unavailable
+        try:
+            return await patience.wait(question())
+        except (RedisError, OSError) as fault:
+            if patience is self._patience and isinstance(fault, Silence):
+                self._haste.pause()
+            _log.warning("limits.store_away", reason=type(fault).__name__)
+            raise Unavailable from fault
 
     async def close(self) -> None:
         """Close every connection."""
@@ -141,12 +210,4 @@ def _keys(counts: Sequence[Count]) -> list[str]:
 
 
 def _number(count: Count) -> int:
-    return _UNLIMITED if count.number is None else count.number
-
-
-async def _ask(script: Any, keys: list[str], arguments: list[int]) -> list[int]:
-    try:
-        answer: list[int] = await script(keys=keys, args=arguments)
-    except (RedisError, OSError) as fault:
-        raise Unavailable from fault
-    return answer
+    return _UNLIMITED if count.is_open else count.number

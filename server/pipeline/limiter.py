@@ -17,7 +17,7 @@ import structlog
 from domain.context import Client
 from domain.errors import Limited, Unavailable
 from domain.policy import Quota
-from domain.ports import Cipher
+from domain.ports import Cipher, Count
 
 MOST_WINDOWS = 100_000
 """Windows that are kept; beyond that the oldest goes, and what was counted in it is forgotten."""
@@ -38,8 +38,8 @@ class Tally(NamedTuple):
 class Shared(Protocol):
     """A counter for all instances."""
 
-    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
-        """Add to a count that ends at `end` if it begins now. Raises Unavailable."""
+    async def draw(self, count: Count, amount: int, now: datetime, end: datetime) -> Tally:
+        """Add to a count, whatever its number, that ends at `end` if it begins now. Raises Unavailable."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Window:
 
 
 class RequestLimiter:
-    """Counts requests in fixed windows. `reached` is told once of each window that is spent here, and by whom."""
+    """Counts requests in fixed windows. `reached` is told who drew the last of a shared window, at which operation."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RequestLimiter:
         shared: Shared,
         cipher: Cipher,
         clock: Callable[[], datetime],
-        reached: Callable[[Client], None],
+        reached: Callable[[Client, str], None],
     ) -> None:
         """Take a quota whose number is not 0."""
         self._quota = quota
@@ -81,7 +81,7 @@ class RequestLimiter:
         """Whether a request passes unasked; if not, `draw` decides. On the way of every request, so it is short."""
         now = self._clock()
         window = self.windows.get((network, operation_id))
-        if window is None or window.end <= now:
+        if window is None or self._is_over(window, now):
             window = self._begin((network, operation_id), now)
         if window.left:
             window.left -= 1
@@ -99,20 +99,19 @@ class RequestLimiter:
         )
         async with window.turn:
             if not window.left and not window.is_spent:
-                await self._draw(window, network, operation_id)
-                if window.is_spent:
-                    self._reached(client)
+                await self._draw(window, client, operation_id)
             if window.left:
                 window.left -= 1
                 return
-        wait = (window.end - self._clock()).total_seconds()
-        raise Limited(retry_after=max(1, math.ceil(wait)))
+        wait = min(window.end - self._clock(), self._quota.window)
+        raise Limited(retry_after=max(1, math.ceil(wait.total_seconds())))
 
-    async def _draw(self, window: Window, network: str, operation_id: str) -> None:
-        key = self._cipher.digests(_COUNTER, f"{operation_id} {network}")[0]
+    async def _draw(self, window: Window, client: Client, operation_id: str) -> None:
+        key = self._cipher.digests(_COUNTER, f"{operation_id} {client.network or ''}")[0]
+        count = Count(key, self._quota.number, self._quota.window, is_open=True)
         amount = self._tenth + window.untold
         try:
-            tally = await self._shared.draw(key, amount, self._clock(), window.end)
+            tally = await self._shared.draw(count, amount, self._clock(), window.end)
         except Unavailable:
             _log.warning("limits.requests_uncounted", operation=operation_id)
             window.left = math.inf
@@ -121,13 +120,20 @@ class RequestLimiter:
         window.left = max(0, self._tenth - max(0, tally.number - self._quota.number))
         if not window.left:
             window.is_spent, window.end = True, tally.end
+        # Of all the draws from one shared window, of whichever instance, a single one passes the number.
+        if tally.number - amount <= self._quota.number < tally.number:
+            self._reached(client, operation_id)
+
+    def _is_over(self, window: Window, now: datetime) -> bool:
+        """Whether another window begins; one that lasts longer than a new one is from before the clock was set back."""
+        return not now < window.end <= now + self._quota.window
 
     def _begin(self, key: tuple[str, str], now: datetime) -> Window:
         """Begin a window, and forget two that are over, so that there are never many more than are in use."""
         self.windows.pop(key, None)
         for _ in range(2):
             oldest = next(iter(self.windows.values()), None)
-            if oldest is not None and (oldest.end <= now or len(self.windows) >= MOST_WINDOWS):
+            if oldest is not None and (self._is_over(oldest, now) or len(self.windows) >= MOST_WINDOWS):
                 self.windows.popitem(last=False)
         window = self.windows[key] = Window(now + self._quota.window, self._tenth, self._tenth)
         return window

@@ -51,18 +51,22 @@ class ProviderClient:
             endpoint = await self.kind.authorization_endpoint()
         return messages.authorization_url(self.configuration, endpoint, question)
 
+    async def check_issuer(self, issuer: str | None) -> None:
+        """Compare what a redirect says of its origin (RFC 9207). Raises IssuerMismatch."""
+        async with self._available():
+            await self.kind.check_redirect(issuer)
+
     async def exchange(self, answer: Answer, now: datetime) -> Proof:
         """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        await self.check_issuer(answer.issuer)
         async with self._available():
-            await self.kind.check_redirect(answer.issuer)
             request = messages.code_request(
                 self.configuration, answer.redirect_uri, answer.code, answer.verifier, now
             )
             granted = await self._granted(*request)
             if granted is None:
                 raise CodeRefused
-            tokens = messages.tokens_of(granted, now)
-            return Proof(await self.kind.proven(answer, tokens, now), tokens)
+            return await self.kind.proven(answer, messages.tokens_of(granted, now), now)
 
     async def verify(self, proof: DirectProof, now: datetime) -> Proof:
         """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused."""

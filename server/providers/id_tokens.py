@@ -26,6 +26,11 @@ _LONGEST_HEADER = 4096
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a hostile token may raise; a header deep enough exhausts the parser's stack."""
 
+
+class SignatureRefused(IdentityRefused):
+    """No key that is known made the signature."""
+
+
 KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
 """Gives the key of a `kid` for an algorithm."""
 
@@ -47,14 +52,14 @@ class Expected:
 
 
 async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str, Any]:
-    """Give the claims of a valid ID token. Raises IdentityRefused, and what `key_of` raises."""
+    """Give the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
     header = _header(token)
     algorithm = header["alg"]
     if algorithm not in expected.algorithms or "crit" in header:
         raise IdentityRefused
     key = await key_of(header.get("kid"), algorithm)
     if key is None:
-        raise IdentityRefused
+        raise SignatureRefused
     claims = _signed_claims(token, key, algorithm)
     _check_claims(claims, expected)
     _check_key_issuer(claims, key)
@@ -99,6 +104,9 @@ def _signed_claims(token: str, key: Key, algorithm: str) -> Mapping[str, Any]:
             # The library warns of the name EdDSA, which providers go on using.
             warnings.simplefilter("ignore", SecurityWarning)
             content = jws.deserialize_compact(token, key, registry=_registry((algorithm,)))
+    except _MALFORMED:
+        raise SignatureRefused from None
+    try:
         return _object(content.payload)
     except _MALFORMED:
         raise IdentityRefused from None

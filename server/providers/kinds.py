@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from domain.providers import Answer, DirectProof, Identity, Tokens
+from domain.providers import Answer, DirectProof, Identity, Proof, Tokens
 
 
 class Kind(Protocol):
@@ -18,8 +18,8 @@ class Kind(Protocol):
     async def check_redirect(self, issuer: str | None) -> None:
         """Compare what a redirect says of its origin (RFC 9207). Raises IssuerMismatch."""
 
-    async def proven(self, answer: Answer, tokens: Tokens, now: datetime) -> Identity:
-        """Give who the tokens are of that a code was good for. Raises IdentityRefused."""
+    async def proven(self, answer: Answer, tokens: Tokens, now: datetime) -> Proof:
+        """Give who the tokens are of that a code was good for, and those that are sound. Raises IdentityRefused."""
 
     async def verified(self, proof: DirectProof, now: datetime) -> Identity:
         """Give who an ID token is of that an application brought. Raises IdentityRefused."""

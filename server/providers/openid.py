@@ -1,5 +1,7 @@
 """OpenID providers: found by discovery, believed by their ID tokens, completed by userinfo (behaviour 7.3, 7.6)."""
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +12,7 @@ from typing import Any
 from joserfc.jwk import Key
 
 from domain.identifiers import clean_name
-from domain.providers import Answer, DirectProof, Identity, IdentityRefused, IssuerMismatch, Tokens
+from domain.providers import Answer, DirectProof, Identity, IdentityRefused, IssuerMismatch, Proof, Tokens
 from server.clock import Clock
 from server.providers import discovery, id_tokens, identities, profiles
 from server.providers.caching import Copy
@@ -18,6 +20,9 @@ from server.providers.calls import Calls, Fault
 from server.providers.configuration import Configuration
 from server.providers.discovery import Metadata
 from server.providers.keys import Keys, fetch_keys
+
+_CHECKING = 2.0
+"""Seconds that renewed tokens wait until the ID token among them is checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +47,22 @@ class OpenId:
         if not discovery.is_issuer_of_redirect(self.configuration, await self.metadata.get(), issuer):
             raise IssuerMismatch
 
-    async def proven(self, answer: Answer, tokens: Tokens, now: datetime) -> Identity:
+    async def proven(self, answer: Answer, tokens: Tokens, now: datetime) -> Proof:
         """Give who the ID token is of, completed by userinfo. Raises IdentityRefused."""
         if tokens.id_token is None:
             raise IdentityRefused
         nonce = answer.nonce if self.configuration.preset.nonce else None
         expected = await self._expected(now, nonce=nonce, access_token=tokens.access_token)
-        claims = await id_tokens.verified(tokens.id_token, expected, self._key)
+        claims = await self._claims(tokens.id_token, expected)
         userinfo = await self._userinfo(tokens.access_token)
         profile = claims if userinfo is None else identities.completed(self.configuration, claims, userinfo)
-        return await self._identity(profile, claims["iss"], self._name_in_form(answer.form_user))
+        identity = await self._identity(profile, claims["iss"], self._name_in_form(answer.form_user))
+        return Proof(identity, tokens)
 
     async def verified(self, proof: DirectProof, now: datetime) -> Identity:
         """Give who an ID token is of that an application brought. Raises IdentityRefused."""
         expected = await self._expected(now, nonce=proof.nonce, access_token=proof.access_token)
-        claims = await id_tokens.verified(proof.id_token, replace(expected, is_direct=True), self._key)
+        claims = await self._claims(proof.id_token, replace(expected, is_direct=True))
         return await self._identity(claims, claims["iss"], proof.name or "")
 
     async def told(self, access_token: str, id_token: str | None) -> Identity:
@@ -70,13 +76,17 @@ class OpenId:
         return await self._identity(claims, str(claims.get("iss")))
 
     async def without_unsound(self, tokens: Tokens, now: datetime) -> Tokens:
-        """Leave a renewed ID token out unless it is valid; the new refresh token must not be lost over it."""
+        """Leave a renewed ID token out unless it is valid, which must be known soon.
+
+        The new refresh token must not be lost over it.
+        """
         if tokens.id_token is None:
             return tokens
         try:
-            expected = await self._expected(now, nonce=None, access_token=tokens.access_token)
-            await id_tokens.verified(tokens.id_token, expected, self._key)
-        except (Fault, IdentityRefused):
+            async with asyncio.timeout(_CHECKING):
+                expected = await self._expected(now, nonce=None, access_token=tokens.access_token)
+                await self._claims(tokens.id_token, expected)
+        except (Fault, IdentityRefused, TimeoutError):
             return replace(tokens, id_token=None)
         return tokens
 
@@ -97,6 +107,18 @@ class OpenId:
             nonce=nonce,
             access_token=access_token,
         )
+
+    async def _claims(self, token: str, expected: id_tokens.Expected) -> Mapping[str, Any]:
+        """Give the claims of a valid ID token. Raises IdentityRefused.
+
+        Keys may be exchanged without a new name, so that a signature they do not explain is a reason to renew them.
+        """
+        try:
+            return await id_tokens.verified(token, expected, self._key)
+        except id_tokens.SignatureRefused:
+            with contextlib.suppress(Fault):
+                await self.keys.renewed()
+            return await id_tokens.verified(token, expected, self._key)
 
     async def _key(self, kid: str | None, algorithm: str) -> Key | None:
         keys = await self.keys.get()

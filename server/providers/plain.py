@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from domain.providers import Answer, DirectProof, Identity, IdentityRefused, IssuerMismatch, Tokens
+from domain.providers import Answer, DirectProof, Identity, IdentityRefused, IssuerMismatch, Proof, Tokens
 from server.providers import identities, profiles
 from server.providers.calls import Calls
 from server.providers.configuration import Configuration
@@ -34,9 +34,10 @@ class PlainOAuth:
         if issuer is not None and issuer not in self.configuration.issuers:
             raise IssuerMismatch
 
-    async def proven(self, answer: Answer, tokens: Tokens, now: datetime) -> Identity:
+    async def proven(self, answer: Answer, tokens: Tokens, now: datetime) -> Proof:
         """Give who the tokens are of: whom the profile's endpoint names. Raises IdentityRefused."""
-        return await self._identity(tokens.access_token)
+        identity = await self._identity(tokens.access_token)
+        return Proof(identity, await self.without_unsound(tokens, now))
 
     async def verified(self, proof: DirectProof, now: datetime) -> Identity:
         """Refuse: there are no ID tokens."""

@@ -211,6 +211,17 @@ class TestEvents:
             "sign_in.failed refused EMAIL_NOT_VERIFIED",
         ]
 
+    async def test_a_ban_that_has_ended_is_lifted_on_record(self, service: Service) -> None:
+        await join(service)
+        await steps.set_user(service, banned=True, ban_expires=START)
+        await forget(service)
+
+        await sign_in_with(service, PASSWORD)
+
+        assert told(await trail(service)) == ["sign_in.succeeded", "user.updated"]
+        fields = ["ban_expires", "ban_reason", "banned"]
+        assert (await only(service, "user.updated")).details == {"fields": fields}
+
     async def test_looking_around_leaves_no_record(self, service: Service) -> None:
         session = await join(service)
         await forget(service)

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from domain import errors, limits
-from domain.context import Client, Context
+from domain import errors, limits, verification
+from domain.context import Challenge, Client, Context
 from domain.limits import Whose
 from domain.policy import LimitRules, Quota
 from domain.ports import Count, Counted
-from models.queries import NetworkRow
 from server.cipher import Keyring
 from tests.policies import policy
 
@@ -31,12 +31,20 @@ class Memory:
 
     counts: dict[bytes, int] = field(default_factory=dict)
     windows: dict[bytes, timedelta] = field(default_factory=dict)
-    known: list[NetworkRow] = field(default_factory=list)
+    known: dict[bytes, datetime] = field(default_factory=dict)
+    is_away: bool = False
+    transactions: list[Any] = field(default_factory=list)
+    """What was begun when somebody asked."""
 
-    async def ends(self, counts: Sequence[Count], now: datetime) -> list[datetime | None]:
+    async def ends(self, counts: Sequence[Count], now: datetime, db: Any = None) -> list[datetime | None]:
+        self.transactions.append(db)
+        if self.is_away:
+            raise errors.Unavailable
         return [now + count.window if self._is_spent(count) else None for count in counts]
 
     async def take(self, db: Any, counts: Sequence[Count], now: datetime) -> Counted:
+        if self.is_away:
+            raise errors.Unavailable
         if any(self._is_spent(count) for count in counts):
             return Counted(max(now + count.window for count in counts if self._is_spent(count)))
         for count in counts:
@@ -50,11 +58,11 @@ class Memory:
         for key in keys:
             self.counts.pop(key, None)
 
-    async def all(self, query: Any, value: object) -> list[NetworkRow]:
-        return self.known
+    async def one(self, query: Any, value: bytes) -> datetime | None:
+        return self.known.get(value)
 
     def _is_spent(self, count: Count) -> bool:
-        return count.number is not None and self.counts.get(count.key, 0) >= count.number
+        return not count.is_open and self.counts.get(count.key, 0) >= count.number
 
 
 @pytest.fixture
@@ -199,7 +207,7 @@ class TestKnownNetworks:
     def known(self, memory: Memory, ago: timedelta) -> None:
         """Let Ada have signed in from here so long ago."""
         digest = CIPHER.digests(limits.NETWORK, f"{ADA.user_id} {HERE}")[0]
-        memory.known.append(NetworkRow(digest, NOW - ago))
+        memory.known[digest] = NOW - ago
 
     async def test_let_the_owner_in_though_the_account_is_spent(self, memory: Memory) -> None:
         self.known(memory, timedelta(days=89))
@@ -215,6 +223,22 @@ class TestKnownNetworks:
         await fail(ctx, times=3)
 
         assert list(memory.counts.values()) == [3]
+
+    async def test_put_the_last_of_the_account_on_record_too(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, account_failures=Quota(2, MINUTE))
+
+        await fail(ctx, times=4)
+
+        assert [record.details for record in ctx.records] == [{"limit": "account_failures"}]
+
+    async def test_are_known_under_an_older_key(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
+        ctx.cipher = Keyring(["n" * 32, "k" * 32])
+        await fail(ctx)
+
+        assert not await is_refused(ctx)
 
     async def test_are_still_limited_otherwise(self, memory: Memory) -> None:
         self.known(memory, timedelta(days=1))
@@ -236,6 +260,33 @@ class TestKnownNetworks:
         await fail(ctx, Whose("b" * 32))
 
         assert await is_refused(ctx, Whose("b" * 32))
+
+
+class TestTransactions:
+    async def test_that_have_begun_are_asked_in(self, memory: Memory) -> None:
+        """Or else a request would hold two connections."""
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        await limits.check(ctx, ADA)
+        ctx.opened = cast(Any, "transaction")
+
+        await limits.check(ctx, ADA)
+
+        assert memory.transactions == [None, "transaction"]
+
+    @pytest.mark.parametrize("enter", [verification.totp, verification.otp, verification.backup_code])
+    async def test_are_not_begun_by_who_enters_a_code_while_the_counts_are_away(
+        self, memory: Memory, enter: Any
+    ) -> None:
+        """Or else others would wait for a locked row as long as this request for a store that hangs."""
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        ctx.challenge = Challenge(
+            b"", cast(Any, SimpleNamespace(id=ADA.user_id)), remembered=False, attempts=0
+        )
+        ctx.begin = lambda: pytest.fail("nothing may be locked before the counts have answered")
+        memory.is_away = True
+
+        with pytest.raises(errors.Unavailable):
+            await enter(ctx, "123456", trust_device=False)
 
 
 class TestForgive:
@@ -273,6 +324,12 @@ class TestMails:
         ctx = context(memory)
 
         assert all([await limits.may_mail(ctx, "links", "ada@example.com") for _ in range(100)])
+
+    async def test_are_sent_while_the_counts_are_away(self, memory: Memory) -> None:
+        ctx = context(memory, mail_burst=Quota(1, MINUTE))
+        memory.is_away = True
+
+        assert all([await limits.may_mail(ctx, "links", "ada@example.com") for _ in range(3)])
 
     async def test_have_a_budget_for_the_day_too(self, memory: Memory) -> None:
         ctx = context(memory, mail_daily=Quota(1, MINUTE))

@@ -4,13 +4,20 @@ The attacks on them stand in tests/security/test_provider_threats.py.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import text
+from structlog.testing import capture_logs
 
+from domain import renewal
+from domain.accounts import ACCESS_TOKEN, REFRESH_TOKEN
 from models import Account
+from models.queries import ACCOUNTS_OF_USER
 from tests.conftest import Headers, MakeService
 from tests.handlers.steps import (
     ADA,
@@ -116,6 +123,24 @@ async def asked(provider: ProviderProcess, endpoint: str, times: int) -> None:
 async def flow_count(service: Service) -> int:
     """Give the number of flows that are under way."""
     return len(await service.rows("""SELECT digest FROM "grant" WHERE purpose = 'oauth-state'"""))
+
+
+async def hold_lease(service: Service, *, seconds: int) -> list[Any]:
+    """Give every account's lease to nobody for so long; give what stands in the rows then."""
+    is_postgresql = service.services.database.dialect == "postgresql"
+    moment = "to_timestamp(:held / 1000.0)" if is_postgresql else ":held"
+    held = (int(service.clock.now.timestamp()) + seconds) * 1000
+    await execute(service, f"UPDATE account SET refresh_lease_until = {moment}", held=held)
+    return await service.rows("SELECT refresh_lease_until FROM account")
+
+
+@asynccontextmanager
+async def locked_users(service: Service) -> AsyncIterator[None]:
+    """Let nobody else change a user meanwhile."""
+    async with service.services.database.begin() as db:
+        await db.execute(text('UPDATE "user" SET name = name'))
+        yield
+        await db.rollback()
 
 
 class TestLink:
@@ -260,6 +285,50 @@ class TestLink:
         account = next(one for one in await listed(social, ada) if one["provider"] == "test")
         assert error_of(again) is None
         assert account["scopes"] == ["openid", "email", "profile", "calendar", "contacts"]
+
+    async def test_keeps_the_first_hundred_scopes(self, social: Service, ada: Headers) -> None:
+        for letter in "ab":
+            await link(social, ada, scopes=[f"{letter}{number}" for number in range(90)])
+
+        [account] = [one for one in await listed(social, ada) if one["provider"] == "test"]
+        first = ["openid", "email", "profile", *(f"a{number}" for number in range(90))]
+        assert account["scopes"] == [*first, *(f"b{number}" for number in range(7))]
+
+    @pytest.mark.parametrize(
+        ("changes", "recorded"),
+        [
+            ({"misbehave": {"token": {"json": {"error": "invalid_grant"}}}}, "invalid_code"),
+            ({"misbehave": {"token": {"status": 500}}}, "PROVIDER_UNAVAILABLE"),
+            ({"id_token": {"aud": "another"}}, "unable_to_get_user_info"),
+            ({"user": {"sub": "1001", "email": None}}, "USER_EMAIL_NOT_FOUND"),
+            ({"callback_error": {"error": "access_denied"}}, "access_denied"),
+        ],
+    )
+    async def test_is_put_on_record_when_it_fails(
+        self, social: Service, provider: ProviderProcess, ada: Headers, changes: dict[str, Any], recorded: str
+    ) -> None:
+        provider.control(**changes)
+
+        await link(social, ada)
+
+        assert await audited(social, "account.link_refused") == [("refused", recorded)]
+        assert await audited(social, "sign_in.failed") == []
+
+    @pytest.mark.parametrize(
+        ("claims", "recorded"),
+        [
+            ({"email": None}, "USER_EMAIL_NOT_FOUND"),
+            ({"aud": "another"}, "INVALID_TOKEN"),
+            ({"sub": None}, "FAILED_TO_GET_USER_INFO"),
+        ],
+    )
+    async def test_by_a_token_that_proves_nothing_is_put_on_record(
+        self, social: Service, provider: ProviderProcess, ada: Headers, claims: dict[str, Any], recorded: str
+    ) -> None:
+        answer = await directly(social, ada, id_token(provider, **claims))
+
+        assert code(answer) == f"401 {recorded}"
+        assert await audited(social, "account.link_refused") == [("refused", recorded)]
 
     @pytest.mark.parametrize("how", ["signed out", "revoked", "expired", "banned", "gone"])
     async def test_needs_the_session_that_began_it(
@@ -777,13 +846,133 @@ class TestRefreshToken:
     async def test_that_an_instance_left_unfinished_can_be_had_again(
         self, social: Service, linked: Headers
     ) -> None:
-        is_postgresql = social.services.database.dialect == "postgresql"
-        moment = "to_timestamp(:held / 1000.0)" if is_postgresql else ":held"
-        held = int(social.clock.now.timestamp() * 1000) + 15_000
-        await execute(social, f"UPDATE account SET refresh_lease_until = {moment}", held=held)
+        await hold_lease(social, seconds=15)
         social.clock.advance(seconds=15)
 
         assert (await tokens(social, linked, "/refresh-token"))["accessToken"]
+
+    async def test_is_over_before_the_lease_is(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**social_settings(provider), "oauth.http_timeout": "60s"})
+        as_user(provider, ADA, "1001")
+        session = await enter(service)
+        provider.control(misbehave={"token": {"hang": 30}})
+
+        async with asyncio.timeout(renewal.LEASE.total_seconds()):
+            refused = await ask(service, session, "/refresh-token")
+
+        assert refusal(refused) == UNAVAILABLE
+        provider.control(misbehave={"token": None})
+        assert (await tokens(service, session, "/refresh-token"))["accessToken"]
+
+    async def test_keeps_new_tokens_though_the_keys_are_not_to_be_had(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        before = await tokens(social, linked)
+        async with restarted(social, {**social_settings(provider), "oauth.http_timeout": "60s"}) as fresh:
+            provider.control(misbehave={"jwks": {"hang": 30}})
+
+            after = await tokens(fresh, linked, "/refresh-token")
+
+        assert after["refreshToken"] != before["refreshToken"]
+        assert after["idToken"] == before["idToken"]
+
+    async def test_that_comes_late_leaves_the_lease_of_another(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        before = await tokens(social, linked)
+        provider.control(misbehave={"token": {"hang": 2}})
+        asking = asyncio.create_task(ask(social, linked, "/refresh-token"))
+        await asked(provider, "token", 2)
+        held = await hold_lease(social, seconds=20)
+
+        assert (await asking).status_code == 200
+        assert await tokens(social, linked) != before
+        assert await social.rows("SELECT refresh_lease_until FROM account") == held
+
+    async def test_stores_what_came_while_the_database_was_away(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**social_settings(provider), "database.timeout": "1s"})
+        as_user(provider, ADA, "1001")
+        session = await enter(service)
+        before = await tokens(service, session)
+        provider.control(misbehave={"token": {"hang": 2}})
+        asking = asyncio.create_task(ask(service, session, "/refresh-token"))
+        await asked(provider, "token", 2)
+        async with locked_users(service):
+            await asyncio.wait({asking}, timeout=5)
+            is_given_up = asking.done()
+
+        answer = await asking
+
+        assert not is_given_up
+        assert answer.status_code == 200
+        assert answer.json()["refreshToken"] != before["refreshToken"]
+        provider.control(misbehave={"token": None})
+        assert (await tokens(service, session, "/refresh-token"))["accessToken"]
+
+    @pytest.mark.parametrize("dialect", ["sqlite"])
+    async def test_tells_the_operator_of_tokens_that_could_not_be_stored(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**social_settings(provider), "database.timeout": "1s"})
+        as_user(provider, ADA, "1001")
+        session = await enter(service)
+        provider.control(misbehave={"token": {"hang": 1, "json": {"access_token": "lost-for-ever"}}})
+        asking = asyncio.create_task(ask(service, session, "/refresh-token"))
+        await asked(provider, "token", 2)
+
+        with capture_logs() as logged:
+            async with locked_users(service):
+                answer = await asking
+
+        assert code(answer) == "503 SERVICE_UNAVAILABLE"
+        assert [line["event"] for line in logged if line["log_level"] == "error"] == ["provider.tokens_lost"]
+        assert [line["details"] for line in logged if line["event"] == "provider_token.failed"] == [
+            {"provider": "test"}
+        ]
+        assert "lost-for-ever" not in str(logged)
+
+    async def test_is_not_kept_off_by_a_token_that_was_encrypted_anew(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        client, cipher = social.services.providers.clients["test"], social.services.cipher
+        user_id = (await user_of(social, linked))["id"]
+        [seen] = await social.services.database.reads.all(ACCOUNTS_OF_USER, user_id)
+        assert seen.refresh_token is not None
+        refresh_token = cipher.decrypt(REFRESH_TOKEN, seen.refresh_token)
+        assert refresh_token is not None
+        anew = cipher.encrypt(REFRESH_TOKEN, refresh_token)
+        await execute(social, "UPDATE account SET refresh_token = :anew", anew=anew)
+
+        renewed = await social.services.requests.run(
+            partial(renewal.renew, provider=client, seen=seen, refresh_token=refresh_token)
+        )
+
+        assert len(provider.log("token")) == 2
+        assert renewed.access_token != seen.access_token
+
+    async def test_that_another_has_had_meanwhile_is_not_asked_for_again(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        client, cipher = social.services.providers.clients["test"], social.services.cipher
+        user_id = (await user_of(social, linked))["id"]
+        [seen] = await social.services.database.reads.all(ACCOUNTS_OF_USER, user_id)
+        assert seen.refresh_token is not None
+        refresh_token = cipher.decrypt(REFRESH_TOKEN, seen.refresh_token)
+        assert refresh_token is not None
+        same = {"access_token": "new", "refresh_token": refresh_token}
+        provider.control(misbehave={"token": {"json": same}})
+        await tokens(social, linked, "/refresh-token")
+
+        renewed = await social.services.requests.run(
+            partial(renewal.renew, provider=client, seen=seen, refresh_token=refresh_token)
+        )
+
+        assert len(provider.log("token")) == 2
+        assert cipher.decrypt(ACCESS_TOKEN, renewed.access_token or b"") == "new"
 
 
 class TestAccountInfo:

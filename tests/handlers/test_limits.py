@@ -117,9 +117,21 @@ class TestRequests:
             await service.get("/get-session")
         await service.services.desk.empty()
 
-        [record] = await service.rows("SELECT event, address FROM audit")
+        [record] = await service.rows("SELECT event, address, details FROM audit")
 
-        assert tuple(record) == ("limit.reached", "127.0.0.1")
+        assert (record.event, record.address) == ("limit.reached", "127.0.0.1")
+        assert "sessions.get_current" in str(record.details)
+
+    async def test_begin_anew_when_the_clock_is_set_back(self, make_service: MakeService) -> None:
+        service = await make_service({"limits.requests": "20"})
+        for _ in range(21):
+            await service.get("/get-session")
+        service.clock.advance(hours=-1)
+
+        answers = [await service.get("/get-session") for _ in range(21)]
+
+        assert [answer.status_code for answer in answers] == [401] * 20 + [429]
+        assert wait(answers[-1]) == 10
 
     async def test_cost_no_write_for_the_first_tenth(self, service: Service) -> None:
         for _ in range(10):
@@ -328,6 +340,21 @@ class TestKnownNetworks:
 
         assert await service.rows("SELECT network FROM known_network") == before
 
+    async def test_are_told_of_wrong_codes_though_the_account_is_spent(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"limits.account_failures": "2"})
+        session = (await second_factor.enrol(service)).session
+
+        answers = [
+            await service.post("/two-factor/verify-totp", {"code": "000000"}, headers=session)
+            for _ in range(4)
+        ]
+
+        records = await service.rows("SELECT details FROM audit WHERE event = 'limit.reached'")
+        assert [code(answer) for answer in answers] == ["401 INVALID_CODE"] * 4
+        assert len(records) == 1
+
 
 @pytest.fixture
 async def on_redis(tmp_path: Path) -> AsyncIterator[tuple[Service, RedisServer]]:
@@ -355,11 +382,13 @@ class TestRedis:
             await service.post("/verify-password", {"password": PASSWORD}, headers=ada),
         ]
         looks = [await service.get("/get-session", headers=ada) for _ in range(40)]
+        reset = await service.post("/request-password-reset", {"email": ADA})
+        joined = await service.post("/sign-up/email", {"email": EVE, "name": "Eve", "password": PASSWORD})
         left = await service.post("/sign-out", headers=ada)
 
         assert {code(answer) for answer in stopped} == {"503 SERVICE_UNAVAILABLE"}
         assert {answer.status_code for answer in looks} == {200}
-        assert code(left) == "200"
+        assert [code(reset), code(joined), code(left)] == ["200"] * 3
 
     async def test_back_again_everything_works(self, on_redis: tuple[Service, RedisServer]) -> None:
         service, server = on_redis

@@ -4,14 +4,20 @@ The attacks on it stand in tests/security/test_provider_threats.py, the provider
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import io
+import json
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
+import structlog
+from sqlalchemy import text
 
+from domain import flows
 from models import Account, Grant, Session, User
+from server import logs
 from tests.conftest import MakeService
 from tests.handlers.steps import (
     ADA,
@@ -62,6 +68,7 @@ from tests.security.second_factor import (
 )
 from tests.security.second_factor import enter as enter_code
 from tests.service import BASE_URL, PASSWORD, Service, close_service, open_service
+from tests.trail import only, trail
 
 NOT_LINKED = (401, "OAUTH_LINK_ERROR", "account not linked")
 SIGN_UP_DISABLED = (401, "OAUTH_LINK_ERROR", "signup disabled")
@@ -73,8 +80,18 @@ def ada(provider: ProviderProcess) -> None:
     as_user(provider, ADA, "1001")
 
 
+@pytest.fixture
+def log_stream() -> Iterator[io.BytesIO]:
+    """What is logged."""
+    stream = io.BytesIO()
+    logs.configure("info", "json", stream)
+    yield stream
+    structlog.reset_defaults()
+
+
 async def audited(service: Service, event: str) -> list[tuple[str, str | None]]:
-    """Give outcome and code of every record of an event."""
+    """Give outcome and code of every record of an event, those included that wait to be written."""
+    await service.services.desk.empty()
     rows = await service.rows("SELECT outcome, code FROM audit WHERE event = :event", event=event)
     return [(row.outcome, row.code) for row in rows]
 
@@ -89,6 +106,23 @@ async def restarted(service: Service, overrides: dict[str, str]) -> AsyncIterato
         yield instance
     finally:
         await close_service(instance)
+
+
+@asynccontextmanager
+async def locked(service: Service, table: str) -> AsyncIterator[None]:
+    """Let nobody else write to a table meanwhile; in SQLite that is the whole database."""
+    async with service.services.database.begin() as db:
+        is_sqlite = db.get_bind().dialect.name == "sqlite"
+        await db.execute(text(f"DELETE FROM {table} WHERE 1 = 0" if is_sqlite else f"LOCK TABLE {table}"))
+        yield
+        await db.rollback()
+
+
+async def asked(provider: ProviderProcess, endpoint: str) -> None:
+    """Return once the provider has been asked."""
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(provider.log, endpoint):
+            pass
 
 
 async def directly(service: Service, id_token: Any, **body: Any) -> httpx.Response:
@@ -186,6 +220,31 @@ class TestWayThere:
         assert code(answer) == expected
         assert await count(social, Grant) == 0
 
+    @pytest.mark.parametrize("path", ["/sign-in/social", "/link-social"])
+    @pytest.mark.parametrize(
+        ("most", "more"),
+        [
+            ({"scopes": ["a"] * 100}, {"scopes": ["a"] * 101}),
+            ({"scopes": ["a" * 256]}, {"scopes": ["a" * 257]}),
+            ({"scopes": "a" * 2048}, {"scopes": "a" * 2049}),
+            ({"scopes": ["!#[]~ ,"]}, {"scopes": ['"']}),
+            ({"scopes": ""}, {"scopes": "\\"}),
+            ({"scopes": []}, {"scopes": ["a\n"]}),
+            ({"scopes": "a"}, {"scopes": "a\n"}),
+            ({"scopes": "b"}, {"scopes": "é"}),
+            ({"loginHint": "a" * 256}, {"loginHint": "a" * 257}),
+        ],
+    )
+    async def test_asks_for_no_more_than_a_provider_is_asked(
+        self, social: Service, path: str, most: dict[str, Any], more: dict[str, Any]
+    ) -> None:
+        ada = await join(social)
+
+        allowed = await social.post(path, {"provider": "test", **most}, headers=ada)
+        refused = await social.post(path, {"provider": "test", **more}, headers=ada)
+
+        assert (code(allowed), code(refused)) == ("200", "400 VALIDATION_ERROR")
+
     async def test_keeps_its_cookie_lax_whatever_the_sessions_is(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
@@ -265,6 +324,20 @@ class TestWayBack:
 
         assert (user["email"], user["emailVerified"]) == (ADA, True)
         assert await identities(social) == [("plain", "583231")]
+
+    async def test_gives_the_cookie_the_whole_life_of_the_session(
+        self, social: Service, provider: ProviderProcess, ada: None
+    ) -> None:
+        flow = await begin(social)
+        back = await visit(flow)
+        provider.control(misbehave={"token": {"hang": 2}})
+        coming = asyncio.create_task(deliver(social, back, flow))
+        await asked(provider, "token")
+        social.clock.advance(seconds=8)
+
+        answer = await coming
+
+        assert "; Max-Age=604800; " in answer.headers.get_list("set-cookie")[0]
 
     async def test_works_in_several_tabs(self, social: Service, ada: None) -> None:
         flows = [await begin(social) for _ in range(3)]
@@ -407,6 +480,18 @@ class TestFailure:
         assert answer.headers["location"] == f"{BASE_URL}/oops?a=b&{told}"
         assert list(set_cookies(answer).values()) == [""]
         assert provider.log("token") == []
+        record = await only(social, "sign_in.failed")
+        assert (record.outcome, record.method, record.code) == ("refused", "oauth:test", error_of(answer))
+        assert record.details == {"error": sent["error"]}
+
+    async def test_by_a_long_word_is_put_on_record_in_short(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        provider.control(callback_error={"error": "x" * 100 + "\u202e"})
+
+        await sign_in(social)
+
+        assert (await only(social, "sign_in.failed")).details == {"error": "x" * 64}
 
     @pytest.mark.parametrize("query", ["", "&code=", "&error="])
     async def test_without_a_code(self, social: Service, query: str) -> None:
@@ -440,6 +525,7 @@ class TestFailure:
 
         assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error={expected}"
         assert (await count(social, User), await count(social, Session)) == (0, 0)
+        assert await audited(social, "sign_in.failed") == [("failure", expected)]
 
     async def test_for_a_banned_user(self, social: Service, provider: ProviderProcess, ada: None) -> None:
         await enter(social)
@@ -464,6 +550,71 @@ class TestFailure:
 
         assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error=internal_server_error"
         assert list(set_cookies(answer).values()) == [""]
+        assert await audited(social, "sign_in.failed") == [("failure", "internal_server_error")]
+
+    async def test_for_a_database_that_fails_in_the_middle(
+        self, make_service: MakeService, provider: ProviderProcess, ada: None, log_stream: io.BytesIO
+    ) -> None:
+        service = await make_service({**social_settings(provider), "database.timeout": "1s"})
+        flow = await begin(service)
+        back = await visit(flow)
+        provider.control(misbehave={"token": {"hang": 2}})
+        coming = asyncio.create_task(deliver(service, back, flow))
+        await asked(provider, "token")
+        async with locked(service, "account"):
+            answer = await coming
+
+        assert error_of(answer) == "internal_server_error"
+        assert await session_count(service) == 0
+        lines = map(json.loads, log_stream.getvalue().splitlines())
+        [line] = [line for line in lines if line["event"] == "internal_server_error"]
+        assert "Unavailable" in str(line["error"])
+
+    @pytest.mark.parametrize("changed", ["added", "removed", "no object"])
+    async def test_of_a_flow_that_another_version_has_begun(self, social: Service, changed: str) -> None:
+        flow = await begin(social)
+        [row] = await social.rows('SELECT payload FROM "grant"')
+        cipher = social.services.requests.cipher
+        payload = json.loads(cipher.decrypt(flows.PAYLOAD, bytes(row.payload)) or "")
+        if changed == "added":
+            payload["prompt"] = "none"
+        elif changed == "removed":
+            del payload["scopes"]
+        text = "[]" if changed == "no object" else json.dumps(payload)
+        sealed = cipher.encrypt(flows.PAYLOAD, text)
+        await execute(social, 'UPDATE "grant" SET payload = :sealed', sealed=sealed)
+
+        answer = await deliver(social, f"/callback/test?state={flow.state}&code=c", flow)
+
+        assert error_of(answer) == "state_mismatch"
+        assert await audited(social, "oauth_state.refused") == [("refused", "state_mismatch")]
+
+    async def test_of_nobodys_flow_names_only_a_provider_that_is_configured(self, social: Service) -> None:
+        for provider_id in ("test", "x" * 1000):
+            await social.get(f"/callback/{provider_id}")
+
+        records = await trail(social)
+        named = sorted(str(record.details["provider"]) for record in records)
+        assert named == ["None", "test"]
+
+    async def test_of_nobodys_flow_in_a_flood_is_recorded_a_few_times(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"limits.enabled": "false"})
+
+        answers = await asyncio.gather(*(service.get(f"/callback/{number}") for number in range(300)))
+
+        assert {error_of(answer) for answer in answers} == {"state_not_found"}
+        assert 1 <= len(await trail(service)) <= 200
+
+    async def test_of_nobodys_flow_does_not_wait_for_the_database(self, make_service: MakeService) -> None:
+        service = await make_service({"database.timeout": "30s"})
+
+        async with locked(service, "audit"), asyncio.timeout(15):
+            answer = await service.get("/callback/test")
+
+        assert error_of(answer) == "state_not_found"
+        assert await audited(service, "oauth_state.refused") == [("refused", "state_not_found")]
 
     async def test_leads_nowhere_that_is_not_trusted_any_more(
         self, make_service: MakeService, provider: ProviderProcess, ada: None
@@ -471,11 +622,11 @@ class TestFailure:
         settings = social_settings(provider)
         trusting = await make_service({**settings, "trusted_origins": "https://app.test"})
         there = {"callbackURL": "https://app.test/in", "errorCallbackURL": "https://app.test/out"}
-        flows = [await begin(trusting, **there) for _ in range(2)]
-        backs = [await visit(flows[0]), f"/callback/test?state={flows[1].state}"]
+        begun = [await begin(trusting, **there) for _ in range(2)]
+        backs = [await visit(begun[0]), f"/callback/test?state={begun[1].state}"]
 
         async with restarted(trusting, {**settings, "trusted_origins": "https://other.test"}) as narrower:
-            answers = [await deliver(narrower, back, flow) for back, flow in zip(backs, flows, strict=True)]
+            answers = [await deliver(narrower, back, flow) for back, flow in zip(backs, begun, strict=True)]
 
         locations = [answer.headers["location"] for answer in answers]
         assert locations == [f"{BASE_URL}/", f"{BASE_URL}/error?error=no_code"]
@@ -541,6 +692,8 @@ class TestIdToken:
 
         assert refusal(answer) == expected
         assert (await count(social, User), await count(social, Session)) == (0, 0)
+        record = await only(social, "sign_in.failed")
+        assert (record.outcome, record.method, record.code) == ("failure", "id_token:test", expected[1])
 
     @pytest.mark.parametrize("token", ["", "a.b.c", {"token": ""}])
     async def test_that_is_none_is_refused(self, social: Service, token: Any) -> None:
@@ -624,6 +777,10 @@ class TestWhoseAccount:
             assert await audited(service, "account.linked") == [("success", None)]
         else:
             assert await audited(service, "account.link_refused") == [("refused", "OAUTH_LINK_ERROR")] * 2
+            assert sorted(await audited(service, "sign_in.failed")) == [
+                ("failure", "OAUTH_LINK_ERROR"),
+                ("failure", "account_not_linked"),
+            ]
 
     @pytest.mark.parametrize(
         ("rule", "asks", "made"),
@@ -651,6 +808,7 @@ class TestWhoseAccount:
         assert error_of(answer) == (None if made else "signup_disabled")
         assert (200 if made else SIGN_UP_DISABLED) == (direct.status_code if made else refusal(direct))
         assert await count(service, User) == (2 if made else 0)
+        assert len(await audited(service, "sign_in.failed")) == (0 if made else 2)
 
     @pytest.mark.parametrize("asks", [{"requestSignUp": True}, {"requestSignUp": "TRUE"}])
     async def test_who_is_known_is_no_stranger(
@@ -709,6 +867,7 @@ class TestWhoseAccount:
             assert (await user_of(service, ada))["name"] == user["name"]
 
         assert seen == [("Ada", "1"), ("Countess", "2")]
+        assert (await only(service, "user.updated")).details == {"fields": ["image", "name"]}
 
     @pytest.mark.parametrize(
         "picture", ["javascript:alert(1)", "http://a b/", f"https://a.test/{'x' * 2048}", "", 7]

@@ -742,6 +742,19 @@ class TestV56:
         assert await nothing_came_of_it(social)
         assert provider.log("token") == []
 
+    @pytest.mark.parametrize("provider_id", ["test", "plain"])
+    @pytest.mark.parametrize("said", ["&error=access_denied", "&error=access_denied&code=x", ""])
+    async def test_v56_another_issuer_is_not_listened_to(
+        self, social: Service, provider_id: str, said: str
+    ) -> None:
+        flow = await begin(social, provider_id)
+
+        answer = await deliver(
+            social, f"/callback/{provider_id}?state={flow.state}{said}&iss=https://evil.test", flow
+        )
+
+        assert error_of(answer) == "issuer_mismatch"
+
     async def test_v56_an_announced_issuer_must_be_there(
         self, make_cold_service: MakeService, provider: ProviderProcess
     ) -> None:
@@ -981,7 +994,7 @@ class TestV61:
         assert not flow.url.fragment
 
     @pytest.mark.parametrize("as_list", [True, False])
-    @pytest.mark.parametrize("scope", INJECTIONS)
+    @pytest.mark.parametrize("scope", [injection for injection in INJECTIONS if injection.isascii()])
     async def test_v61_scopes_add_no_parameter(self, social: Service, scope: str, as_list: bool) -> None:
         flow = await begin(social, scopes=[scope] if as_list else scope)
 

@@ -1,18 +1,20 @@
 """Counting: alike in the database and on a Redis server, by many at once too, and when that server is away."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from redis.exceptions import TimeoutError as RedisTimeout
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Unavailable
 from domain.ports import Count, Counted
 from server.counters import Store
 from server.counters.database import DatabaseCounters
-from server.counters.redis import RedisCounters, redis_address
+from server.counters.redis import Patience, RedisCounters, redis_address
 from server.database import Database, open_database
 from server.migrations import prepare
 from tests.redis_server import RedisServer
@@ -22,6 +24,8 @@ MINUTE = timedelta(minutes=1)
 MOMENT = timedelta(milliseconds=1)
 TIMEOUT = 5.0
 ONE, TWO = b"1" * 32, b"2" * 32
+DRAWN = Count(ONE, 100, MINUTE, is_open=True)
+HOUR = timedelta(hours=1)
 
 
 class Counting:
@@ -99,11 +103,13 @@ class TestTake:
         assert refused.spent_until is not None
         assert refused.spent_until - NOW > 8 * MINUTE
 
-    async def test_never_refuses_what_has_no_number(self, counting: Counting) -> None:
-        taken = [await counting.take(Count(ONE, None, MINUTE)) for _ in range(3)]
+    async def test_never_refuses_what_is_open(self, counting: Counting) -> None:
+        taken = [await counting.take(Count(ONE, 3, MINUTE, is_open=True)) for _ in range(4)]
 
-        assert taken == [Counted()] * 3
-        assert await counting.are_spent(Count(ONE, 3, MINUTE), Count(ONE, 4, MINUTE)) == [True, False]
+        assert [counted.spent_until for counted in taken] == [None] * 4
+        assert [counted.filled for counted in taken] == [frozenset(), frozenset(), {ONE}, frozenset()]
+        assert await counting.are_spent(Count(ONE, 4, MINUTE), Count(ONE, 5, MINUTE)) == [True, False]
+        assert await counting.are_spent(Count(ONE, 4, MINUTE, is_open=True)) == [False]
 
     async def test_lets_exactly_the_number_through_of_many_at_once(self, counting: Counting) -> None:
         counts = [Count(ONE, 10, MINUTE), Count(TWO, 15, MINUTE)]
@@ -142,13 +148,13 @@ class TestForget:
 
 class TestDraw:
     async def test_adds_what_is_asked(self, counting: Counting) -> None:
-        tallies = [await counting.counters.draw(ONE, amount, NOW, NOW + MINUTE) for amount in (20, 10)]
+        tallies = [await counting.counters.draw(DRAWN, amount, NOW, NOW + MINUTE) for amount in (20, 10)]
 
         assert [tally.number for tally in tallies] == [20, 30]
         assert all(MINUTE / 2 < tally.end - NOW <= MINUTE for tally in tallies)
 
     async def test_counts_every_one_of_many_at_once(self, counting: Counting) -> None:
-        draws = (counting.counters.draw(ONE, 1, NOW, NOW + MINUTE) for _ in range(40))
+        draws = (counting.counters.draw(DRAWN, 1, NOW, NOW + MINUTE) for _ in range(40))
 
         tallies = await asyncio.gather(*draws)
 
@@ -181,12 +187,62 @@ class TestWindowsInTheDatabase:
 
     async def test_keep_their_end_when_drawn_from(self, migrated: Database) -> None:
         counters = DatabaseCounters(lambda: migrated)
-        await counters.draw(ONE, 5, NOW, NOW + MINUTE)
+        await counters.draw(DRAWN, 5, NOW, NOW + MINUTE)
 
-        later = await counters.draw(ONE, 5, NOW + MINUTE / 2, NOW + 2 * MINUTE)
-        after = await counters.draw(ONE, 5, NOW + MINUTE, NOW + 2 * MINUTE)
+        later = await counters.draw(DRAWN, 5, NOW + MINUTE / 2, NOW + MINUTE * 3 / 2)
+        after = await counters.draw(DRAWN, 5, NOW + MINUTE, NOW + 2 * MINUTE)
 
         assert (later, after) == ((10, NOW + MINUTE), (5, NOW + 2 * MINUTE))
+
+    async def test_are_over_for_a_clock_that_was_set_back(self, migrated: Database) -> None:
+        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        count = Count(ONE, 1, MINUTE)
+        await counting.take(count, at=HOUR)
+
+        spent = await counting.are_spent(count)
+        taken = await counting.take(count)
+        refused = await counting.take(count)
+
+        assert spent == [False]
+        assert taken.filled == {ONE}
+        assert refused.spent_until == NOW + MINUTE
+
+    async def test_hold_whichever_of_a_burst_comes_first(self, migrated: Database) -> None:
+        """The time of a request is that of its beginning: some that began earlier count later."""
+        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        count = Count(ONE, 3, MINUTE)
+
+        taken = [await counting.take(count, at=-number * MOMENT) for number in range(10)]
+
+        assert [counted.spent_until is None for counted in taken] == [True] * 3 + [False] * 7
+        assert taken[-1].spent_until == NOW - 9 * MOMENT + MINUTE
+        assert await counting.are_spent(count, at=-9 * MOMENT) == [True]
+
+    async def test_are_over_for_an_instance_whose_clock_is_behind(self, migrated: Database) -> None:
+        counters = DatabaseCounters(lambda: migrated)
+        ahead = NOW + timedelta(seconds=45)
+        await counters.draw(DRAWN, 100, ahead, ahead + MINUTE)
+
+        tally = await counters.draw(DRAWN, 10, NOW, NOW + MINUTE)
+
+        assert tally == (10, NOW + MINUTE)
+
+    async def test_that_another_instance_began_later_are_shared(self, migrated: Database) -> None:
+        counters = DatabaseCounters(lambda: migrated)
+        await counters.draw(DRAWN, 20, NOW, NOW + MINUTE)
+
+        tally = await counters.draw(DRAWN, 20, NOW, NOW + MINUTE / 2)
+
+        assert tally == (40, NOW + MINUTE)
+
+    async def test_are_read_by_the_transaction_that_counted_in_them(self, migrated: Database) -> None:
+        counters, count = DatabaseCounters(lambda: migrated), Count(ONE, 1, MINUTE)
+
+        async with migrated.transaction() as db:
+            await counters.take(db, [count], NOW)
+            ends = await counters.ends([Count(TWO, 1, MINUTE), count], NOW, db)
+
+        assert ends == [None, NOW + MINUTE]
 
     async def test_are_not_counted_in_by_a_transaction_that_fails(self, migrated: Database) -> None:
         counting = Counting(DatabaseCounters(lambda: migrated), migrated)
@@ -213,6 +269,113 @@ async def counted_by(counters: RedisCounters, count: Count) -> bool:
     return (await counters.take(nothing, [count], NOW)).spent_until is None
 
 
+class Silent:
+    """A server that takes connections and never answers, and how many it took."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self._server: asyncio.Server | None = None
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def start(self) -> str:
+        """Listen; give the address."""
+        self._server = await asyncio.start_server(self._take, "127.0.0.1", 0)
+        return f"redis://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/0"
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._writers:
+            writer.close()
+        await self._server.wait_closed()
+
+    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.taken += 1
+        self._writers.append(writer)
+
+
+@pytest.fixture
+async def silent() -> AsyncIterator[tuple[Silent, RedisCounters]]:
+    """A silent server, and counters that wait a second for it."""
+    server = Silent()
+    counters = RedisCounters(await server.start(), 1.0)
+    yield server, counters
+    await counters.close()
+    await server.stop()
+
+
+async def seconds_until_unavailable(question: Awaitable[object]) -> float:
+    began = time.monotonic()
+    with pytest.raises(Unavailable):
+        await question
+    return time.monotonic() - began
+
+
+class TestSilence:
+    async def test_is_borne_once(self, silent: tuple[Silent, RedisCounters]) -> None:
+        server, counters = silent
+
+        waited = await seconds_until_unavailable(counters.ends([DRAWN], NOW))
+
+        assert waited < 1.9
+        assert server.taken == 1
+
+    async def test_is_borne_for_half_a_second_by_who_can_do_without(
+        self, silent: tuple[Silent, RedisCounters]
+    ) -> None:
+        _, counters = silent
+
+        waited = await seconds_until_unavailable(counters.draw(DRAWN, 1, NOW, NOW + MINUTE))
+
+        assert waited < 0.95
+
+    async def test_is_not_borne_again_for_a_while(self, silent: tuple[Silent, RedisCounters]) -> None:
+        server, counters = silent
+        await seconds_until_unavailable(counters.ends([DRAWN], NOW))
+
+        for _ in range(20):
+            assert await seconds_until_unavailable(counters.ends([DRAWN], NOW)) < 0.4
+            assert await seconds_until_unavailable(counters.draw(DRAWN, 1, NOW, NOW + MINUTE)) < 0.4
+            await counters.forget(AsyncSession(), [ONE])
+
+        assert server.taken == 1
+
+    async def test_of_a_draw_stops_no_other_question(self, silent: tuple[Silent, RedisCounters]) -> None:
+        server, counters = silent
+        await seconds_until_unavailable(counters.draw(DRAWN, 1, NOW, NOW + MINUTE))
+
+        await seconds_until_unavailable(counters.ends([DRAWN], NOW))
+
+        assert server.taken == 2
+
+    async def test_of_many_at_once_is_borne_by_each_once(self, silent: tuple[Silent, RedisCounters]) -> None:
+        _, counters = silent
+
+        waited = await asyncio.gather(
+            *(seconds_until_unavailable(counters.ends([DRAWN], NOW)) for _ in range(100))
+        )
+
+        assert max(waited) < 1.9
+
+    async def test_that_ends_is_noticed_after_the_pause(self) -> None:
+        patience, asked = Patience(0.01, pause=0.05), 0
+
+        async def answer() -> bool:
+            return True
+
+        with pytest.raises(RedisTimeout):
+            await patience.wait(asyncio.Event().wait())
+        async with asyncio.timeout(10):
+            while patience.is_exhausted():
+                asked += 1
+                await asyncio.sleep(0)
+
+        assert asked > 0
+        assert patience.is_exhausted(), "one question goes first"
+        assert await patience.wait(answer())
+        assert not patience.is_exhausted()
+
+
 class TestRedis:
     async def test_forgets_a_count_when_its_window_ends(self, server: RedisServer) -> None:
         counters = RedisCounters(server.url, TIMEOUT)
@@ -234,7 +397,7 @@ class TestRedis:
         asked: list[Callable[[], object]] = [
             lambda: counters.ends([count], NOW),
             lambda: counted_by(counters, count),
-            lambda: counters.draw(ONE, 1, NOW, NOW + MINUTE),
+            lambda: counters.draw(DRAWN, 1, NOW, NOW + MINUTE),
         ]
         for ask in asked:
             with pytest.raises(Unavailable):

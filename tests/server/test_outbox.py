@@ -93,6 +93,7 @@ class Office:
             ready=cast(Any, None),
             mailed=self.mailed,
             providers={},
+            desk=cast(Any, None),
         )
         requests.database = self.database
         return requests.run(job, **options)

@@ -45,6 +45,7 @@ def _create_known_network() -> None:
             ["user_id"], ["user.id"], name="fk_known_network_user_id_user", ondelete="CASCADE"
         ),
     )
+    op.create_index("ix_known_network_network", "known_network", ["network"])
     op.create_index("ix_known_network_last_success", "known_network", ["last_success"])
 
 

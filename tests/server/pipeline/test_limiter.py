@@ -9,6 +9,7 @@ import pytest
 from domain.context import Client
 from domain.errors import Limited, Unavailable
 from domain.policy import Quota
+from domain.ports import Count
 from server.cipher import Keyring
 from server.pipeline import limiter
 from server.pipeline.limiter import RequestLimiter, Tally
@@ -28,7 +29,7 @@ class Memory:
     draws: list[int] = field(default_factory=list)
     is_away: bool = False
 
-    async def draw(self, key: bytes, amount: int, now: datetime, end: datetime) -> Tally:
+    async def draw(self, count: Count, amount: int, now: datetime, end: datetime) -> Tally:
         await asyncio.sleep(0)
         self.draws.append(amount)
         if self.is_away:
@@ -44,7 +45,7 @@ class Instance:
     """A limiter, and who was told to have spent what."""
 
     limiter: RequestLimiter
-    reached: list[Client]
+    reached: list[tuple[Client, str]]
 
     async def passes(self, client: Client = HERE, operation_id: str = LOOK) -> bool:
         """Send a request."""
@@ -67,12 +68,14 @@ def clock() -> MovableClock:
 
 
 def instance(shared: Memory, clock: MovableClock, number: int = 100) -> Instance:
-    reached: list[Client] = []
+    reached: list[tuple[Client, str]] = []
+
+    def reach(client: Client, operation_id: str) -> None:
+        reached.append((client, operation_id))
+
     cipher = Keyring(["k" * 32])
     quota = Quota(number, WINDOW)
-    return Instance(
-        RequestLimiter(quota, shared=shared, cipher=cipher, clock=clock, reached=reached.append), reached
-    )
+    return Instance(RequestLimiter(quota, shared=shared, cipher=cipher, clock=clock, reached=reach), reached)
 
 
 class TestOneInstance:
@@ -97,7 +100,7 @@ class TestOneInstance:
 
         assert await one.send(500) == 100
 
-        assert one.reached == [HERE]
+        assert one.reached == [(HERE, LOOK)]
 
     async def test_asks_no_more_once_it_is_spent(self, clock: MovableClock) -> None:
         shared = Memory()
@@ -126,6 +129,25 @@ class TestOneInstance:
 
         assert await one.send(150) == 100
 
+    async def test_begins_anew_when_the_clock_is_set_back(self, clock: MovableClock) -> None:
+        shared = Memory()
+        one = instance(shared, clock)
+        await one.send(150)
+        clock.advance(hours=-1)
+        shared.end = clock()
+
+        assert await one.send(150) == 100
+
+    async def test_never_says_to_wait_longer_than_a_window(self, clock: MovableClock) -> None:
+        shared = Memory(number=1000, end=START + 5 * WINDOW)
+        one = instance(shared, clock, 1)
+        await one.passes()
+
+        with pytest.raises(Limited) as refused:
+            await one.limiter.draw(HERE, LOOK)
+
+        assert refused.value.retry_after == 10
+
     async def test_counts_networks_and_operations_apart(self, clock: MovableClock) -> None:
         one = instance(Memory(), clock, 1)
 
@@ -144,6 +166,26 @@ class TestTwoInstances:
         assert await one.send(500) == 100
 
         assert await two.send(500) == 0
+
+    async def test_tell_of_a_spent_window_once(self, clock: MovableClock) -> None:
+        shared = Memory()
+        one, two = instance(shared, clock), instance(shared, clock)
+
+        for _ in range(3):
+            for each in (one, two):
+                await each.send(150)
+
+        assert one.reached + two.reached == [(HERE, LOOK)]
+
+    async def test_tell_of_the_next_window_again(self, clock: MovableClock) -> None:
+        shared = Memory()
+        one, two = instance(shared, clock), instance(shared, clock)
+        await one.send(150)
+        clock.advance(seconds=10)
+
+        await two.send(150)
+
+        assert (one.reached, two.reached) == ([(HERE, LOOK)], [(HERE, LOOK)])
 
     async def test_share_the_end_of_the_window(self, clock: MovableClock) -> None:
         shared = Memory()

@@ -345,6 +345,17 @@ class TestPlainOAuth:
         assert not plain.client.habits.takes_id_tokens
         assert not plain.client.habits.is_openid
 
+    async def test_keeps_no_id_token_that_nobody_checked(
+        self, plain: Visitor, provider: ProviderProcess
+    ) -> None:
+        granted = {"access_token": "theirs", "id_token": "not.a.token", "token_type": "bearer"}
+        user = {"id": 1001, "email": "ada@example.com"}
+        provider.control(misbehave={"oauth_token": {"json": granted}, "oauth_user": {"json": user}})
+
+        tokens = (await plain.sign_in()).tokens
+
+        assert (tokens.access_token, tokens.id_token) == ("theirs", None)
+
     async def test_is_not_told_without_a_good_token(self, plain: Visitor, provider: ProviderProcess) -> None:
         provider.control(misbehave={"oauth_token": {"json": {"access_token": "wrong"}}})
 

@@ -331,6 +331,52 @@ class TestKeys:
 
         assert not await is_refused(visitor, new)
 
+    async def test_rotated_without_names_are_found_by_one_fetch(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        old = provider.mint(header={"kid": None})
+        await bring(visitor, old)
+        provider.rotate_keys()
+
+        assert (await bring(visitor, provider.mint(header={"kid": None}))).identity.subject == "1001"
+
+        assert await is_refused(visitor, old)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_rotated_under_the_same_name_are_found_by_one_fetch(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        old, new = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
+        _publish(provider, old.as_dict(private=False, kid="ours"))
+        await bring(visitor, _resigned(provider, old, kid="ours"))
+        _publish(provider, new.as_dict(private=False, kid="ours"))
+
+        assert not await is_refused(visitor, _resigned(provider, new, kid="ours"))
+
+        assert await is_refused(visitor, _resigned(provider, old, kid="ours"))
+        assert len(provider.log("jwks")) == 2
+
+    @pytest.mark.parametrize("header", [{}, {"kid": None}])
+    async def test_are_not_fetched_for_a_flood_of_forgeries(
+        self, visitor: Visitor, provider: ProviderProcess, header: dict[str, Any]
+    ) -> None:
+        await bring(visitor, provider.mint())
+        flood = [provider.mint(header=header, sign_with="stranger") for _ in range(30)]
+
+        refused = await asyncio.gather(*(is_refused(visitor, token) for token in flood))
+        refused += [await is_refused(visitor, token) for token in flood]
+
+        assert all(refused)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_that_are_known_refuse_a_forgery_while_the_provider_is_down(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        await bring(visitor, provider.mint())
+        provider.control(misbehave={"jwks": {"status": 500}})
+
+        assert await is_refused(visitor, provider.mint(sign_with="stranger"))
+
     async def test_serve_while_the_provider_is_down(
         self, visitor: Visitor, provider: ProviderProcess
     ) -> None:
