@@ -52,8 +52,8 @@ MUTANTS = (
         "V70",
         "nobody is looked up for an ID token that proves nothing",
         "domain/social.py",
-        "    except errors.Unauthenticated as refused:\n",
-        "    except errors.Unauthenticated as refused:\n"
+        "    except (errors.Unauthenticated, errors.ProviderUnavailable) as refused:\n",
+        "    except (errors.Unauthenticated, errors.ProviderUnavailable) as refused:\n"
         '        claims = __import__("joserfc.jws").jws.extract_compact(direct.id_token.encode()).payload\n'
         '        address = __import__("json").loads(claims).get("email", "")\n'
         "        if await ctx.apart(partial(users.by_email, email=address)) is not None:\n"

@@ -105,7 +105,7 @@ MUTANTS = (
         "V66",
         "instances draw from one counter of requests",
         "server/pipeline/limiter.py",
-        "            tally = await self._shared.draw(key, amount, self._clock(), window.end)\n",
+        "            tally = await self._shared.draw(count, amount, self._clock(), window.end)\n",
         "            tally = Tally(amount, window.end)\n",
     ),
     Mutant(
