@@ -90,7 +90,7 @@ async def peer() -> AsyncIterator[SmtpPeer]:
 @pytest.fixture
 async def post(peer: SmtpPeer, make_service: MakeService) -> Post:
     """A service that sends by SMTP, without limits, and that asks for a mailed link before it deletes."""
-    service = await make_service({**UNLIMITED, **BY_MAIL, **by_smtp(peer.port)})
+    service = await make_service({"limits.enabled": "false", **BY_MAIL, **by_smtp(peer.port)})
     peer.envelopes.clear()
     return Post(service, peer)
 

@@ -139,7 +139,7 @@ async def connect(app: App) -> AsyncIterator[Connect]:
             http=gathering(request_timeout=request_timeout),
             lifespan="off",
             ws="none",
-            log_level="critical",
+            log_config=None,
         )
         config.load()
         state = ServerState()

@@ -10,6 +10,7 @@ FORM = "application/x-www-form-urlencoded"
 ODD: list[Any] = [None, 1, 1.5, True, [], {}, "", [1], {"a": "b"}, "x" * 70000]
 """Values that are wrong nearly everywhere."""
 
+SCOPE_LETTERS = string.ascii_letters + string.digits + " :._-"
 LETTERS = string.ascii_letters + string.digits + " äß漢😀-_.@"
 
 
@@ -64,7 +65,8 @@ def _text(schema: dict[str, Any]) -> st.SearchStrategy[str]:
     if "[Tt]" in schema.get("pattern", ""):
         return st.sampled_from(["true", "FALSE", "tRue"])
     shortest, longest = schema.get("minLength", 0), min(schema.get("maxLength", 40), 40)
-    return st.text(LETTERS, min_size=shortest, max_size=longest)
+    letters = SCOPE_LETTERS if schema.get("pattern", "").startswith("^[ !#") else LETTERS
+    return st.text(letters, min_size=shortest, max_size=longest)
 
 
 def _object(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
