@@ -23,6 +23,11 @@ TIME_LIMIT = 600.0
 NEEDS = {"go": "go", "java": "mvn", "typescript": "npm"}
 """The program that must be there to build what is generated for a language."""
 
+SLOW = pytest.mark.skipif(
+    "GATEWRIGHT_TEST_ALL_SDKS" not in os.environ,
+    reason="building it takes minutes; set GATEWRIGHT_TEST_ALL_SDKS=1 to do it",
+)
+
 Command = list[str | Path]
 
 
@@ -109,9 +114,11 @@ def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
     drive(tmp_path, provider_process, "node", "dist/journey.js", where=place)
 
 
+@SLOW
 def test_go_compiles() -> None:
     run("go", "vet", "./...", where=generate("go"))
 
 
+@SLOW
 def test_java_compiles() -> None:
     run("mvn", "--quiet", "--batch-mode", "-DskipTests", "compile", where=generate("java"))
