@@ -72,7 +72,7 @@ class Inputs:
         schema = self.schema or _ANY_OBJECT
         if not schema.is_valid(content):
             failures.update(schema.failures(content))
-        if b"\\u0000" in raw and self.media_type == body.JSON and isinstance(content, dict):
+        if (b"\\u0000" in raw or b"%00" in raw) and isinstance(content, dict):
             failures.update(schema.nul_failures(content))
 
 

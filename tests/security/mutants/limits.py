@@ -224,6 +224,13 @@ MUTANTS = (
     ),
     Mutant(
         "V74",
+        "notices to an unproven address are counted",
+        "domain/limits.py",
+        'return is_verified or await may_mail(ctx, "notices", recipient)',
+        "return True",
+    ),
+    Mutant(
+        "V74",
         "reset mails are counted",
         "domain/passwords.py",
         'if user is None or not await limits.may_mail(ctx, "links", user.email):',

@@ -54,6 +54,13 @@ MUTANTS = (
     ),
     Mutant(
         "V16",
+        "a reset drops the identities that nobody proved",
+        "domain/passwords.py",
+        "    if not user.email_verified:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "V16",
         "a reset ends the sessions",
         "domain/passwords.py",
         "    ended = await sessions.end_all(ctx, user) if ctx.policy.reset_revokes_sessions else 0\n",
