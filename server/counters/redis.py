@@ -92,16 +92,25 @@ class Patience:
         self._pause_ends = 0.0
 
     async def wait(self, question: Awaitable[_Answer]) -> _Answer:
-        """Give the answer. Raises Silence when none came in time, and whatever the question raises."""
+        """Give the answer. Raises Silence when none came in time, and whatever the question raises.
+
+        A question that ignores its cancellation, as one may that has just been given a connection, is not waited for.
+        """
+        asked = asyncio.ensure_future(question)
         try:
-            async with asyncio.timeout(self._seconds):
-                answer = await question
+            answered, _ = await asyncio.wait({asked}, timeout=self._seconds)
+            if not answered:
+                raise Silence
+            answer = asked.result()
         except (TimeoutError, Silence) as silence:
             self.pause()
             raise Silence from silence
         except (RedisError, OSError):
             self._pause_ends = 0.0
             raise
+        finally:
+            asked.add_done_callback(_look_away)
+            asked.cancel()
         self._pause_ends = 0.0
         return answer
 
@@ -203,6 +212,12 @@ class RedisCounters:
 def redis_address(address: str) -> str:
     """Give the address of a Valkey server as the client library wants it; it speaks the same language."""
     return re.sub(r"^valkey(s?)://", r"redis\1://", address)
+
+
+def _look_away(asked: asyncio.Future[_Answer]) -> None:
+    """Take note of how a question ended that nobody waits for; asyncio complains of a fault that nobody saw."""
+    if not asked.cancelled():
+        asked.exception()
 
 
 def _keys(counts: Sequence[Count]) -> list[str]:

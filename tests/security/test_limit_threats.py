@@ -217,6 +217,22 @@ class TestV66ABurst:
 
         assert told(answers) == {TOLD: 100, LIMITED: 50}
 
+    async def test_v66_of_a_hundred_requests_to_two_instances_those_of_one_budget_pass(
+        self, cluster: Cluster, tmp_path: Path
+    ) -> None:
+        url, overrides = cluster.create(migrated=True), {"secrets": "s" * 32, "limits.requests": "20"}
+        services = [await open_service(url, tmp_path, overrides) for _ in range(2)]
+
+        async def look(service: Service) -> httpx.Response:
+            return await service.get("/get-session")
+
+        answers = await at_once(services, 100, look)
+
+        assert [answer.status_code for answer in answers].count(401) == 20
+        assert [answer.status_code for answer in answers].count(429) == 80
+        for service in services:
+            await close_service(service)
+
 
 class TestV67WhoSharesABudget:
     async def test_v67_clients_behind_a_proxy_have_one_each(self, proxied: Service) -> None:
