@@ -1,1 +1,1 @@
-"""The documentation site: its pages in docs/pages, and what makes further pages of the settings, refusals and contract."""
+"""The documentation site: its pages in docs/pages, and what makes more of settings, refusals and contract."""

@@ -13,8 +13,9 @@ PAGE = "reference/commands.md"
 _INTRODUCTION = """
 # Commands
 
-The program reads the same settings as the service, from `gatewright.toml` and the environment. It exits with 0, with 1 when
-something is wrong that an operator can mend, which it says in plain lines on standard error, and with 2 when it was called wrongly.
+The program reads the same settings as the service, from `gatewright.toml` and the environment. It exits with 0, with 1
+when something is wrong that an operator can mend, which it says in plain lines on standard error, and with 2 when it
+was called wrongly.
 """
 
 Command = TyperCommand | TyperGroup
@@ -22,8 +23,7 @@ Command = TyperCommand | TyperGroup
 
 def pages() -> dict[str, str]:
     """Give the page of commands by its path on the site."""
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
+    group = typer.main.get_group(app)
     return {PAGE: page(_INTRODUCTION, *(_entry(name, one) for name, one in _commands(group, "gatewright")))}
 
 

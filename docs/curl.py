@@ -11,6 +11,14 @@ from codegen.walk import Operation, resolve
 
 Document = dict[str, Any]
 
+_USELESS_WITHOUT = {
+    "accounts.get_profile": ("providerId",),
+    "accounts.receive_callback": ("code", "state"),
+    "users.confirm_deletion": ("token",),
+    "service.show_error": ("error",),
+}
+"""The optional parameters without which an operation has nothing to say."""
+
 
 def command(document: Document, operation: Operation, security: frozenset[str]) -> str:
     """Give the command for curl; `$BASE`, `$TOKEN` and `$PENDING` are the variables the reference begins with."""
@@ -25,11 +33,12 @@ def command(document: Document, operation: Operation, security: frozenset[str]) 
 def _target(document: Document, operation: Operation) -> str:
     """Give path and query, with the examples of what must be there."""
     path, query = operation.path, {}
+    wanted = _USELESS_WITHOUT.get(operation.spec["operationId"], ())
     shared = document["paths"][operation.path].get("parameters", [])
     for parameter in (resolve(document, one) for one in [*shared, *operation.spec.get("parameters", [])]):
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", escaped(str(_example(document, parameter))))
-        elif parameter.get("required"):
+        elif parameter.get("required") or parameter["name"] in wanted:
             query[parameter["name"]] = _example(document, parameter)
     return f"{path}?{urlencode(query)}" if query else path
 

@@ -1,4 +1,4 @@
-"""The reference of errors, generated from the refusals of the domain and from what the contract says of each operation."""
+"""The reference of errors, generated from the refusals of the domain and from the answers of the contract."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -28,16 +28,19 @@ def pages() -> dict[str, str]:
         for status, codes in refusals(document, operation).items():
             for name in codes:
                 answered.setdefault((status, name), []).append(operation)
-    by_code = groupby(sorted(_said(), key=lambda one: (one[1], one[0])), key=lambda one: one[1])
-    return {PAGE: page(_INTRODUCTION, *(_entry(name, list(said), answered, every) for name, said in by_code))}
+    codes = document["components"]["schemas"]["ErrorCode"]["enum"]
+    said = sorted(one for one in _said() if one[1] in codes)
+    by_code = groupby(sorted(said, key=lambda one: (one[1], one[0])), key=lambda one: one[1])
+    return {PAGE: page(_INTRODUCTION, *(_entry(name, list(of), answered, every) for name, of in by_code))}
 
 
 _INTRODUCTION = """
 # Errors
 
-Every answer from 400 upwards has the body `{"message": "…", "code": "…"}`. Programs compare the code, which stays what it is;
-the message is a sentence for people and may change. Within a major version of the contract codes are only added, so treat one
-that you do not know by its status. An answer of 429 or 503 says in `Retry-After` after how many seconds to try again.
+Every answer from 400 upwards has the body `{"message": "…", "code": "…"}`. Programs compare the code, which stays what
+it is; the message is a sentence for people and may change. Within a major version of the contract codes are only added,
+so treat one that you do not know by its status. An answer of 429 or 503 says in `Retry-After` after how many seconds to
+try again.
 """
 
 
@@ -60,12 +63,10 @@ def _below(refusal: type[Refusal]) -> Iterator[type[Refusal]]:
 def _entry(
     name: str, said: list[Said], answered: dict[tuple[int, str], list[Operation]], every: list[Operation]
 ) -> str:
-    """Give what there is to know of a code; nothing if no operation answers it."""
-    documented = [one for one in said if (one[0], name) in answered]
-    if not documented:
-        return ""
+    """Give what there is to know of a code; one that no operation answers comes before any is reached."""
+    documented = [one for one in said if (one[0], name) in answered] or said
     rows = [(str(status), one_line(message), meaning) for status, _, message, meaning in documented]
-    statuses = sorted({status for status, *_ in documented})
+    statuses = sorted({status for status, *_ in documented if (status, name) in answered})
     return page(
         f"## {name} {{ #{name.lower()} }}",
         table(("Status", "Message", "Meaning"), rows),

@@ -37,14 +37,19 @@ def _named(navigation: Navigation) -> Iterator[str]:
 
 def _completed(navigation: Navigation, there: set[str], named: set[str]) -> Navigation:
     entries = [
-        {title: _completed(below, there, named) if isinstance(below, list) else below for title, below in one.items()}
+        {
+            title: _completed(below, there, named) if isinstance(below, list) else below
+            for title, below in one.items()
+        }
         if isinstance(one, dict)
         else one
         for one in navigation
         if isinstance(one, dict) or one in there
     ]
     begun = [folder for folder in _GROWING if f"{folder}/index.md" in entries]
-    return entries + [path for folder in begun for path in sorted(there - named) if path.startswith(f"{folder}/")]
+    return entries + [
+        path for folder in begun for path in sorted(there - named) if path.startswith(f"{folder}/")
+    ]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -67,7 +67,10 @@ def _index(document: dict[str, Any]) -> str:
         "## The examples",
         "Each operation is shown as a command for curl. They take the address of the service and the token of a"
         " sign-in, or of one that waits for its second factor, from three variables:",
-        fenced("sh", "BASE=http://127.0.0.1:8000\nTOKEN='the token of a sign-in'\nPENDING='the token of a pending one'"),
+        fenced(
+            "sh",
+            "BASE=http://127.0.0.1:8000\nTOKEN='the token of a sign-in'\nPENDING='the token of a pending one'",
+        ),
     )
 
 
@@ -113,7 +116,8 @@ def _body(document: dict[str, Any], operation: Operation, reading: Reading) -> s
     [(media_type, content)] = body["content"].items()
     needed = "" if body.get("required") else " It may be left out."
     return page(
-        f"**Body** ({code(media_type)}): {one_line(body['description'])}{needed}", reading.fields(content["schema"])
+        f"**Body** ({code(media_type)}): {one_line(body['description'])}{needed}",
+        reading.fields(content["schema"]),
     )
 
 

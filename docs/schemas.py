@@ -64,7 +64,9 @@ class Reading:
         name = schema["$ref"].rpartition("/")[2]
         found = resolve(self._document, schema)
         if name in self.objects():
-            return f"[{name}]({self._here}{TYPES}#{name.lower()}){' or null' if found.get('nullable') else ''}"
+            return (
+                f"[{name}]({self._here}{TYPES}#{name.lower()}){' or null' if found.get('nullable') else ''}"
+            )
         return self.kind(found)
 
     def objects(self) -> dict[str, Schema]:
@@ -79,13 +81,15 @@ class Reading:
             if key in schema:
                 return [self.kind(one) for one in schema[key]]
         if "enum" in schema:
-            return ["null" if value is None else code(orjson.dumps(value).decode()) for value in schema["enum"]]
+            return [
+                "null" if value is None else code(orjson.dumps(value).decode()) for value in schema["enum"]
+            ]
         if schema.get("type") == "array":
             return [f"list of {self.kind(schema['items'])}"]
         if "type" not in schema and "allOf" in schema:
             return [self.kind(one) for one in schema["allOf"]]
-        named = _FORMATS.get(schema.get("format", ""))
-        return [named or _WORDS.get(schema.get("type", ""), schema.get("type", ""))]
+        kind = str(schema.get("type", ""))
+        return [_FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))]
 
     def _meaning(self, field: Schema) -> str:
         """Give the description of a field, or that of what it refers to."""

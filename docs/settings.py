@@ -1,4 +1,4 @@
-"""The reference of settings, generated from the settings classes, and committed: `python -m docs.settings [--check]`."""
+"""The reference of settings, made from the settings classes and committed: `python -m docs.settings [--check]`."""
 
 import sys
 from pathlib import Path
@@ -18,10 +18,11 @@ _PROVIDER = "<id>"
 _INTRODUCTION = """
 # Settings
 
-Later wins: defaults, a TOML file (`gatewright.toml`, or the one `GATEWRIGHT_CONFIG` names), environment variables. The variable
-of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with `_FILE` behind it the value is read from a file. Durations are
-seconds or `90s`, `15m`, `24h`, `7d`; lists are comma-separated. What is wrong stops the start with one line that names the key;
-`gatewright check-config` says the same without starting. `gatewright settings` prints all of this as one table.
+Later wins: defaults, a TOML file (`gatewright.toml`, or the one `GATEWRIGHT_CONFIG` names), environment variables. The
+variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with `_FILE` behind it the value is read from a
+file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are comma-separated. What is wrong stops the start with
+one line that names the key; `gatewright check-config` says the same without starting. `gatewright settings` prints all
+of this as one table.
 
 The same two settings in a file and in the environment:
 
@@ -93,7 +94,9 @@ def _tables() -> list[str]:
         model: Any = table_of(field)
         if model is not None:
             rows = [_row((name, _PROVIDER, *path), one) for path, one in fields(model)]
-            made.append(page(f"## `{name}.{_PROVIDER}`", one_line(field.description or ""), table(_HEAD, rows)))
+            made.append(
+                page(f"## `{name}.{_PROVIDER}`", one_line(field.description or ""), table(_HEAD, rows))
+            )
     return made
 
 
