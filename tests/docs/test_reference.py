@@ -23,6 +23,7 @@ DOCUMENT = bundle()
 EVERY = list(operations(DOCUMENT))
 CONSUMERS = ROOT / "tests" / "sdk" / "consumers"
 NAMES = {".".join(path) for path, _ in fields(Settings)}
+GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
 VARIABLES = {variable(path) for path, _ in fields(Settings)} | {"GATEWRIGHT_CONFIG"}
 OF_OTHERS = re.compile(r"GATEWRIGHT_(?:TEST_|PROVIDERS)|GATEWRIGHT_URL$|GATEWRIGHT_LONG$")
 """Variables that name no setting of the service: of tests, of guides, and of providers, whose ids are free."""
@@ -54,7 +55,7 @@ class TestSettings:
             name.removesuffix("_FILE") for name in re.findall(r"\bGATEWRIGHT_[A-Z0-9_]*[A-Z0-9]\b", text)
         }
 
-        assert {one for one in named if one.partition(".")[0] in prefixes} - NAMES - events == set()
+        assert {one for one in named if one.partition(".")[0] in prefixes} - NAMES - GROUPS - events == set()
         assert {one for one in variables if not OF_OTHERS.match(one)} - VARIABLES == set()
 
 
