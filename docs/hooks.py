@@ -19,10 +19,31 @@ Navigation = list[Any]
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Leave pages out of the navigation that are not there, and add those of a growing folder that it does not name."""
+    """Complete the navigation."""
     there = {path.relative_to(config.docs_dir).as_posix() for path in Path(config.docs_dir).rglob("*.md")}
-    config.nav = _completed(config.nav or [], there | set(_MADE), set(_named(config.nav or [])))
+    config.nav = completed(config.nav or [], there | set(_MADE))
     return config
+
+
+def completed(navigation: Navigation, there: set[str]) -> Navigation:
+    """Give the navigation without the pages that are not there, and with those of a growing folder it does not name."""
+    return _completed(navigation, there, there - set(_named(navigation)))
+
+
+def _completed(navigation: Navigation, there: set[str], unnamed: set[str]) -> Navigation:
+    entries = [
+        {title: _below(entry, there, unnamed) for title, entry in one.items()}
+        if isinstance(one, dict)
+        else one
+        for one in navigation
+        if isinstance(one, dict) or one in there
+    ]
+    begun = tuple(f"{folder}/" for folder in _GROWING if f"{folder}/index.md" in entries)
+    return entries + [path for path in sorted(unnamed) if begun and path.startswith(begun)]
+
+
+def _below(entry: Any, there: set[str], unnamed: set[str]) -> Any:
+    return _completed(entry, there, unnamed) if isinstance(entry, list) else entry
 
 
 def _named(navigation: Navigation) -> Iterator[str]:
@@ -33,23 +54,6 @@ def _named(navigation: Navigation) -> Iterator[str]:
                 yield from _named(below if isinstance(below, list) else [below])
         else:
             yield entry
-
-
-def _completed(navigation: Navigation, there: set[str], named: set[str]) -> Navigation:
-    entries = [
-        {
-            title: _completed(below, there, named) if isinstance(below, list) else below
-            for title, below in one.items()
-        }
-        if isinstance(one, dict)
-        else one
-        for one in navigation
-        if isinstance(one, dict) or one in there
-    ]
-    begun = [folder for folder in _GROWING if f"{folder}/index.md" in entries]
-    return entries + [
-        path for folder in begun for path in sorted(there - named) if path.startswith(f"{folder}/")
-    ]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
