@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format table mutants fuzz contract sdk-python sdk-typescript sdk types \
+.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz contract sdk-python sdk-typescript sdk types \
   migrate migration bench
 
 help:
@@ -39,10 +39,22 @@ check: setup ## lint, formatting, types, the law of imports, generated code, a t
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen.shapes --check
 	$(BIN)/python -m tests.security.table --check
+	$(BIN)/python -m docs.settings --check
 
 format: setup ## mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+##@ Documentation
+
+docs: setup ## build the documentation site into build/site; whatever does not hold together fails
+	@.ci/docs.sh build
+
+docs-serve: setup ## show the site on http://127.0.0.1:8001 while it is written
+	@.ci/docs.sh serve
+
+reference: setup ## write docs/pages/reference/settings.md anew from the settings classes
+	$(BIN)/python -m docs.settings
 
 ##@ Attacks
 

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -40,13 +41,18 @@ STATIC = {
     "favicon-32x32.png": b"image/png",
 }
 
+STYLE = Path(__file__).parent / "templates" / "docs" / "page.css"
+"""Our own style sheet, after that of Swagger UI, which knows no dark page."""
+
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="stylesheet" href="{base_path}/docs/swagger-ui.css">
+<link rel="stylesheet" href="{base_path}/docs/page.css">
 <link rel="icon" type="image/png" href="{base_path}/docs/favicon-32x32.png">
 </head>
 <body>
@@ -61,6 +67,7 @@ START = b"""SwaggerUIBundle({
   url: %s,
   dom_id: "#swagger-ui",
   deepLinking: true,
+  defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   tryItOutEnabled: true,
   validatorUrl: null,
@@ -138,6 +145,7 @@ def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
         f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
         f"{base_path}/docs/start.js": prepared(start, STATIC["swagger-ui-bundle.js"]),
     }
+    documents[f"{base_path}/docs/page.css"] = prepared(STYLE.read_bytes(), STATIC["swagger-ui.css"])
     for name, media_type in STATIC.items():
         documents[f"{base_path}/docs/{name}"] = prepared((swagger_ui_path / name).read_bytes(), media_type)
     return documents

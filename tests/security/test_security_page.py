@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from domain import secrets
+from server.settings import Settings
+from server.sources import fields
 from tests.fuzz.world import world
 from tests.security import threats
 from tests.security.threats import ROOT
@@ -86,8 +88,7 @@ def test_every_row_it_names_must_have_a_test() -> None:
 
 
 def test_every_setting_it_names_is_one() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    settings = set(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| [^|]+ \|$", readme, re.MULTILINE))
+    settings = {".".join(path) for path, _ in fields(Settings)}
     prefixes = {name.partition(".")[0] for name in settings if "." in name}
 
     named = {name.partition(" ")[0] for name in re.findall(r"`([a-z_]+\.[a-z_]+(?: = [^`]+)?)`", PAGE)}

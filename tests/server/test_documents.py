@@ -66,7 +66,7 @@ class TestUnderAnyBasePath:
             parts = [await browser.get(address) for address in addresses]
 
         assert "http" not in page
-        assert len(parts) == 4
+        assert len(parts) == 5
         assert all(part.status_code == 200 and part.content for part in parts)
 
     async def test_the_page_reads_the_contract_of_this_service(self, base_path: str) -> None:

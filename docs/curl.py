@@ -1,0 +1,67 @@
+"""An operation of the contract as a command that calls it."""
+
+from shlex import quote
+from typing import Any
+from urllib.parse import quote as escaped
+from urllib.parse import urlencode
+
+import orjson
+
+from codegen.walk import Operation, resolve
+
+Document = dict[str, Any]
+
+_USELESS_WITHOUT = {
+    "accounts.get_profile": ("providerId",),
+    "accounts.receive_callback": ("code", "state"),
+    "users.confirm_deletion": ("token",),
+    "service.show_error": ("error",),
+}
+"""The optional parameters without which an operation has nothing to say."""
+
+
+def command(document: Document, operation: Operation, security: frozenset[str]) -> str:
+    """Give the command for curl; `$BASE`, `$TOKEN` and `$PENDING` are the variables the reference begins with."""
+    parts = [f'curl -sS "$BASE{_target(document, operation)}"']
+    parts += _caller(security)
+    parts += _body(document, operation)
+    if operation.method == "post" and not any(part.startswith("-d") for part in parts):
+        parts.append("-X POST")
+    return " \\\n  ".join(parts)
+
+
+def _target(document: Document, operation: Operation) -> str:
+    """Give path and query, with the examples of what must be there."""
+    path, query = operation.path, {}
+    wanted = _USELESS_WITHOUT.get(operation.spec["operationId"], ())
+    shared = document["paths"][operation.path].get("parameters", [])
+    for parameter in (resolve(document, one) for one in [*shared, *operation.spec.get("parameters", [])]):
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", escaped(str(_example(document, parameter))))
+        elif parameter.get("required") or parameter["name"] in wanted:
+            query[parameter["name"]] = _example(document, parameter)
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _caller(security: frozenset[str]) -> list[str]:
+    if "pendingBearerAuth" in security:
+        return ['-H "Authorization: Bearer $PENDING"']
+    return ['-H "Authorization: Bearer $TOKEN"'] if "bearerAuth" in security else []
+
+
+def _body(document: Document, operation: Operation) -> list[str]:
+    if "requestBody" not in operation.spec:
+        return []
+    body = resolve(document, operation.spec["requestBody"])
+    [(media_type, content)] = body["content"].items()
+    value = _example(document, content)
+    if media_type != "application/json":
+        return [f"--data-urlencode {quote(f'{name}={field}')}" for name, field in value.items()]
+    return ["-H 'Content-Type: application/json'", f"-d {quote(orjson.dumps(value).decode())}"]
+
+
+def _example(document: Document, holder: Document) -> Any:
+    """Give the first example of a parameter or body."""
+    if "example" in holder:
+        return holder["example"]
+    return resolve(document, next(iter(holder["examples"].values())))["value"]

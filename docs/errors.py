@@ -1,0 +1,87 @@
+"""The reference of errors, generated from the refusals of the domain and from the answers of the contract."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from codegen.bundle import bundle
+from codegen.walk import Operation, operations
+from docs.markdown import code, folded, one_line, page, table
+from docs.operations import link, refusals
+from domain.errors import Refusal
+
+PAGE = "reference/errors.md"
+_ALMOST = 8
+"""An error that no more than so many operations lack is said of all but these."""
+_MANY = 12
+"""So many operations are listed at once; more are unfolded by a click."""
+
+Said = tuple[int, str, str, str]
+"""Of a refusal: status, code, message, meaning."""
+
+
+def pages() -> dict[str, str]:
+    """Give the page of errors by its path on the site."""
+    document = bundle()
+    every = list(operations(document))
+    answered: dict[tuple[int, str], list[Operation]] = {}
+    for operation in every:
+        for status, codes in refusals(document, operation).items():
+            for name in codes:
+                answered.setdefault((status, name), []).append(operation)
+    codes = document["components"]["schemas"]["ErrorCode"]["enum"]
+    said = sorted(one for one in _said() if one[1] in codes)
+    by_code = groupby(sorted(said, key=lambda one: (one[1], one[0])), key=lambda one: one[1])
+    return {PAGE: page(_INTRODUCTION, *(_entry(name, list(of), answered, every) for name, of in by_code))}
+
+
+_INTRODUCTION = """
+# Errors
+
+Every answer from 400 upwards has the body `{"message": "…", "code": "…"}`. Programs compare the code, which stays what
+it is; the message is a sentence for people and may change. Within a major version of the contract codes are only added,
+so treat one that you do not know by its status. An answer of 429 or 503 says in `Retry-After` after how many seconds to
+try again.
+"""
+
+
+def _said() -> set[Said]:
+    """Give what every refusal says; those that say the same are one."""
+    found = set()
+    for refusal in _below(Refusal):
+        if hasattr(refusal, "status"):
+            meaning = one_line((refusal.__doc__ or "").split("\n\n")[0])
+            found.add((refusal.status, refusal.code, refusal.message, meaning))
+    return found
+
+
+def _below(refusal: type[Refusal]) -> Iterator[type[Refusal]]:
+    for one in refusal.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+def _entry(
+    name: str, said: list[Said], answered: dict[tuple[int, str], list[Operation]], every: list[Operation]
+) -> str:
+    """Give what there is to know of a code; one that no operation answers comes before any is reached."""
+    documented = [one for one in said if (one[0], name) in answered] or said
+    rows = [(str(status), one_line(message), meaning) for status, _, message, meaning in documented]
+    statuses = sorted({status for status, *_ in documented if (status, name) in answered})
+    return page(
+        f"## {name} {{ #{name.lower()} }}",
+        table(("Status", "Message", "Meaning"), rows),
+        *(_where(status, answered[status, name], every) for status in statuses),
+    )
+
+
+def _where(status: int, answering: list[Operation], every: list[Operation]) -> str:
+    """Say which operations answer with it."""
+    missing = [one for one in every if one not in answering]
+    listed = ", ".join(link(one, "../") for one in (missing if len(missing) <= _ALMOST else answering))
+    if not missing:
+        return f"{code(str(status))}: every operation."
+    if len(missing) <= _ALMOST:
+        return f"{code(str(status))}: every operation but {listed}."
+    if len(answering) > _MANY:
+        return folded(f"{status}: {len(answering)} operations", listed)
+    return f"{code(str(status))}: {listed}."

@@ -1,0 +1,69 @@
+"""What MkDocs calls while it builds the site: pages are added, links mended, the navigation completed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from docs.links import PAGES, mended
+from docs.site import made
+
+_MADE = {one.path: one for one in made()}
+_GROWING = ("guides", "operations")
+"""The folders whose pages are in the navigation without being named there, after those that are, below their index."""
+
+Navigation = list[Any]
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Complete the navigation."""
+    there = {path.relative_to(config.docs_dir).as_posix() for path in Path(config.docs_dir).rglob("*.md")}
+    config.nav = completed(config.nav or [], there | set(_MADE))
+    return config
+
+
+def completed(navigation: Navigation, there: set[str]) -> Navigation:
+    """Give the navigation without the pages that are not there, and with those of a growing folder it does not name."""
+    return _completed(navigation, there, there - set(_named(navigation)))
+
+
+def _completed(navigation: Navigation, there: set[str], unnamed: set[str]) -> Navigation:
+    entries = [
+        {title: _below(entry, there, unnamed) for title, entry in one.items()}
+        if isinstance(one, dict)
+        else one
+        for one in navigation
+        if isinstance(one, dict) or one in there
+    ]
+    begun = tuple(f"{folder}/" for folder in _GROWING if f"{folder}/index.md" in entries)
+    return entries + [path for path in sorted(unnamed) if begun and path.startswith(begun)]
+
+
+def _below(entry: Any, there: set[str], unnamed: set[str]) -> Any:
+    return _completed(entry, there, unnamed) if isinstance(entry, list) else entry
+
+
+def _named(navigation: Navigation) -> Iterator[str]:
+    """Give every page that is named, however deep."""
+    for entry in navigation:
+        if isinstance(entry, dict):
+            for below in entry.values():
+                yield from _named(below if isinstance(below, list) else [below])
+        else:
+            yield entry
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    for one in _MADE.values():
+        files.append(File.generated(config, one.path, content=one.text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Mend the links of a page."""
+    path = page.file.src_uri
+    return mended(markdown, _MADE[path].source if path in _MADE else PAGES + path, path)

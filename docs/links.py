@@ -1,0 +1,45 @@
+"""Links of documents that stand elsewhere in the repository, mended for their place on the site."""
+
+import posixpath
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = "docs/pages/"
+"""Where the pages of the site stand in the repository."""
+
+HOMES = {
+    "README.md": "index.md",
+    "SECURITY.md": "security/index.md",
+    "SECURITY-TESTS.md": "security/tests.md",
+    "openapi/CHANGELOG.md": "changelog.md",
+}
+"""The documents that are a page of the site as well."""
+
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"(^ *```.*?^ *```)", re.MULTILINE | re.DOTALL)
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[#/]")
+
+
+def mended(text: str, source: str, at: str) -> str:
+    """Give the text of the file `source` of the repository as it stands at the path `at` of the site.
+
+    A link to another document leads to its page. One to a file that is no page, such as a module, becomes its name:
+    there is nowhere to lead to. One to nothing is left as it is, for the builder to complain of.
+    """
+
+    def mend(link: re.Match[str]) -> str:
+        label, target = link.groups()
+        if _ELSEWHERE.match(target):
+            return link[0]
+        path, mark, anchor = target.partition("#")
+        found = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        home = HOMES.get(found) or (found.removeprefix(PAGES) if found.startswith(PAGES) else None)
+        if home is not None:
+            return f"[{label}]({posixpath.relpath(home, posixpath.dirname(at) or '.')}{mark}{anchor})"
+        if (ROOT / found).exists():
+            return label if "`" in label else f"`{label}`"
+        return link[0]
+
+    parts = _FENCED.split(text)
+    return "".join(part if number % 2 else _LINK.sub(mend, part) for number, part in enumerate(parts))

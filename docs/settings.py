@@ -1,0 +1,113 @@
+"""The reference of settings, made from the settings classes and committed: `python -m docs.settings [--check]`."""
+
+import sys
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from docs.markdown import code, one_line, page, table
+from server.commands.reference import BY_CORES, shown
+from server.settings import Settings
+from server.sources import fields, table_of, variable
+
+PAGE = Path(__file__).parent / "pages" / "reference" / "settings.md"
+_PROVIDER = "<id>"
+
+_INTRODUCTION = """
+# Settings
+
+Later wins: defaults, a TOML file (`gatewright.toml`, or the one `GATEWRIGHT_CONFIG` names), environment variables. The
+variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with `_FILE` behind it the value is read from a
+file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are comma-separated. What is wrong stops the start with
+one line that names the key; `gatewright check-config` says the same without starting. `gatewright settings` prints all
+of this as one table.
+
+The same two settings in a file and in the environment:
+
+```toml
+app_name = "Example"
+
+[session]
+expires_in = "30d"
+```
+
+```sh
+export GATEWRIGHT_APP_NAME=Example
+export GATEWRIGHT_SESSION__EXPIRES_IN=30d
+```
+"""
+
+
+def text() -> str:
+    """Give the page."""
+    groups: dict[str, list[tuple[tuple[str, ...], FieldInfo]]] = {}
+    for path, field in fields(Settings):
+        groups.setdefault(".".join(path[:-1]), []).append((path, field))
+    return page(
+        "<!-- Written by `make reference` from the settings classes; do not edit. -->",
+        _INTRODUCTION,
+        *(_group(name, rows) for name, rows in groups.items()),
+        *_tables(),
+    )
+
+
+def _group(name: str, rows: list[tuple[tuple[str, ...], FieldInfo]]) -> str:
+    """Give the settings that begin alike, under what they have in common."""
+    title = f"`{name}`" if name else "The service"
+    return page(f"## {title}", _meaning_of(name), table(_HEAD, (_row(path, field) for path, field in rows)))
+
+
+_HEAD = ("Setting", "Default", "Meaning")
+
+
+def _meaning_of(name: str) -> str:
+    """Give the sentence of a group: the first of its class, without the prefix the heading names already."""
+    model: type[BaseModel] = Settings
+    for part in name.split(".") if name else ():
+        annotation = next(
+            field.annotation for key, field in model.model_fields.items() if part in (key, field.alias)
+        )
+        model = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else model
+    said = (model.__doc__ or "").split("\n\n")[0].rpartition("`: ")[2] if name else ""
+    return said[:1].upper() + one_line(said)[1:]
+
+
+def _row(path: tuple[str, ...], field: FieldInfo) -> tuple[str, str, str]:
+    name = ".".join(path)
+    default = BY_CORES.get(name) or ("required" if field.is_required() else shown(field.get_default()))
+    return f"`{name}`<br>`{variable(path)}`", default, f"{one_line(field.description or '')}{_choices(field)}"
+
+
+def _choices(field: FieldInfo) -> str:
+    """Say what a value may be, where there is a closed list."""
+    kinds = [one for one in (field.annotation, *get_args(field.annotation)) if get_origin(one) is Literal]
+    values = [value for kind in kinds[:1] for value in get_args(kind) if value != ""]
+    return f" One of {', '.join(code(str(value)) for value in values)}." if values else ""
+
+
+def _tables() -> list[str]:
+    """Give the tables whose keys are names, such as the providers."""
+    made: list[str] = []
+    for name, field in Settings.model_fields.items():
+        model: Any = table_of(field)
+        if model is not None:
+            rows = [_row((name, _PROVIDER, *path), one) for path, one in fields(model)]
+            made.append(
+                page(f"## `{name}.{_PROVIDER}`", one_line(field.description or ""), table(_HEAD, rows))
+            )
+    return made
+
+
+def main() -> None:
+    """Write the page, or with --check say by the exit status whether it is up to date."""
+    if "--check" in sys.argv[1:]:
+        if PAGE.read_text("utf-8") != text():
+            sys.exit(f"{PAGE.name} is not what the settings classes say: run make reference")
+        return
+    PAGE.write_text(text(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The pages of the site that are made when it is built: of README and its like, of the refusals, of the contract."""
+
+from dataclasses import dataclass
+
+from docs import commands, errors, operations
+from docs.links import HOMES, PAGES, ROOT
+from docs.markdown import page
+
+QUICK_START = ("Two commands", "First steps with curl")
+HOUSE = ("The house", "How a request travels", "Decisions")
+"""The sections of README that stand on pages of their own."""
+
+
+_REFERENCE = """
+# Reference
+
+Made from the service itself each time this site is built, so that it says what the service does.
+
+| Page | Made from |
+|---|---|
+| [Operations](operations/index.md): what each takes and answers, with a command for curl | the contract, `openapi/` |
+| [Objects](types.md): the fields of requests and answers | the contract |
+| [Errors](errors.md): every code, what it means, and which operations answer it | `domain/errors.py` and the contract |
+| [Settings](settings.md): every setting, its variable, default and meaning | the settings classes |
+| [Commands](commands.md): what `gatewright` can do | the program |
+| [Changelog](../changelog.md) of the contract | `openapi/CHANGELOG.md` |
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A page that is not in docs/pages: its path on the site, its text, and the file its links start from."""
+
+    path: str
+    text: str
+    source: str
+
+
+def made() -> list[Made]:
+    """Give every page there is besides those in docs/pages."""
+    generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
+    return [
+        Made("quick-start.md", _of_readme("Quick start", QUICK_START), "README.md"),
+        Made("house.md", _of_readme("How it is built", HOUSE), "README.md"),
+        *(
+            Made(path, _read(source), source)
+            for source, path in HOMES.items()
+            if source != "README.md"  # Its place is taken by a home page of the site's own.
+        ),
+        *(Made(path, text, PAGES + path) for path, text in generated.items()),
+    ]
+
+
+def _read(source: str) -> str:
+    return (ROOT / source).read_text("utf-8")
+
+
+def _of_readme(title: str, headings: tuple[str, ...]) -> str:
+    """Give sections of README as a page. Raises KeyError for one that is not there."""
+    sections = dict(part.split("\n", 1) for part in f"\n{_read('README.md')}".split("\n## ")[1:])
+    return page(f"# {title}", *(page(f"## {heading}", sections[heading]) for heading in headings))

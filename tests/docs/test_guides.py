@@ -1,0 +1,117 @@
+"""The guides are true: their commands are typed into a shell as they stand there, against a running service."""
+
+import json
+import re
+from pathlib import Path
+
+from server import profiles
+from server.commands import reference
+from server.providers.configuration import secret_of
+from server.providers.presets import PRESETS
+from tests.bench.servers import free_port
+from tests.docs.typing_in import BASE, PAGES, Shell, blocks, follow, guide, placed, section, walk
+from tests.live import ROOT, serving
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+
+SOCIAL = guide("social-sign-in")
+FIRST_CLIENT = "build/first-client"
+"""A folder beside the SDKs stands for the one beside the repository."""
+
+
+def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
+    enabled, confirmed, by_app, _, by_mail, by_backup, trusted, disabled = follow(
+        guide("two-factor"), tmp_path
+    )
+
+    assert "otpauth://totp/" in enabled
+    assert confirmed.startswith('{"status":true')
+    assert by_app.startswith('{"message":"Unauthorized"')
+    assert '{"status":true,"token":"' in by_app
+    assert by_mail.startswith('{"token":"')
+    assert "service.trust-device=" in by_backup
+    assert "service.session-token=" in trusted
+    assert disabled.startswith('{"status":true}')
+    assert "pending" not in disabled
+
+
+def test_a_provider_is_tried_as_it_says(tmp_path: Path, provider: ProviderProcess) -> None:
+    provider.reset()
+    port = free_port()
+    settings = {
+        **social_settings(provider),
+        "base_url": f"http://127.0.0.1:{port}",
+        "session.cookie_secure": "false",
+    }
+
+    came_back, looked, again = follow(guide("try-a-provider"), tmp_path, settings, port=port)
+
+    session, accounts, tokens, renewed = (json.loads(line) for line in looked.splitlines() if line)
+    refused, kept = (line for line in again.splitlines() if line)
+    assert came_back.strip() == f"302 http://127.0.0.1:{port}/welcome"
+    assert session["user"]["email"] == "ada@example.com"
+    assert [account["providerId"] for account in accounts] == ["test"]
+    assert tokens["accessToken"] != renewed["accessToken"]
+    assert refused.startswith(f"302 http://127.0.0.1:{port}/error?error=state_mismatch")
+    assert json.loads(kept)["code"] == "FAILED_TO_UNLINK_LAST_ACCOUNT"
+
+
+def test_the_tables_of_providers_are_settings_of_the_program(tmp_path: Path) -> None:
+    [table] = blocks(SOCIAL, "toml")
+    (tmp_path / "gatewright.toml").write_text(table.text, "utf-8")
+
+    settings = profiles.load({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
+
+    assert list(settings.providers) == ["google", "github", "company", "forge"]
+
+
+def test_the_variables_of_a_provider_are_settings_of_the_program(tmp_path: Path) -> None:
+    secret = tmp_path / "google"
+    secret.write_text("of-your-own", "utf-8")
+    variables = dict(re.findall(r"^export (\w+)=(\S+)$", blocks(SOCIAL, "sh")[0].text, re.MULTILINE))
+    variables["GATEWRIGHT_PROVIDERS__GOOGLE__CLIENT_SECRET_FILE"] = str(secret)
+
+    settings = profiles.load({"GATEWRIGHT_PROFILE": "development", **variables}, tmp_path)
+
+    google = settings.providers["google"]
+    assert (google.preset, secret_of(google.client_secret)) == ("google", "of-your-own")
+
+
+def test_every_preset_has_its_line() -> None:
+    assert re.findall(r"^\| `([a-z]+)` \| [^|]*(?:User settings|\[)", SOCIAL, re.MULTILINE) == list(PRESETS)
+
+
+def test_production_starts_with_the_settings_it_names(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+
+    [block] = blocks(guide("run-it-for-others"), "sh")
+    printed = shell.type(placed(block.text, {}))
+
+    assert shell.leave() == 0
+    assert "database    PostgreSQL" in printed
+    assert "The configuration is valid." in printed
+
+
+def test_the_records_are_asked_for_as_it_says(tmp_path: Path) -> None:
+    wrong = '{"email": "ada@example.com", "password": "not this one"}'
+    with serving(tmp_path, {"mail.sender": "console", "password_reset.sender": "console"}) as live:
+        walk(section("First steps with curl").partition("Open its link")[0], live, ROOT, {BASE: live.url})
+        shell = Shell(tmp_path, {"GATEWRIGHT_PROFILE": "development"})
+        shell.type(f"curl -s {live.url}/sign-in/email -H 'Content-Type: application/json' -d '{wrong}'")
+        [block] = blocks(guide("audit"), "sh")
+        of_ada, failed, _ = (shell.type(placed(line, {})) for line in block.text.splitlines())
+
+    assert shell.leave() == 0
+    assert "user.created" in of_ada
+    assert "sign_in.failed" in failed
+    assert "user.created" not in failed
+
+
+def test_the_table_of_settings_shows_every_setting() -> None:
+    page = (PAGES / "reference" / "settings.md").read_text("utf-8")
+    named = set(re.findall(r"^\| `([a-z0-9_.<>]+)`<br>", page, re.MULTILINE))
+
+    every = set(re.findall(r"^\| `([a-z0-9_.]+)` \|", reference.table(), re.MULTILINE))
+
+    assert len(every) > 80
+    assert every <= named

@@ -1,0 +1,144 @@
+"""What the documentation makes of the code is what the code says: settings, errors, operations, commands."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from codegen.bundle import bundle
+from codegen.walk import Operation, operations
+from docs import commands, errors, settings
+from docs.curl import command
+from docs.operations import camel, pages, refusals, security
+from docs.site import made
+from server.settings import Settings
+from server.sources import fields, variable
+from tests.docs.typing_in import PAGES, README, Shell
+from tests.live import ROOT, LiveService, serving
+
+DOCUMENT = bundle()
+EVERY = list(operations(DOCUMENT))
+CONSUMERS = ROOT / "tests" / "sdk" / "consumers"
+NAMES = {".".join(path) for path, _ in fields(Settings)}
+GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
+VARIABLES = {variable(path) for path, _ in fields(Settings)} | {"GATEWRIGHT_CONFIG"}
+OF_OTHERS = re.compile(r"GATEWRIGHT_(?:TEST_|PROVIDERS)|GATEWRIGHT_URL$|GATEWRIGHT_LONG$")
+"""Variables that name no setting of the service: of tests, of guides, and of providers, whose ids are free."""
+DOCUMENTS = [README, ROOT / "SECURITY.md", *sorted(PAGES.rglob("*.md"))]
+
+
+def id_of(operation: Operation) -> str:
+    return str(operation.spec["operationId"])
+
+
+class TestSettings:
+    def test_the_committed_page_is_that_of_the_classes(self) -> None:
+        assert settings.PAGE.read_text("utf-8") == settings.text()
+
+    def test_it_has_every_setting_and_its_variable(self) -> None:
+        page = settings.text()
+
+        assert [path for path in NAMES if f"| `{path}`<br>" not in page] == []
+        assert [name for name in VARIABLES if f"`{name}`" not in page] == []
+
+    @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+    def test_a_setting_that_is_named_is_one(self, document: Path) -> None:
+        text = document.read_text("utf-8")
+        prefixes = {name.partition(".")[0] for name in NAMES if "." in name}
+        events = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', (ROOT / "domain" / "audit.py").read_text("utf-8")))
+
+        named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)(?: = [^`]+)?`", text))
+        variables = {
+            name.removesuffix("_FILE") for name in re.findall(r"\bGATEWRIGHT_[A-Z0-9_]*[A-Z0-9]\b", text)
+        }
+
+        assert {one for one in named if one.partition(".")[0] in prefixes} - NAMES - GROUPS - events == set()
+        assert {one for one in variables if not OF_OTHERS.match(one)} - VARIABLES == set()
+
+
+class TestErrors:
+    def test_every_code_of_the_contract_has_its_entry_and_leads_to_its_operations(self) -> None:
+        [page] = errors.pages().values()
+
+        entries = dict(part.split(" {", 1) for part in page.split("\n## ")[1:])
+
+        codes = set(DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"])
+        assert set(entries) == codes
+        assert "users.md#users-delete" in entries["SESSION_EXPIRED"]
+        assert "| 404 | Invalid token | The deletion token" in entries["INVALID_TOKEN"]
+        assert "every operation." in entries["INTERNAL_SERVER_ERROR"]
+
+    def test_an_operation_lists_its_codes_by_status(self) -> None:
+        [deletion] = [one for one in EVERY if id_of(one) == "users.delete"]
+
+        found = refusals(DOCUMENT, deletion)
+
+        assert list(found) == sorted(found)
+        assert "SESSION_EXPIRED" in found[400]
+        assert 200 not in found
+
+
+class TestCommands:
+    def test_every_command_has_its_entry(self) -> None:
+        [page] = commands.pages().values()
+
+        assert {"gatewright serve", "gatewright users ban", "gatewright settings"} <= set(
+            re.findall(r"^## `([^`]+)`$", page, re.MULTILINE)
+        )
+        assert "gatewright mail test ADDRESS" in page
+        assert "gatewright users list [SEARCH]" in page
+
+
+class TestOperations:
+    def test_every_operation_and_every_object_has_its_entry(self) -> None:
+        every = pages()
+        texts = "".join(every.values())
+
+        assert [id_of(one) for one in EVERY if f"`{id_of(one)}` in the contract" not in texts] == []
+        assert "## CurrentSession\n" in every["reference/types.md"]
+        assert "| `newPassword` | yes |" in every["reference/types.md"]
+
+    def test_its_names_in_the_clients_are_those_the_journeys_use(self) -> None:
+        python = (CONSUMERS / "journey.py").read_text("utf-8")
+        typescript = (CONSUMERS / "journey.ts").read_text("utf-8")
+
+        for one in EVERY:
+            tag, _, verb = id_of(one).partition(".")
+            imported = re.search(rf"from gatewright_client\.api\.{tag} import (?:\(([^)]*)\)|(.*))", python)
+            assert imported, tag
+            assert re.search(rf"gatewright_client\.api\.{tag} import [^)]*?\b{verb}\b", python), id_of(one)
+            assert f".{camel(tag)}.{camel(verb)}(" in typescript, id_of(one)
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    with serving(tmp_path_factory.mktemp("reference"), {"limits.enabled": "false"}) as service:
+        yield service
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=id_of)
+def test_its_command_is_understood(operation: Operation, live: LiveService, tmp_path: Path) -> None:
+    person = {"name": "Ada", "email": f"{id_of(operation)}@example.com", "password": "seven red bicycles"}
+    signed_up = httpx.post(f"{live.url}/sign-up/email", json=person, trust_env=False).json()
+    shell = Shell(tmp_path, {"BASE": live.url, "TOKEN": signed_up["token"], "PENDING": signed_up["token"]})
+
+    typed = command(DOCUMENT, operation, security(DOCUMENT, operation))
+    *body, status = shell.type(f"{typed} -w '\\n%{{http_code}}'").strip().splitlines()
+
+    assert shell.leave() == 0
+    assert status in operation.spec["responses"]
+    if status.startswith(("4", "5")):
+        answer = json.loads("".join(body))
+        assert answer["code"] in refusals(DOCUMENT, operation)[int(status)]
+        assert answer["code"] not in {"VALIDATION_ERROR", "BAD_REQUEST", "UNAUTHORIZED"}
+
+
+def test_what_stands_in_readme_is_on_the_site() -> None:
+    texts = {one.path: one.text for one in made()}
+
+    assert "## First steps with curl" in texts["quick-start.md"]
+    assert "## Decisions" in texts["house.md"]
+    assert texts["security/index.md"].startswith("# Security\n")

@@ -1,0 +1,134 @@
+"""The documentation site: it is built without a complaint, takes nothing from elsewhere, and can be read everywhere."""
+
+import functools
+import re
+import subprocess
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+
+import pytest
+
+from docs.hooks import completed
+from docs.links import mended
+from tests.e2e.browser import browsing, picture
+from tests.live import ROOT
+
+PAGES = ("", "quick-start/", "reference/operations/sessions/", "reference/settings/", "security/tests/")
+FOREIGN = re.compile(
+    r"<(?:script|img|iframe|source)[^>]+src=[\"']?(?:https?:)?//"
+    r"|<link[^>]+rel=[\"']?(?:stylesheet|icon|preload|preconnect)[^>]+href=[\"']?(?:https?:)?//"
+    r"|@import|url\([\"']?(?:https?:)?//"
+)
+"""What makes a browser ask another host."""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing of it."""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+        """Keep the request to itself."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site as `make docs` does."""
+    place = tmp_path_factory.mktemp("site")
+    finished = subprocess.run(
+        [ROOT / ".ci" / "docs.sh", "build", "--site-dir", place],
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert "WARNING" not in finished.stderr
+    return place
+
+
+@pytest.fixture
+def address(built: Path) -> Iterator[str]:
+    """Serve the site; give its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(built)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_it_holds_what_was_promised(built: Path) -> None:
+    pages = {path.parent.relative_to(built).as_posix() for path in built.rglob("index.html")}
+
+    assert {page.strip("/") or "." for page in PAGES} <= pages
+    assert {"reference/errors", "reference/commands", "changelog", "house", "concepts/grants"} <= pages
+    assert "SESSION_EXPIRED" in (built / "search" / "search_index.json").read_text("utf-8")
+
+
+def test_it_takes_nothing_from_elsewhere(built: Path) -> None:
+    texts = [path for path in built.rglob("*") if path.suffix in {".html", ".css"}]
+
+    assert len(texts) > 30
+    assert {str(path): FOREIGN.findall(path.read_text("utf-8")) for path in texts} == {
+        str(path): [] for path in texts
+    }
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("dark", 390)])
+async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], width: int) -> None:
+    asked: list[str] = []
+    async with browsing() as page:
+        page.on("request", lambda one: asked.append(one.url))
+        await page.emulate_media(color_scheme=scheme)
+        await page.set_viewport_size({"width": width, "height": 800})
+        for path in PAGES:
+            await page.goto(f"{address}/{path}")
+            await picture(page, f"site-{scheme}-{width}-{path.strip('/').replace('/', '-') or 'home'}")
+            shown = await page.evaluate(
+                "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
+            )
+
+            assert shown[0] <= width
+            bright = sum(int(part) for part in re.findall(r"\d+", shown[1])[:3]) / 3
+            assert bright < 60 if scheme == "dark" else bright > 200
+
+    assert [one for one in asked if not one.startswith((address, "data:"))] == []
+
+
+class TestLinks:
+    def test_a_document_with_a_page_of_its_own_is_led_to(self) -> None:
+        text = "[rows](SECURITY-TESTS.md) [limits](docs/pages/guides/limits.md#behind)"
+
+        assert mended(text, "SECURITY.md", "security/index.md") == (
+            "[rows](tests.md) [limits](../guides/limits.md#behind)"
+        )
+
+    def test_a_file_that_is_no_page_becomes_its_name(self) -> None:
+        text = "[the errors](../../../domain/errors.py), [`Makefile`](../../../Makefile)"
+
+        assert mended(text, "docs/pages/guides/x.md", "guides/x.md") == "`the errors`, `Makefile`"
+
+    @pytest.mark.parametrize("text", ["[x](nowhere.md)", "[x](https://example.com/a.md)", "[x](#here)"])
+    def test_others_are_left(self, text: str) -> None:
+        assert mended(text, "docs/pages/guides/x.md", "guides/x.md") == text
+
+    def test_code_is_left(self) -> None:
+        text = "```sh\n[x](Makefile)\n```"
+
+        assert mended(text, "README.md", "index.md") == text
+
+
+class TestNavigation:
+    def test_pages_that_are_not_there_are_left_out_and_new_ones_come_last(self) -> None:
+        navigation = ["index.md", {"Guides": ["guides/index.md", "guides/gone.md", "guides/b.md"]}]
+        there = {"index.md", "guides/index.md", "guides/a.md", "guides/b.md", "other/c.md"}
+
+        assert completed(navigation, there) == [
+            "index.md",
+            {"Guides": ["guides/index.md", "guides/b.md", "guides/a.md"]},
+        ]
+
+    def test_a_page_that_is_named_elsewhere_is_not_repeated(self) -> None:
+        navigation = ["guides/a.md", {"Guides": ["guides/index.md"]}]
+
+        assert completed(navigation, {"guides/index.md", "guides/a.md"}) == navigation

@@ -1,0 +1,121 @@
+"""A document of the project as a reader follows it: its commands typed into a shell, its files written."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.live import ROOT, LiveService, serving
+
+README = ROOT / "README.md"
+PAGES = ROOT / "docs" / "pages"
+BASE = "http://127.0.0.1:8000"
+BIN = Path(sys.executable).parent
+DONE = "-- done --"
+_PLACEHOLDER = re.compile(r"'paste the (link|code) of the mail ([a-z-]+)'")
+_BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+Places = Mapping[str, str]
+"""What a document names, and what stands for it in a test: addresses and folders."""
+NOTHING: Places = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a document; `title` is the name of a file it shows, or empty."""
+
+    language: str
+    title: str
+    text: str
+
+
+def guide(name: str) -> str:
+    """Give the text of a guide."""
+    return (PAGES / "guides" / f"{name}.md").read_text("utf-8")
+
+
+def section(heading: str) -> str:
+    """Give the text of a section of README."""
+    return README.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def blocks(text: str, *languages: str) -> list[Block]:
+    """Give the blocks of a document, or those in certain languages; commands to be typed are in `sh`."""
+    every = [Block(*found) for found in _BLOCK.findall(text)]
+    return [block for block in every if not languages or block.language in languages]
+
+
+class Shell:
+    """A shell that lives through all blocks, so that its variables do, as in a terminal."""
+
+    def __init__(self, directory: Path, variables: Mapping[str, str] = NOTHING) -> None:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+        self.process: Any = subprocess.Popen(
+            ["bash", "-eu"], cwd=directory, env={**inherited, **variables},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def type(self, commands: str) -> str:
+        """Run commands; give what they printed. Raises AssertionError if one of them failed."""
+        self.process.stdin.write(f"{commands}\necho; echo '{DONE}'\n")
+        self.process.stdin.flush()
+        printed: list[str] = []
+        for line in iter(self.process.stdout.readline, f"{DONE}\n"):
+            # A shell that has ended, since a command failed, prints an endless nothing.
+            assert line, f"{commands}\n{''.join(printed)}"
+            printed.append(line)
+        return "".join(printed)
+
+    def write(self, block: Block) -> None:
+        """Write the file a block shows, where the shell stands."""
+        place = Path(self.type("pwd").strip()) / block.title
+        place.write_text(block.text, "utf-8")
+
+    def leave(self) -> int:
+        """End the shell; give its exit status."""
+        self.process.communicate()
+        return int(self.process.returncode)
+
+
+def as_printed(live: LiveService, text: str) -> str:
+    """Give commands with what the mails said that the service printed."""
+
+    def mailed(placeholder: re.Match[str]) -> str:
+        kind, template = placeholder.groups()
+        found = live.output.wait_for(rf"^mail: {template} [^\n]*\n.*?^{kind} +(?:\S+?//[^/]+)?(\S+)$")
+        return f"'{live.url if kind == 'link' else ''}{found[1]}'"
+
+    return _PLACEHOLDER.sub(mailed, text)
+
+
+def placed(text: str, places: Places) -> str:
+    """Give commands with the addresses and folders that a test has, and the programs of this environment."""
+    for named, real in {**places, ".venv/bin/": f"{BIN}/"}.items():
+        text = text.replace(named, real)
+    return text
+
+
+def follow(
+    text: str, directory: Path, settings: Places = NOTHING, *, port: int = 0, places: Places = NOTHING
+) -> list[str]:
+    """Follow a document beside a service that has its data in `directory`; give what each block of commands printed."""
+    printing = {"mail.sender": "console", "password_reset.sender": "console"}
+    with serving(directory, {**printing, **settings}, port=port) as live:
+        return walk(text, live, ROOT, {BASE: live.url, **places})
+
+
+def walk(text: str, live: LiveService, start: Path, places: Places) -> list[str]:
+    """Type the commands of a document, beginning in the folder `start`, and write its files; give what was printed."""
+    shell = Shell(start, {"GATEWRIGHT_PROFILE": "development"})
+    printed = []
+    for block in blocks(text):
+        if block.title:
+            shell.write(Block(block.language, block.title, placed(block.text, places)))
+        elif block.language == "sh":
+            printed.append(shell.type(placed(as_printed(live, block.text), places)))
+    assert shell.leave() == 0, "".join(printed)
+    return printed
