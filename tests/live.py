@@ -17,7 +17,7 @@ from tests.service import CHEAP
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("gatewright")
 NOTHING: Mapping[str, str] = {}
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds for the service to start, or to print what is waited for."""
 
 

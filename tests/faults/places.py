@@ -81,7 +81,7 @@ class Place:
 async def until(happened: Callable[[], Awaitable[bool]], seconds: float = DEADLINE) -> None:
     """Return once it has happened; raises TimeoutError when it does not in so many seconds."""
     async with asyncio.timeout(seconds):
-        while not await happened():
+        while not await happened():  # noqa: ASYNC110 (what is waited for happens elsewhere, and wakes nobody)
             await asyncio.sleep(0.02)
 
 

@@ -1,4 +1,4 @@
-"""Requests that are in flight for as long as a test wants: the service has begun with them, and waits for their body."""
+"""Requests in flight for as long as a test wants: the service has begun with them, and waits for their body."""
 
 import asyncio
 import json
