@@ -28,6 +28,7 @@ try-social: setup ## try sign-in by a provider: serve beside the test provider, 
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
 	@.ci/postgresql.sh
 	@.ci/redis.sh
+	@.ci/faketime.sh
 	@.ci/chromium.sh
 	@.ci/node.sh
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)

@@ -16,6 +16,7 @@ system, configuration, internal: PostgreSQL's appendix A."""
 _UNAVAILABLE_STATES = frozenset({"25006", "25P03", "55P03"})
 """read_only_sql_transaction, idle_in_transaction_session_timeout, lock_not_available."""
 
+_LOCK_NOT_AVAILABLE = "55P03"
 _UNDEFINED_TABLE = "42P01"
 
 _UNAVAILABLE_SQLITE = frozenset(
@@ -56,6 +57,11 @@ def is_missing_table(error: BaseException) -> bool:
         or (isinstance(cause, sqlite3.Error) and str(cause).startswith("no such table"))
         for cause in _causes(error)
     )
+
+
+def is_lock_timeout(error: BaseException) -> bool:
+    """Whether PostgreSQL gave up waiting for a lock, as `lock_timeout` told it to."""
+    return any(_state(cause) == _LOCK_NOT_AVAILABLE for cause in _causes(error))
 
 
 def is_busy(error: sqlite3.Error) -> bool:

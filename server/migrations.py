@@ -6,35 +6,42 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, String, bindparam, column, select, table, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from models import migrations
 from models.queries import Query
 from server.database import Database, is_unavailable
-from server.database_faults import is_missing_table
+from server.database_faults import is_lock_timeout, is_missing_table
 from server.engines import patient_postgresql_engine
 
 _version = column("version_num", String(32))
-_AT_REVISION = Query(
-    select(_version)
-    .select_from(table("alembic_version"))
-    .where(_version == bindparam("value", type_=String(32))),
-    tuple,
-)
+_given = bindparam("value", type_=String(32))
+_schema = select(_version).select_from(table("alembic_version"))
+_AT_REVISION = Query(_schema.where(_version == _given), tuple)
 """Whether the schema is at the given revision."""
+
+_AT_LEAST = Query(_schema.where(_version >= _given), tuple)
+"""Whether the schema is at the given revision or a later one; their names are numbers of four digits."""
 
 _LOCK = 0x6761746577726967
 """The advisory lock of whoever migrates; the letters `gatewrig`, as any number will do."""
 
 _PAUSE = 0.2
 """Seconds between two attempts to get the lock."""
+
+_LOCK_TIMEOUT = 1.0
+"""Seconds that a step waits for a table: as long as it waits, every request for that table waits behind it."""
+
+_RETREAT = 2.0
+"""Seconds in which those requests go ahead before the next attempt."""
 
 
 Mode = Literal["auto", "empty", "check"]
@@ -44,20 +51,44 @@ class SchemaRefused(Exception):
     """The program cannot work with the schema it found; the message is one line for the operator."""
 
 
+class _Obstacle(NamedTuple):
+    """Why the schema could not be seen to just now, and in how many seconds to try again."""
+
+    reason: str
+    pause: float
+
+
 async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) -> None:
     """Bring the schema to the head ("auto"), an empty database only ("empty"), or refuse unless it is there ("check").
 
-    Of several instances one migrates; the others wait, at most `patience` seconds, and find nothing left to do. Raises
-    SchemaRefused, also for a schema made by a newer program.
+    Of several instances one migrates; the others wait, at most `patience` seconds, and find nothing left to do. As long
+    waits one that finds a table in use by a long transaction, such as a backup, and lets the service's requests pass in
+    between. Raises SchemaRefused, also for a schema made by a newer program.
     """
-    async with _locked(database, patience) as connection:
-        await connection.run_sync(_STEPS[mode])
+    deadline = time.monotonic() + patience
+    while (obstacle := await _attempt(database, mode)) is not None:
+        if time.monotonic() >= deadline:
+            raise SchemaRefused(f"{obstacle.reason} for {patience:g} s")
+        await asyncio.sleep(obstacle.pause)
 
 
 async def current_is_head(database: Database) -> bool:
     """Whether the schema is what this program was written for. Raises Unavailable when the database does not answer."""
+    return await _finds(database, _AT_REVISION)
+
+
+async def suffices(database: Database) -> bool:
+    """Whether this program, which has started already, can go on with the schema.
+
+    It can with a newer one: a migration adds, and the program it belongs to may run beside this one until this one is
+    stopped. Raises Unavailable when the database does not answer.
+    """
+    return await _finds(database, _AT_LEAST)
+
+
+async def _finds(database: Database, query: Query[tuple[object, ...]]) -> bool:
     try:
-        return await database.reads.one(_AT_REVISION, head()) is not None
+        return await database.reads.one(query, head()) is not None
     except Exception as error:
         if is_missing_table(error):
             return False
@@ -113,19 +144,19 @@ def _refuse_newer(connection: Connection) -> str | None:
     return found
 
 
-@asynccontextmanager
-async def _locked(database: Database, patience: float) -> AsyncIterator[AsyncConnection]:
-    """Give a connection in a transaction that nobody else has at the same time; it is committed at the end."""
+async def _attempt(database: Database, mode: Mode) -> _Obstacle | None:
+    """Do it in one transaction that nobody else has at the same time; give what is in the way, if anything is."""
     lock = _lock_postgresql if database.dialect == "postgresql" else _lock_sqlite
-    deadline = time.monotonic() + patience
-    while True:
+    try:
         async with lock(database) as connection:
-            if connection is not None:
-                yield connection
-                return
-        if time.monotonic() >= deadline:
-            raise SchemaRefused(f"another instance has been migrating the database for {patience:g} s")
-        await asyncio.sleep(_PAUSE)
+            if connection is None:
+                return _Obstacle("another instance has been migrating the database", _PAUSE)
+            await connection.run_sync(_STEPS[mode])
+    except DBAPIError as error:
+        if not is_lock_timeout(error):
+            raise
+        return _Obstacle("another transaction has been using a table that is to be changed", _RETREAT)
+    return None
 
 
 @asynccontextmanager
@@ -134,6 +165,7 @@ async def _lock_postgresql(database: Database) -> AsyncIterator[AsyncConnection 
     engine = patient_postgresql_engine(database.address.target, database.timeout)
     try:
         async with engine.begin() as connection:
+            await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))
             got = await connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK})
             yield connection if got else None
     finally:

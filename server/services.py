@@ -159,12 +159,12 @@ class Services:
         await self.database.close()
 
     async def is_ready(self) -> bool:
-        """Whether requests can be served: the database answers in time, its schema is current, no stop is under way."""
+        """Whether requests can be served: the database answers in time, its schema suffices, no stop is under way."""
         if self._stopping.is_set():
             return False
         try:
             async with asyncio.timeout(READY_WITHIN):
-                return await migrations.current_is_head(self.database)
+                return await migrations.suffices(self.database)
         except (Unavailable, TimeoutError):
             return False
 

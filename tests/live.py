@@ -15,7 +15,9 @@ from typing import IO
 from tests.service import CHEAP
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 30.0
+PROGRAM = Path(sys.executable).with_name("gatewright")
+NOTHING: Mapping[str, str] = {}
+PATIENCE = 120.0
 """Seconds for the service to start, or to print what is waited for."""
 
 
@@ -46,6 +48,12 @@ class Output:
             assert self.grown.wait_for(look, PATIENCE), "".join(self.lines)
         return found[-1]
 
+    def faults(self) -> list[str]:
+        """Give the lines that tell of a defect: those of the level `error`, and those that are no record at all."""
+        records = [line for line in self.lines if line.startswith("{")]
+        strays = [line for line in self.lines if "Traceback" in line]
+        return [*strays, *(line for line in records if json.loads(line)["level"] in ("error", "critical"))]
+
 
 @dataclass(frozen=True, slots=True)
 class LiveService:
@@ -56,18 +64,30 @@ class LiveService:
     output: Output
 
 
-@contextmanager
-def serving(directory: Path, overrides: Mapping[str, str], *, port: int = 0) -> Iterator[LiveService]:
-    """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards.
-
-    It takes a free port unless one is named, which must be free.
-    """
+def environment(overrides: Mapping[str, str]) -> dict[str, str]:
+    """Give the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+    return {**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named}
+
+
+@contextmanager
+def serving(
+    directory: Path,
+    overrides: Mapping[str, str],
+    *,
+    port: int = 0,
+    workers: int = 1,
+    variables: Mapping[str, str] = NOTHING,
+) -> Iterator[LiveService]:
+    """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards.
+
+    It takes a free port unless one is named, which must be free. `variables` are added to its environment.
+    """
     process = subprocess.Popen(
-        [Path(sys.executable).with_name("gatewright"), "serve", "--port", str(port)],
+        [PROGRAM, "serve", "--port", str(port), "--workers", str(workers)],
         cwd=directory,
-        env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
+        env={**environment(overrides), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

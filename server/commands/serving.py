@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import sys
+from collections.abc import Callable
 from functools import partial
 from socket import socket
 from types import FrameType
@@ -14,6 +15,7 @@ import structlog
 import typer
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
+from uvicorn.server import HANDLED_SIGNALS
 from uvicorn.supervisors import Multiprocess
 
 from server import logs
@@ -21,6 +23,9 @@ from server.app import create_app
 from server.commands import configuration, database
 from server.protocol import GatheringProtocol, gathering
 from server.settings import Settings
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+"""What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
 
 _log = structlog.get_logger(__name__)
 
@@ -55,6 +60,22 @@ class _Config(uvicorn.Config):
         self.http_protocol_class = gathering(
             request_timeout=self.settings.server.request_timeout.total_seconds()
         )
+        self._heed_signals()
+
+    def _heed_signals(self) -> None:
+        """Turn /ready to 503 at the signal, before the socket closes; a lost terminal is a wish to stop as well.
+
+        The handlers of uvicorn, which are in place by now in whatever process serves, come after.
+        """
+        for number in HANDLED_SIGNALS:
+            signal.signal(number, partial(self._stop, signal.getsignal(number)))
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
+            signal.signal(signal.SIGHUP, _stop_for_good)
+
+    def _stop(self, uvicorns: _Handler, number: int, frame: FrameType | None) -> None:
+        self.loaded_app.services.refuse_new_work()
+        if callable(uvicorns):
+            uvicorns(number, frame)
 
 
 class _AnnouncedServer(uvicorn.Server):
@@ -65,17 +86,35 @@ class _AnnouncedServer(uvicorn.Server):
         await super().startup(sockets)
         _log.info("service.started", address=_bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Turn /ready to 503 at the signal, before the socket closes."""
-        if self.config.loaded:
-            self.config.loaded_app.services.refuse_new_work()
-        super().handle_exit(sig, frame)
-
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """Take nothing new, finish what is in flight, close the application."""
+        """Take nothing new, finish what is in flight unless told to hurry by a second SIGINT, close the application."""
         _log.info("service.stopping", requests=len(self.server_state.tasks))
         await super().shutdown(sockets)
+        if (
+            self.force_exit
+        ):  # uvicorn leaves the application as it is, and its threads would keep the process.
+            await self.lifespan.shutdown()
         _log.info("service.stopped")
+
+
+class _Supervisor(Multiprocess):
+    """What watches over several processes, and ends them all when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
+        on_hang_up = signal.getsignal(signal.SIGHUP)
+        super().__init__(config, sockets)
+        if on_hang_up == signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, on_hang_up)
+
+    def terminate_all(self) -> None:
+        """Let the socket go as well: held open here, it would take connections that nobody answers."""
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
+
+    def handle_hup(self) -> None:
+        """Stop, as one process alone does: settings are read once, so there is nothing to begin anew for."""
+        self.should_exit.set()
 
 
 def serve(
@@ -91,7 +130,7 @@ def serve(
         _greet(settings)
     config = _Config(settings, workers)
     # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one.
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in HANDLED_SIGNALS:
         signal.signal(number, lambda *_: None)
     if workers == 1:
         _AnnouncedServer(config).run()
@@ -103,11 +142,15 @@ def _serve_with_processes(config: uvicorn.Config) -> None:
     listener = config.bind_socket()
     listener.listen(config.backlog)  # From here on clients wait for the processes instead of being refused.
     _log.info("service.started", address=_bound(config, listener), processes=config.workers)
-    supervisor = Multiprocess(config, sockets=[listener])
+    supervisor = _Supervisor(config, sockets=[listener])
     supervisor.run()
     _log.info("service.stopped")
     if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
         sys.exit(STARTUP_FAILURE)
+
+
+def _stop_for_good(*_: object) -> None:
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _bound(config: uvicorn.Config, listener: socket) -> str:

@@ -1,6 +1,7 @@
 """The compiled pipeline: a request goes through every check of behaviour 1.3, in its order, and is answered
 once."""
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,6 +86,10 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         except Refusal as refusal:
             self._ports.refusals.note(refusal, client, request.caller, request.template)
             rendered = errors.render_refusal(refusal)
+        except (
+            asyncio.CancelledError
+        ):  # The service stops, and has waited for this request as long as it may.
+            rendered = errors.render_refusal(Unavailable())
         except Exception as error:
             rendered = errors.render(error, client.request_id)
         if request.cookies:

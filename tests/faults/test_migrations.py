@@ -1,0 +1,153 @@
+"""Releases that meet: one that migrates while another serves, and one that is too old for the schema (R22, R23)."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from server.database import Database, open_database
+from server.migrations import SchemaRefused, current_is_head, head, prepare, suffices
+from tests.faults import releases
+from tests.faults.places import DEADLINE, LONG, Place, Visitor, until
+from tests.faults.releases import NEXT
+from tests.models.test_migrations import upgrade
+from tests.postgres import Cluster
+from tests.server.test_migrations import set_revision
+from tests.service import Service
+
+GUESTS = 6
+"""Clients that go on as long as the migration takes."""
+READING = 'SELECT count(*) FROM "grant"'
+MORE = 10
+"""Rounds that each of them makes after it."""
+
+
+@pytest.fixture
+async def old_database(cluster: Cluster) -> AsyncIterator[Database]:
+    """A PostgreSQL database with the oldest schema."""
+    database = await open_database(cluster.create(), pool_size=5, timeout=DEADLINE)
+    async with database.transaction() as session:
+        connection = await session.connection()
+        await connection.run_sync(upgrade, "0001")
+    yield database
+    await database.close()
+
+
+async def is_waited_for(database: Database) -> bool:
+    """Whether a statement on this PostgreSQL database waits for a lock."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with database.transaction() as session:
+        return (await session.execute(text(waiting))).first() is not None
+
+
+async def migrated_to(place: Place, revision: str) -> None:
+    """Give the database the schema of this release, and another release's name for it."""
+    database = await open_database(place.url, pool_size=3, timeout=5)
+    await prepare(database, "auto")
+    await set_revision(database, revision)
+    await database.close()
+
+
+async def be_served(visitor: Visitor, name: str, told: Counter[int], over: asyncio.Event) -> None:
+    """Do what users do, again and again, and count the answers by their status."""
+    more = MORE
+    while more:
+        more -= over.is_set()
+        number = told.total()
+        joined = await visitor.sign_up(f"{name}-{number}@example.com")
+        answers = [
+            joined,
+            await visitor.get("/get-session", joined.json().get("token", "")),
+            await visitor.sign_in(f"{name}-{number}@example.com"),
+            await visitor.get("/ready"),
+        ]
+        told.update(answer.status_code for answer in answers)
+
+
+class TestR22:
+    """A newer release migrates while this one serves."""
+
+    async def test_r22_two_migrate_at_once_and_nobody_who_is_served_notices(
+        self, place: Place, tmp_path: Path
+    ) -> None:
+        release = releases.newer(tmp_path / "newer")
+        told, over = Counter[int](), asyncio.Event()
+
+        with place.serving() as live:
+            async with Visitor(live) as visitor:
+                guests = [
+                    asyncio.create_task(be_served(visitor, f"guest{number}", told, over))
+                    for number in range(GUESTS)
+                ]
+                migrations = [
+                    releases.run(place.directory, place.settings(), "migrate", release=release)
+                    for _ in range(2)
+                ]
+                ended = await asyncio.gather(*migrations)
+                over.set()
+                await asyncio.gather(*guests)
+
+        assert [(one.status, one.output) for one in ended] == [
+            (0, "The database schema is up to date.\n")
+        ] * 2
+        assert set(told) == {200}
+        assert live.output.faults() == []
+        assert [row.version_num for row in await place.rows("SELECT version_num FROM alembic_version")] == [
+            NEXT
+        ]
+
+    async def test_r22_a_migration_that_waits_lets_requests_pass(self, old_database: Database) -> None:
+        """A backup reads a table for an hour; a column cannot be added in that time, but the table can be used."""
+        async with old_database.transaction() as backup:
+            await backup.execute(text(READING))
+            migrating = asyncio.create_task(prepare(old_database, "auto"))
+            await until(partial(is_waited_for, old_database))
+            async with asyncio.timeout(DEADLINE), old_database.transaction() as request:
+                await request.execute(text(READING))
+            is_waiting = not migrating.done()
+        await asyncio.wait_for(migrating, DEADLINE)
+
+        assert is_waiting
+        assert await current_is_head(old_database)
+
+    async def test_r22_a_migration_that_waits_for_too_long_says_for_what(
+        self, old_database: Database
+    ) -> None:
+        async with old_database.transaction() as backup:
+            await backup.execute(text(READING))
+
+            with pytest.raises(SchemaRefused, match="another transaction has been using a table"):
+                await prepare(old_database, "auto", patience=0)
+
+        assert not await suffices(old_database)
+
+
+class TestR23:
+    """A newer schema meets this release."""
+
+    @pytest.mark.parametrize("words", [["serve", "--port", "0"], pytest.param(["migrate"], marks=LONG)])
+    async def test_r23_a_start_is_refused_and_says_why(self, tmp_path: Path, words: list[str]) -> None:
+        place = Place(tmp_path, f"sqlite:///{tmp_path / 'gatewright.db'}")
+        await migrated_to(place, NEXT)
+
+        ended = await releases.run(place.directory, place.settings(), *words)
+
+        assert (ended.status, ended.output) == (
+            1,
+            f"gatewright: the database schema is at {NEXT}, which this program does not know (it knows {head()}):"
+            " the schema is newer than the program\n",
+        )
+
+    async def test_r23_who_has_started_before_goes_on(self, service: Service) -> None:
+        await set_revision(service.services.database, NEXT)
+
+        ready = await service.get("/ready")
+        await set_revision(service.services.database, "0001")
+        older = await service.get("/ready")
+
+        await set_revision(service.services.database, head())
+        assert (ready.status_code, older.status_code) == (200, 503)

@@ -1,0 +1,156 @@
+"""The service is told to stop, politely, twice, and by other signals than usual (R24, R25)."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from domain.errors import Unavailable
+from tests.faults.places import DEADLINE, LONG, Place, Visitor
+from tests.faults.requests_in_flight import InFlight, sign_up, until_refused
+from tests.live import LiveService
+from tests.smtp_peer import SmtpPeer
+
+IN_FLIGHT = 50
+TRIES = 5
+UNAVAILABLE = {"message": Unavailable.message, "code": "SERVICE_UNAVAILABLE"}
+PATIENT = {"server.request_timeout": "10m", "server.shutdown_grace": "5m"}
+"""A slow machine may take its time; a test that waits for the end of these would be seen."""
+
+
+async def in_flight(live: LiveService, number: int) -> list[InFlight]:
+    """Have so many requests in flight."""
+    return [await sign_up(live.url, f"user{one}@example.com") for one in range(number)]
+
+
+async def ended(live: LiveService) -> int:
+    """Wait for the end of the process; give its exit status."""
+    return await asyncio.to_thread(live.process.wait, DEADLINE)
+
+
+async def readiness(live: LiveService) -> list[int]:
+    """Tell it to stop while asking on one connection whether it is ready; give the answers, one of each in a row."""
+    statuses: list[int] = []
+    async with Visitor(live) as visitor:
+        try:
+            statuses.append((await visitor.get("/ready")).status_code)
+            live.process.terminate()
+            while True:
+                status = (await visitor.get("/ready")).status_code
+                if statuses[-1] != status:
+                    statuses.append(status)
+        except httpx.TransportError:
+            return statuses
+
+
+class TestR24:
+    """SIGTERM with fifty requests in flight."""
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    async def test_r24_what_is_in_flight_is_finished_and_nothing_new_is_taken(
+        self, place: Place, workers: int
+    ) -> None:
+        peer = SmtpPeer()
+        await peer.start()
+        await peer.stop()
+        mail = {
+            "mail.sender": "smtp", "mail.smtp.host": "127.0.0.1", "mail.smtp.port": str(peer.port),
+            "mail.smtp.tls": "none", "mail.from": "auth@example.com",
+        }  # fmt: skip
+        with place.serving({**PATIENT, **mail}, workers=workers) as live:
+            requests = await in_flight(live, IN_FLIGHT)
+
+            live.process.terminate()
+            await until_refused(live.url)
+            statuses = await asyncio.gather(*(request.finish() for request in requests))
+
+            assert (statuses, await ended(live)) == ([200] * IN_FLIGHT, 0)
+        users = await place.rows('SELECT email FROM "user"')
+        queued = await place.rows("SELECT id FROM outbox WHERE state = 'queued' AND payload IS NOT NULL")
+        assert {row.email for row in users} == {request.email for request in requests}
+        assert len(queued) == IN_FLIGHT
+        assert live.output.faults() == []
+
+    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    async def test_r24_it_is_not_ready_from_the_signal_on(self, tmp_path: Path, workers: int) -> None:
+        """The answers are 200 before the signal and 503 after it, until the connection is closed a moment later.
+
+        That moment may pass without a question from here; then it is tried again.
+        """
+        place = Place(tmp_path, f"sqlite:///{tmp_path / 'gatewright.db'}")
+        seen = []
+
+        while len(seen) < TRIES and seen[-1:] != [[200, 503]]:
+            with place.serving(workers=workers) as live:
+                seen.append(await readiness(live))
+                assert await ended(live) == 0
+
+        assert seen[-1] == [200, 503]
+        assert all(answers == [200] for answers in seen[:-1])
+
+    @LONG
+    async def test_r24_what_does_not_end_is_cut_off_after_the_grace(self, place: Place) -> None:
+        with place.serving({**PATIENT, "server.shutdown_grace": "1s"}) as live:
+            [request] = await in_flight(live, 1)
+
+            live.process.terminate()
+
+            assert await ended(live) == 0
+        assert await request.answer() == (503, UNAVAILABLE)
+        assert await place.rows('SELECT email FROM "user"') == []
+
+
+class TestR25:
+    """Signals come twice, or are of other kinds."""
+
+    async def test_r25_a_second_sigterm_changes_nothing(self, place: Place) -> None:
+        with place.serving(PATIENT) as live:
+            requests = await in_flight(live, 2)
+
+            live.process.terminate()
+            await until_refused(live.url)
+            live.process.terminate()
+            statuses = await asyncio.gather(*(request.finish() for request in requests))
+
+            assert (statuses, await ended(live)) == ([200, 200], 0)
+        assert live.output.faults() == []
+
+    async def test_r25_a_second_sigint_ends_it_without_waiting(self, place: Place) -> None:
+        with place.serving(PATIENT) as live:
+            requests = await in_flight(live, 2)
+
+            live.process.send_signal(signal.SIGINT)
+            await until_refused(live.url)
+            live.process.send_signal(signal.SIGINT)
+
+            assert await ended(live) == 0
+        assert [await request.answer() for request in requests] == [(503, UNAVAILABLE)] * 2
+        assert await place.rows('SELECT email FROM "user"') == []
+        assert "Traceback" not in "".join(live.output.lines)
+
+    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    async def test_r25_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
+        with place.serving(PATIENT, workers=workers) as live:
+            requests = await in_flight(live, 4)
+
+            live.process.send_signal(signal.SIGHUP)
+            await until_refused(live.url)
+            statuses = await asyncio.gather(*(request.finish() for request in requests))
+
+            assert (statuses, await ended(live)) == ([200] * 4, 0)
+        assert live.output.faults() == []
+
+    @LONG
+    async def test_r25_under_nohup_it_goes_on_without_terminal(self, place: Place) -> None:
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            with place.serving() as live:
+                live.process.send_signal(signal.SIGHUP)
+                async with Visitor(live) as visitor:
+                    assert (await visitor.get("/ok")).status_code == 200
+                live.process.terminate()
+                assert await ended(live) == 0
+        finally:
+            signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,155 @@
+"""What a user is in the middle of when the process is killed, and what must be true of them afterwards."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import httpx
+import pyotp
+
+from tests.faults.places import Place, Visitor
+from tests.handlers.steps import NEW_PASSWORD
+from tests.service import PASSWORD
+
+
+@dataclass(slots=True)
+class Victim:
+    """One user, what they were given before, and what they were told, if anything."""
+
+    kind: str
+    email: str
+    token: str = ""
+    mailed: str = ""
+    secret: str = ""
+    codes: list[str] = field(default_factory=list)
+    answer: httpx.Response | None = None
+
+    @property
+    def was_told(self) -> bool:
+        """Whether the answer arrived that it is done. Every answer that arrived says so."""
+        if self.answer is not None:
+            assert self.answer.status_code == 200, f"{self.kind} {self.email}: {self.answer.text}"
+        return self.answer is not None
+
+
+async def prepare(place: Place, visitor: Visitor, kind: str, email: str) -> Victim:
+    """Give a user who has all that the step needs."""
+    victim = Victim(kind, email)
+    if kind != "sign-up":
+        victim.token = await visitor.join(email)
+    if kind == "reset":
+        victim.mailed = await visitor.reset_token(place, email)
+    if kind == "verify":
+        victim.secret, victim.codes = await visitor.begin_enrolment(victim.token)
+    return victim
+
+
+async def act(visitor: Visitor, victim: Victim) -> None:
+    """Take the step; nothing is known of it when nobody answers."""
+    try:
+        victim.answer = await _STEPS[victim.kind](visitor, victim)
+    except httpx.TransportError:
+        victim.answer = None
+
+
+async def check(visitor: Visitor, victim: Victim) -> None:
+    """See that the step was taken whole or not at all, and was if the user was told so; if not, it can be taken."""
+    was_told = victim.was_told
+    is_done = await _CHECKS[victim.kind](visitor, victim)
+    assert is_done or not was_told, f"{victim.kind} {victim.email}: told so, and not done"
+
+
+def _sign_up(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.sign_up(victim.email)
+
+
+def _reset(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.post("/reset-password", token=victim.mailed, newPassword=NEW_PASSWORD)
+
+
+def _enable(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.post("/two-factor/enable", victim.token, password=PASSWORD)
+
+
+def _verify(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.post("/two-factor/verify-totp", victim.token, code=pyotp.TOTP(victim.secret).now())
+
+
+def _delete(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.post("/delete-user", victim.token, password=PASSWORD)
+
+
+async def _check_sign_up(visitor: Visitor, victim: Victim) -> bool:
+    is_there = await visitor.opens(victim.email, PASSWORD)
+    if victim.answer is not None:
+        assert await visitor.is_live(victim.answer.json()["token"])
+    if not is_there:
+        await visitor.join(victim.email)
+        assert await visitor.opens(victim.email, PASSWORD)
+    return is_there
+
+
+async def _check_reset(visitor: Visitor, victim: Victim) -> bool:
+    passwords = [await visitor.opens(victim.email, password) for password in (PASSWORD, NEW_PASSWORD)]
+    assert sorted(passwords) == [False, True], f"{victim.email}: the old, the new password work: {passwords}"
+    is_done = passwords[1]
+    assert await visitor.is_live(victim.token) is not is_done
+    again = await _reset(visitor, victim)
+    assert again.status_code == (400 if is_done else 200), again.text
+    assert await visitor.opens(victim.email, NEW_PASSWORD)
+    return is_done
+
+
+async def _check_enable(visitor: Visitor, victim: Victim) -> bool:
+    if victim.answer is None:
+        assert (await _enable(visitor, victim)).status_code == 200
+        return False
+    # The secret that was shown counts: it switches the second factor on.
+    victim.secret = victim.answer.json()["totpURI"].partition("secret=")[2].partition("&")[0]
+    assert (await _verify(visitor, victim)).status_code == 200
+    assert await _is_on(visitor, victim)
+    return True
+
+
+async def _check_verify(visitor: Visitor, victim: Victim) -> bool:
+    is_done = await _is_on(visitor, victim)
+    if not is_done:
+        assert (await _verify(visitor, victim)).status_code == 200
+        assert await _is_on(visitor, victim)
+    pending = (await visitor.sign_in(victim.email)).json()["token"]
+    entered = await visitor.post("/two-factor/verify-backup-code", pending, code=victim.codes[0])
+    assert entered.status_code == 200, entered.text
+    return is_done
+
+
+async def _is_on(visitor: Visitor, victim: Victim) -> bool:
+    """Whether sign-in asks for a second factor; the user's own page says the same."""
+    answer = await visitor.sign_in(victim.email)
+    shown = await visitor.get("/get-session", victim.token)
+    asks = bool(answer.json().get("twoFactorRedirect"))
+    assert shown.json()["user"]["twoFactorEnabled"] is asks
+    return asks
+
+
+async def _check_delete(visitor: Visitor, victim: Victim) -> bool:
+    is_there = await visitor.opens(victim.email, PASSWORD)
+    assert await visitor.is_live(victim.token) is is_there
+    if is_there:
+        assert (await _delete(visitor, victim)).status_code == 200
+    await visitor.join(victim.email)
+    return not is_there
+
+
+_STEPS: dict[str, Callable[[Visitor, Victim], Awaitable[httpx.Response]]] = {
+    "sign-up": _sign_up,
+    "reset": _reset,
+    "enable": _enable,
+    "verify": _verify,
+    "delete": _delete,
+}
+_CHECKS: dict[str, Callable[[Visitor, Victim], Awaitable[bool]]] = {
+    "sign-up": _check_sign_up,
+    "reset": _check_reset,
+    "enable": _check_enable,
+    "verify": _check_verify,
+    "delete": _check_delete,
+}
