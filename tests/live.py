@@ -56,21 +56,26 @@ class LiveService:
     output: Output
 
 
+def launch(directory: Path, overrides: Mapping[str, str], *options: str) -> "subprocess.Popen[bytes]":
+    """Start `gatewright serve` in `directory` with these options; the caller reads what it prints, and ends it."""
+    named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+    return subprocess.Popen(
+        [Path(sys.executable).with_name("gatewright"), "serve", *options],
+        cwd=directory,
+        env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
 @contextmanager
 def serving(directory: Path, overrides: Mapping[str, str], *, port: int = 0) -> Iterator[LiveService]:
     """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards.
 
     It takes a free port unless one is named, which must be free.
     """
-    named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    process = subprocess.Popen(
-        [Path(sys.executable).with_name("gatewright"), "serve", "--port", str(port)],
-        cwd=directory,
-        env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process = launch(directory, overrides, "--port", str(port))
     assert process.stdout is not None
     output = Output()
     reader = Thread(target=output.read, args=(process.stdout,))
