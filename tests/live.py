@@ -56,7 +56,9 @@ class LiveService:
     output: Output
 
 
-def launch(directory: Path, overrides: Mapping[str, str], *options: str) -> "subprocess.Popen[bytes]":
+def launch(
+    directory: Path, overrides: Mapping[str, str], *options: str, output: IO[bytes] | int = subprocess.PIPE
+) -> "subprocess.Popen[bytes]":
     """Start `gatewright serve` in `directory` with these options; the caller reads what it prints, and ends it."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
@@ -64,7 +66,7 @@ def launch(directory: Path, overrides: Mapping[str, str], *options: str) -> "sub
         [Path(sys.executable).with_name("gatewright"), "serve", *options],
         cwd=directory,
         env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
     )
 
