@@ -11,6 +11,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -95,6 +96,17 @@ def mounted(directory: Path, size: str) -> Iterator[SmallDisk]:
 
 
 @contextmanager
+def open_to_all() -> Iterator[Path]:
+    """Give a folder for a server that runs as somebody else, who may not look into the folders of the tests."""
+    place = Path(tempfile.mkdtemp(prefix="gatewright-disk-"))
+    place.chmod(0o755)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place)
+
+
+@contextmanager
 def limited(directory: Path, size: str) -> Iterator[LimitedFiles]:
     """Give a directory, whose size is not looked at."""
     directory.mkdir()
@@ -163,11 +175,8 @@ class TestR8Database:
             pytest.skip("the server is one that was given, and its disks are not the test's to fill")
         url = cluster.create(migrated=True)
         name = url.rpartition("/")[2]
-        with mounted(tmp_path / "disk", "24m") as disk:
-            if os.geteuid() == 0:
-                shutil.chown(disk.directory, "postgres", "postgres")
-            for parent in disk.directory.parents[:3]:
-                parent.chmod(0o755)
+        with open_to_all() as place, mounted(place / "disk", "24m") as disk:
+            shutil.chown(disk.directory, "postgres", "postgres")
             operator = await asyncpg.connect(cluster.url())
             await operator.execute(f"CREATE TABLESPACE small LOCATION '{disk.directory}'")
             await operator.execute(f"ALTER DATABASE {name} SET TABLESPACE small")
