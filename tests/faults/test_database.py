@@ -5,6 +5,7 @@ One process of the service goes through all of it and is never started again.
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -137,7 +138,12 @@ class TestR1:
     """The server restarts under load."""
 
     async def test_r1_a_restart_under_load_costs_503_and_no_write(
-        self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
+        self,
+        server: OwnCluster,
+        url: str,
+        service: LiveService,
+        asker: Asker,
+        ada: tuple[str, Headers],
     ) -> None:
         load = Load(asker, ada[1])
 
@@ -157,6 +163,10 @@ class TestR1:
         assert set(load.told) == {"200", UNAVAILABLE}
         assert await missing(server, url, load.kept) == []
         assert await server.connections() <= POOL
+        logged = "".join(service.output.lines)
+        print("R1 reasons:", *sorted(set(re.findall(r'"reason":"([^"]*)"', logged))), sep="\n  ")
+        assert re.search(r'"service_unavailable",.*"reason":"ConnectionRefusedError"', logged)
+        assert re.search(r'"service.not_ready","reason":"ConnectionRefusedError"', logged)
 
     async def test_r1_dead_connections_are_dropped_unseen(
         self, server: OwnCluster, asker: Asker, ada: tuple[str, Headers]

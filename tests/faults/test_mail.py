@@ -17,6 +17,9 @@ from tests.trail import trail
 
 NOBODY = "nobody@example.com"
 
+pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+"""The outbox alone is tested on both databases, in tests/server."""
+
 
 def by_smtp(port: int, **more: str) -> dict[str, str]:
     """Give the settings of a service that mails through this port of this machine."""
