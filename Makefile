@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz contract sdk-python sdk-typescript sdk types \
+.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract sdk-python sdk-typescript sdk types \
   migrate migration bench
 
 help:
@@ -70,6 +70,10 @@ mutants: setup ## take out one defence after the other, and see its test fail (l
 fuzz: setup ## random sequences of operations against a model (ARGS="--seconds 3600 --database postgresql", --help)
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+faults: setup ## break database, disk, mail and providers under the running service, the long forms too (half an hour)
+	@.ci/postgresql.sh
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/faults $(ARGS)
 
 ##@ The contract
 

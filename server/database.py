@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import structlog
 from sqlalchemy import URL, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from domain.ports import Reads
-from server.database_faults import is_retryable, is_unavailable
+from server.database_faults import is_retryable, is_unavailable, reason
 from server.engines import TimedSession, postgresql_connect, postgresql_engine, sqlite_engine
 from server.reads import PostgresqlReads, SqliteReads
 
@@ -29,8 +30,15 @@ __all__ = [
 _PAUSE = 0.5
 """Seconds between two attempts to reach a database that is absent at start."""
 
-_READER_SETTINGS = {"enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan"}
+_READER_SETTINGS = {
+    "enable_seqscan": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "default_transaction_isolation": "read committed",
+}
 """Every read finds few rows by an index. Planned once, it must stay that way also where the table was empty then."""
+
+_log = structlog.get_logger(__name__)
 
 
 class DatabaseAbsent(Exception):
@@ -146,6 +154,7 @@ def _postgresql(address: Address, pool_size: int, timeout: float) -> Database:
 async def _reach(database: Database, patience: float) -> None:
     """Return once the database answers; raises DatabaseAbsent after `patience` seconds."""
     deadline = time.monotonic() + patience
+    is_told = False
     while True:
         try:
             async with database.transaction() as session:
@@ -156,6 +165,14 @@ async def _reach(database: Database, patience: float) -> None:
                 raise
             if time.monotonic() >= deadline:
                 raise DatabaseAbsent(_absence(database.address, patience, error)) from error
+            if not is_told:
+                is_told = True
+                _log.warning(
+                    "database.awaited",
+                    database=database.address.label,
+                    reason=reason(error),
+                    seconds=patience,
+                )
         await asyncio.sleep(_PAUSE)
 
 

@@ -64,6 +64,18 @@ def is_lock_timeout(error: BaseException) -> bool:
     return any(_state(cause) == _LOCK_NOT_AVAILABLE for cause in _causes(error))
 
 
+def reason(error: BaseException) -> str:
+    """Give for the log what kept the database from serving: the name and code of the first cause, never its text.
+
+    As in `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
+    """
+    causes = list(_causes(error))
+    known = [cause for cause in causes if _says_unavailable(cause) or _state(cause) in _RETRYABLE_STATES]
+    first = (known or causes)[-1]
+    name = getattr(first, "sqlite_errorname", None) or type(first).__name__
+    return f"{_state(first)} {name}".lstrip()
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Whether SQLite failed because somebody else holds the lock."""
     return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

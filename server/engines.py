@@ -119,6 +119,8 @@ def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEn
         max_overflow=0,
         pool_timeout=timeout,
         pool_use_lifo=True,
+        # Rules lock what they change, so that a stricter default of the server would only make them fail and try again.
+        isolation_level="READ COMMITTED",
         hide_parameters=True,
     )
     event.listen(engine.sync_engine, "checkout", _refuse_closed)

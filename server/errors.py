@@ -11,6 +11,7 @@ from domain import errors
 from domain.errors import Refusal
 from handlers.reply import Header
 from server import logs
+from server.database_faults import reason
 
 Rendered = tuple[int, tuple[Header, ...], bytes]
 """The status, the headers that belong to this error and the JSON body, all ready to be sent."""
@@ -65,6 +66,12 @@ def log_defect(error: Exception, request_id: str) -> None:
     _log.error(
         "internal_server_error", request_id=request_id, error=logs.names(error), trace=logs.frames(error)
     )
+
+
+def log_outage(refusal: Refusal, request_id: str) -> None:
+    """Write down why the database could not serve; the client is told only to come again."""
+    if refusal.code == errors.Unavailable.code and refusal.__cause__ is not None:
+        _log.warning("service_unavailable", request_id=request_id, reason=reason(refusal.__cause__))
 
 
 def render_refusal(refusal: Refusal) -> Rendered:

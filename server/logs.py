@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, cast
 
 import orjson
 import structlog
@@ -48,6 +48,8 @@ class Output:
     level: int
     waiting: list[bytes] = field(default_factory=list)
     """Lines of this turn of the event loop, to be written by one call."""
+    torn: bytearray = field(default_factory=bytearray)
+    """The rest of a line that a full disk has cut: it goes before anything else, so that no two lines become one."""
 
     def __call__(self, *_: Any) -> "Output":
         """Serve as structlog's logger factory: all loggers write here."""
@@ -72,16 +74,27 @@ class Output:
             loop.call_soon(self.write_waiting)
 
     def write_waiting(self) -> None:
-        """Write what waits."""
-        lines = b"".join(self.waiting)
+        """Write what waits. What finds no room is given up, but for the rest of a line that was begun."""
+        lines = bytes(self.torn) + b"".join(self.waiting)
         self.waiting.clear()
+        written = 0
         try:
-            self.stream.write(lines)
+            while written < len(lines) and (count := self.stream.write(lines[written:])):
+                written += count
             self.stream.flush()
         except (OSError, ValueError):
-            return
+            pass
+        if written:
+            self.torn[:] = _rest_of_line(lines, written)
 
     debug = info = warning = error = critical = write
+
+
+def _rest_of_line(lines: bytes, written: int) -> bytes:
+    """Give what is missing of the line in which so many bytes end; nothing between two lines."""
+    if lines[written - 1 : written] == b"\n":
+        return b""
+    return lines[written : lines.find(b"\n", written) + 1]
 
 
 class _Forward(logging.Handler):
@@ -96,7 +109,9 @@ class _Forward(logging.Handler):
 def configure(level: str, form: Format, stream: BinaryIO | None = None) -> None:
     """Set up all logging of the process; `level` and `form` are the settings `log.level` and `log.format`."""
     least = logging.getLevelNamesMapping()[level.upper()]
-    output = Output(stream or sys.stderr.buffer, _json_line if form == "json" else _console_line, least)
+    # Without Python's buffer it is known how much of a line was written.
+    standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
+    output = Output(stream or standard, _json_line if form == "json" else _console_line, least)
     structlog.configure(
         processors=[_add_header, _describe_exception, _hide_secrets, _renderer(output)],
         wrapper_class=structlog.make_filtering_bound_logger(least),

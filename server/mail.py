@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import re
 import ssl
@@ -146,7 +147,11 @@ class FileSender:
     def _append(self, line: bytes) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # Another process may append to the same file.
+            size = os.lseek(descriptor, 0, os.SEEK_END)
             if os.write(descriptor, line) < len(line):
+                # The disk is full. Half a line would spoil the next one, too.
+                os.ftruncate(descriptor, size)
                 raise OSError("the line was written in part")
         finally:
             os.close(descriptor)

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from email.utils import formataddr
 from functools import partial
 
+import structlog
+
 from domain import audit, emails, passwords, secrets
 from domain.context import Client, Context
 from domain.errors import Unavailable
@@ -18,6 +20,7 @@ from server.cipher import Keyring
 from server.clock import Clock, system_clock
 from server.counters import store
 from server.database import Database, open_database
+from server.database_faults import reason
 from server.hashing import HashingRules, PasswordPool
 from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
 from server.outbox import OutboxWorker
@@ -33,6 +36,8 @@ from server.settings import Settings
 
 READY_WITHIN = 1.0
 """Seconds the database has to answer /ready (behaviour 5.8)."""
+
+_log = structlog.get_logger(__name__)
 
 
 class Services:
@@ -165,7 +170,8 @@ class Services:
         try:
             async with asyncio.timeout(READY_WITHIN):
                 return await migrations.suffices(self.database)
-        except (Unavailable, TimeoutError):
+        except (Unavailable, TimeoutError) as fault:
+            _log.warning("service.not_ready", reason=reason(fault.__cause__ or fault))
             return False
 
     def _wake_worker(self) -> None:

@@ -71,6 +71,26 @@ def environment(overrides: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named}
 
 
+def launch(
+    directory: Path,
+    overrides: Mapping[str, str],
+    *options: str,
+    variables: Mapping[str, str] = NOTHING,
+    output: IO[bytes] | int = subprocess.PIPE,
+) -> "subprocess.Popen[bytes]":
+    """Start `gatewright serve` in `directory` with these options; the caller reads what it prints, and ends it.
+
+    `variables` are added to its environment.
+    """
+    return subprocess.Popen(
+        [PROGRAM, "serve", *options],
+        cwd=directory,
+        env={**environment(overrides), **variables},
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    )
+
+
 @contextmanager
 def serving(
     directory: Path,
@@ -84,13 +104,8 @@ def serving(
 
     It takes a free port unless one is named, which must be free. `variables` are added to its environment.
     """
-    process = subprocess.Popen(
-        [PROGRAM, "serve", "--port", str(port), "--workers", str(workers)],
-        cwd=directory,
-        env={**environment(overrides), **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    options = ("--port", str(port), "--workers", str(workers))
+    process = launch(directory, overrides, *options, variables=variables)
     assert process.stdout is not None
     output = Output()
     reader = Thread(target=output.read, args=(process.stdout,))

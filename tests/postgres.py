@@ -37,8 +37,11 @@ _OPTIONS = {
 class Cluster:
     """A PostgreSQL server on the loopback interface, with every user trusted."""
 
-    def __init__(self, given: str | None = os.environ.get("GATEWRIGHT_TEST_POSTGRES")) -> None:
+    def __init__(
+        self, given: str | None = os.environ.get("GATEWRIGHT_TEST_POSTGRES"), **options: str
+    ) -> None:
         self._given = given
+        self._options = {**_OPTIONS, **options}
         self._directory: Path | None = None
         self._port = 0
         self._names: list[str] = []
@@ -70,7 +73,7 @@ class Cluster:
 
     def resume(self) -> None:
         """Start the server again after `halt`, on the same port."""
-        options = {**_OPTIONS, "port": str(self._port), "unix_socket_directories": str(self._directory)}
+        options = {**self._options, "port": str(self._port), "unix_socket_directories": str(self._directory)}
         words = " ".join(f"-c {name}={value}" for name, value in options.items())
         self._run("pg_ctl", "-D", "data", "-l", "log", "-w", "-o", words, "start")
 

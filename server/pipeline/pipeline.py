@@ -85,6 +85,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             return
         except Refusal as refusal:
             self._ports.refusals.note(refusal, client, request.caller, request.template)
+            errors.log_outage(refusal, client.request_id)
             rendered = errors.render_refusal(refusal)
         except (
             asyncio.CancelledError

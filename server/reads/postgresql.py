@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from domain.errors import Unavailable
 from models.queries import Query
-from server.database_faults import is_unavailable
+from server.database_faults import is_retryable, is_unavailable
 from server.engines import Connect
 from server.reads.lanes import Lane, Lanes
 from server.reads.plans import Plan, batch_plan, is_storable, plan
@@ -63,7 +63,7 @@ class PostgresqlReads:
             async with self._lanes.take(deadline) as lane:
                 rows = await lane.fetch(prepared.sql, prepared.arguments(value), deadline)
         except Exception as error:
-            if is_unavailable(error):
+            if _is_outage(error):
                 raise Unavailable from error
             raise
         return [prepared.result(row) for row in rows]
@@ -151,9 +151,14 @@ def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:
             lookup.answer.set_exception(_seen(error))
 
 
+def _is_outage(error: BaseException) -> bool:
+    """Whether a read failed of the database's state; a standby calls it a conflict when it must change what is read."""
+    return is_unavailable(error) or is_retryable(error)
+
+
 def _seen(error: BaseException) -> Exception:
     """Give what one caller is to see: a defect as it is, else an Unavailable of their own."""
-    if isinstance(error, Exception) and not is_unavailable(error):
+    if isinstance(error, Exception) and not _is_outage(error):
         return error
     unavailable = Unavailable()  # A new one for each, as exceptions remember who raised them.
     unavailable.__cause__ = error

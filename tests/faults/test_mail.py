@@ -1,0 +1,270 @@
+"""What a mail server may do without anybody who asks for mail noticing: R10 to R12 of the fault list."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from models import MailState
+from tests.conftest import MakeService
+from tests.faults.asking import PLAIN, asking, long_form, measured, until
+from tests.handlers.steps import ADA, join, looks
+from tests.live import serving
+from tests.service import Service
+from tests.smtp_peer import HOST, Mood, SmtpPeer
+from tests.trail import trail
+
+NOBODY = "nobody@example.com"
+
+pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+"""The outbox alone is tested on both databases, in tests/server."""
+
+
+def by_smtp(port: int, **more: str) -> dict[str, str]:
+    """Give the settings of a service that mails through this port of this machine."""
+    return {
+        "mail.sender": "smtp",
+        "password_reset.sender": "smtp",
+        "mail.from": "no-reply@example.com",
+        "mail.smtp.host": HOST,
+        "mail.smtp.port": str(port),
+        "mail.smtp.tls": "none",
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+async def listener() -> AsyncIterator[SmtpPeer]:
+    """The mail server."""
+    peer = SmtpPeer()
+    await peer.start()
+    yield peer
+    await peer.stop()
+
+
+@pytest.fixture
+async def peer(listener: SmtpPeer) -> AsyncIterator[SmtpPeer]:
+    """The mail server as if just started; afterwards it listens again."""
+    listener.mood, listener.attempts = Mood.ACCEPT, 0
+    listener.envelopes.clear()
+    listener.asked.clear()
+    listener.released.clear()
+    yield listener
+    await listener.stop()
+    await listener.start()
+
+
+@pytest.fixture
+async def office(make_service: MakeService, peer: SmtpPeer) -> Service:
+    """A service whose mail goes through it, with one user whose mails so far are away."""
+    service = await make_service(by_smtp(peer.port))
+    await join(service)
+    await service.services.worker.drain()
+    peer.envelopes.clear()
+    peer.attempts = 0
+    return service
+
+
+async def ask_for_resets(service: Service) -> None:
+    """Let a user and nobody ask for a new password; what they are told is the same."""
+    known, unknown = [
+        await service.post("/request-password-reset", {"email": email}) for email in (ADA, NOBODY)
+    ]
+    assert looks(known) == looks(unknown)
+    assert known.status_code == 200
+
+
+async def mail(service: Service) -> tuple[str, int, str | None]:
+    """Give state, attempts and last error of the mail with the reset link."""
+    [row] = await service.rows(
+        "SELECT state, attempts, last_error FROM outbox WHERE template = 'reset-password'"
+    )
+    return row.state, row.attempts, row.last_error
+
+
+async def later(service: Service, seconds: float) -> None:
+    """Let time pass, and the worker do all that is due then."""
+    service.clock.advance(seconds=seconds)
+    await service.services.worker.drain()
+
+
+class TestR10:
+    """The mail server refuses connections."""
+
+    async def test_r10_the_mail_is_kept_and_goes_out_once(self, office: Service, peer: SmtpPeer) -> None:
+        await peer.stop()
+
+        await ask_for_resets(office)
+        for _ in range(5):
+            await later(office, 0)
+        kept = await mail(office)
+        await later(office, 29)
+        soon = await mail(office)
+        await peer.start()
+        await later(office, 1)
+        await later(office, 3600)
+
+        assert kept == soon == (MailState.QUEUED, 1, "smtp: SMTPConnectError")
+        assert [message["To"] for message in peer.mails] == [ADA]
+        assert await mail(office) == (MailState.SENT, 2, None)
+
+    async def test_r10_nobody_knocks_faster_than_the_back_off_allows(
+        self, office: Service, peer: SmtpPeer
+    ) -> None:
+        """30 s, then twice as long each time: seven attempts in the first hour, however often somebody looks."""
+        await peer.stop()
+        await ask_for_resets(office)
+
+        for _ in range(60):
+            await later(office, 60)
+
+        state, attempts, _ = await mail(office)
+        assert (state, attempts) == (MailState.QUEUED, 7)
+
+    @long_form
+    async def test_r10_a_running_service_delivers_when_the_server_is_back(self, tmp_path: Path) -> None:
+        peer = SmtpPeer()
+        await peer.start()
+        await peer.stop()
+        with serving(tmp_path, {**PLAIN, **by_smtp(peer.port)}) as service:
+            async with asking(service) as asker:
+                email, _ = await asker.join()
+                await asyncio.to_thread(service.output.wait_for, "mail.postponed")
+                await peer.start()
+
+                async def arrived() -> bool:
+                    return bool(peer.mails)
+
+                measured("R10 the mail after the server was back", await until(arrived))
+        await peer.stop()
+        assert [message["To"] for message in peer.mails] == [email]
+
+
+class TestR11:
+    """The mail server takes connections and answers nothing."""
+
+    async def test_r11_no_answer_waits_for_it(self, office: Service, peer: SmtpPeer) -> None:
+        peer.mood = Mood.STALL
+        office.services.worker.start()
+        try:
+            await ask_for_resets(office)
+            async with asyncio.timeout(60):
+                await peer.asked.wait()
+            await ask_for_resets(office)
+            answers = [await office.get("/ok"), await office.get("/ready")]
+            stalled = not peer.released.is_set() and not peer.envelopes
+            peer.mood = Mood.ACCEPT
+            peer.released.set()
+
+            async def arrived() -> bool:
+                return len(peer.envelopes) == 2
+
+            await until(arrived)
+        finally:
+            await office.services.worker.stop()
+
+        assert stalled
+        assert [answer.status_code for answer in answers] == [200, 200]
+
+    async def test_r11_the_wait_ends_when_the_operator_wants_it(self, make_cold_service: MakeService) -> None:
+        """A tarpit that does not even greet."""
+        taken: list[asyncio.StreamWriter] = []
+        tarpit = await asyncio.start_server(lambda _, writer: taken.append(writer), HOST, 0)
+        port = tarpit.sockets[0].getsockname()[1]
+        service = await make_cold_service(by_smtp(port, **{"mail.timeout": "0.2s"}))
+        await join(service)
+
+        await ask_for_resets(service)
+        await service.services.worker.drain()
+
+        state, attempts, error = await mail(service)
+        assert (state, attempts) == (MailState.QUEUED, 1)
+        assert error in {"smtp: SMTPConnectTimeoutError", "smtp: SMTPReadTimeoutError"}
+        assert len(taken) == 2
+        tarpit.close()
+        for writer in taken:
+            writer.close()
+        await tarpit.wait_closed()
+
+    async def test_r11_mail_of_another_kind_goes_on(
+        self, make_cold_service: MakeService, peer: SmtpPeer
+    ) -> None:
+        """Resets go into a file here, while all other mail is stuck in the tarpit, more than work on it at once."""
+        service = await make_cold_service(by_smtp(peer.port, **{"password_reset.sender": "file"}))
+        peer.mood = Mood.STALL
+        service.services.worker.start()
+        try:
+            for number in range(6):
+                await join(service, f"user-{number}@example.com")
+            async with asyncio.timeout(60):
+                await peer.asked.wait()
+            await service.post("/request-password-reset", {"email": "user-0@example.com"})
+
+            async def written() -> bool:
+                return service.mail_file.exists()
+
+            await until(written)
+        finally:
+            peer.released.set()
+            await service.services.worker.stop()
+
+        assert '"template":"reset-password"' in service.mail_file.read_text()
+
+
+class TestR12:
+    """The mail server answers, but not yes."""
+
+    @pytest.mark.parametrize(
+        ("mood", "error"),
+        [(Mood.TEMPORARY, "smtp: 451 4.3.0"), (Mood.HANG_UP, "smtp: SMTPServerDisconnected")],
+        ids=["4xx", "hangs up in DATA"],
+    )
+    async def test_r12_what_may_pass_is_tried_again_and_the_mail_comes_once(
+        self, office: Service, peer: SmtpPeer, mood: Mood, error: str
+    ) -> None:
+        peer.mood = mood
+
+        await ask_for_resets(office)
+        await later(office, 0)
+        kept = await mail(office)
+        await later(office, 29)
+        attempts = peer.attempts
+        peer.mood = Mood.ACCEPT
+        await later(office, 1)
+        await later(office, 24 * 3600)
+
+        assert kept == (MailState.QUEUED, 1, error)
+        assert attempts == 1
+        assert [message["To"] for message in peer.mails] == [ADA]
+
+    async def test_r12_a_final_no_is_on_record_and_nothing_more_is_tried(
+        self, office: Service, peer: SmtpPeer
+    ) -> None:
+        peer.mood = Mood.FINAL
+
+        await ask_for_resets(office)
+        await later(office, 0)
+        peer.mood = Mood.ACCEPT
+        for hour in range(3):
+            await later(office, hour * 3600)
+
+        assert await mail(office) == (MailState.FAILED, 1, "smtp: 550 5.1.1")
+        assert (peer.attempts, peer.mails) == (1, [])
+        [record] = [record for record in await trail(office) if record.event == "mail.failed"]
+        assert record.details is not None
+        assert record.details["reason"] == "smtp: 550 5.1.1"
+
+    async def test_r12_what_is_never_taken_is_given_up_and_recorded(
+        self, office: Service, peer: SmtpPeer
+    ) -> None:
+        peer.mood = Mood.TEMPORARY
+        await ask_for_resets(office)
+
+        for _ in range(25):
+            await later(office, 3600)
+
+        state, attempts, _ = await mail(office)
+        assert state == MailState.FAILED
+        assert attempts <= 25
+        assert [record.event for record in await trail(office)].count("mail.failed") == 1

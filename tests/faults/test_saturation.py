@@ -1,0 +1,59 @@
+"""More passwords than can be hashed: R42 of the fault list. What limits are for is in tests/security."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import Headers
+from tests.faults.asking import LONG, OVERLOADED, PLAIN, Asker, asking, measured, told
+from tests.live import serving
+
+WORKERS, QUEUE = 1, 16
+SETTINGS = {
+    **PLAIN,
+    "password.hash_workers": str(WORKERS),
+    "password.hash_queue": str(QUEUE),
+    "password.argon2_memory_kib": "19456",
+    "password.argon2_time": "2",
+    "mail.sender": "none",
+}
+"""Hashing as in production, which takes ten times longer than anything else that a request does."""
+
+
+@pytest.fixture
+async def asker(tmp_path: Path) -> AsyncIterator[Asker]:
+    """A client of a service that hashes one password at a time."""
+    with serving(tmp_path, SETTINGS) as service:
+        async with asking(service) as asker:
+            yield asker
+
+
+class TestR42ManyAtOnce:
+    """Limits are switched off here, as a crowd of honest people would not meet them either."""
+
+    async def test_r42_what_cannot_be_hashed_is_refused_and_all_else_goes_on(self, asker: Asker) -> None:
+        email, headers = await asker.join()
+        flood = asyncio.gather(*(asker.sign_in(email) for _ in range(500)))
+
+        others = [await look(asker, headers) for _ in range(20)]
+        while LONG and not flood.done():
+            others.append(await look(asker, headers))
+        answers = told(await flood)
+
+        slowest = sorted(seconds for _, seconds in others)
+        measured("R42 /get-session and /ok, 99 of 100 within", slowest[len(slowest) * 99 // 100])
+        assert {answer.status_code for answer, _ in others} == {200}
+        assert set(answers) == {"200", OVERLOADED}
+        assert answers["200"] >= WORKERS + QUEUE
+        assert (await asker.sign_in(email)).status_code == 200
+
+
+async def look(asker: Asker, headers: Headers) -> tuple[httpx.Response, float]:
+    """Look at a session; give the answer, and how many seconds that and the pulse took."""
+    began = time.monotonic()
+    assert (await asker.get("/ok")).status_code == 200
+    return await asker.get("/get-session", headers), time.monotonic() - began
