@@ -30,6 +30,8 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/redis.sh
 	@.ci/chromium.sh
 	@.ci/node.sh
+	@.ci/haproxy.sh
+	@.ci/pgbouncer.sh
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack

@@ -131,7 +131,7 @@ async def _locked(database: Database, patience: float) -> AsyncIterator[AsyncCon
 @asynccontextmanager
 async def _lock_postgresql(database: Database) -> AsyncIterator[AsyncConnection | None]:
     # A migration may take longer than a statement of the service; the lock falls with the transaction.
-    engine = patient_postgresql_engine(database.address.target, database.timeout)
+    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         async with engine.begin() as connection:
             got = await connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK})
