@@ -106,7 +106,11 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
 
     async def connect(within: float) -> "asyncpg.Connection[Any]":
         return await asyncpg.connect(
-            dsn, timeout=within, command_timeout=timeout, server_settings=parameters, statement_cache_size=prepared
+            dsn,
+            timeout=within,
+            command_timeout=timeout,
+            server_settings=parameters,
+            statement_cache_size=prepared,
         )
 
     return connect

@@ -67,7 +67,14 @@ def serving(
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
     process = subprocess.Popen(
-        [Path(sys.executable).with_name("gatewright"), "serve", "--port", str(port), "--workers", str(workers)],
+        [
+            Path(sys.executable).with_name("gatewright"),
+            "serve",
+            "--port",
+            str(port),
+            "--workers",
+            str(workers),
+        ],
         cwd=directory,
         env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
         stdout=subprocess.PIPE,

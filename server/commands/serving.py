@@ -22,6 +22,9 @@ from server.commands import configuration, database
 from server.protocol import GatheringProtocol, gathering
 from server.settings import Settings
 
+_SLOWEST_START = 60
+"""Seconds until a process that does not say it is alive is replaced; on a busy machine it may take long to load."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -45,6 +48,7 @@ class _Config(uvicorn.Config):
             proxy_headers=False,
             server_header=False,
             date_header=True,
+            timeout_worker_healthcheck=_SLOWEST_START,
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 

@@ -25,6 +25,9 @@ VISITOR = "127.0.0.9"
 LONG = 60.0
 """Seconds within which everything that is to come has come."""
 
+SLOWEST_START = 300.0
+"""Seconds until the first answer, of many processes that begin at once."""
+
 CHEAP_HASHES = {"password.argon2_memory_kib": "1024", "password.argon2_time": "1"}
 UNLIMITED = {"limits.requests": "0", "limits.mail_burst": "0", "limits.mail_daily": "0"}
 
@@ -114,7 +117,7 @@ def together(
             instances.running.append(ends.enter_context(instances.serve(number, workers=workers)))
         ends.enter_context(balancing(directory, listener, [live.url for live in instances.running]))
         with instances.client() as client:
-            client.get("/ready").raise_for_status()
+            client.get("/ready", timeout=SLOWEST_START).raise_for_status()
         yield instances
 
 

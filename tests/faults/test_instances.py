@@ -12,15 +12,15 @@ import pytest
 
 from tests.contract.reading import OPERATIONS
 from tests.faults.instances import VISITOR, Instances, events, served_by, together
+from tests.faults.steps import PASSWORD, ask_for_reset, bearer, faults, join, sign_in, status, token_of, told
 from tests.haproxy import INSTANCE
 from tests.live import LiveService
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.security import everything
 from tests.security.second_factor import secret_in
-from tests.security.witness import Answer, code_of
+from tests.security.witness import code_of
 
-PASSWORD = "correct horse battery"
 WRONG = "a wrong horse battery"
 TURNS = 60.0
 """Seconds in which the balancer has to notice that an instance is gone, or is back."""
@@ -48,55 +48,6 @@ def each(instances: Instances) -> Iterator[list[httpx.Client]]:
     """A client of each instance."""
     with instances.client(0) as first, instances.client(1) as second:
         yield [first, second]
-
-
-def join(client: httpx.Client, name: str, **more: str) -> str:
-    """Make a user; give the token of their session."""
-    body = {"name": name, "email": f"{name}@example.com", "password": PASSWORD, **more}
-    return token_of(client.post("/sign-up/email", json=body))
-
-
-def sign_in(client: httpx.Client, name: str, password: str = PASSWORD, **more: Any) -> httpx.Response:
-    answer = client.post(
-        "/sign-in/email", json={"email": f"{name}@example.com", "password": password, **more}
-    )
-    client.cookies.clear()
-    return answer
-
-
-def token_of(answer: httpx.Response) -> str:
-    assert answer.status_code == 200, answer.text
-    token: str = answer.json()["token"]
-    return token
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
-
-
-def status(client: httpx.Client, token: str) -> int:
-    """Give how a session's owner is answered."""
-    client.cookies.clear()
-    return client.get("/get-session", headers=bearer(token)).status_code
-
-
-def ask_for_reset(client: httpx.Client, name: str) -> None:
-    answer = client.post("/request-password-reset", json={"email": f"{name}@example.com"})
-    assert answer.status_code == 200, answer.text
-
-
-def faults(answers: list[Answer]) -> set[str]:
-    """Give the codes of faults, but for those of the provider, which the journey makes fail."""
-    codes = {answer.body["code"] for answer in answers if answer.response.status_code >= 500}
-    return codes - {"PROVIDER_UNAVAILABLE"}
-
-
-def told(answers: list[httpx.Response]) -> Counter[str]:
-    """Count answers by status and code."""
-    return Counter(
-        f"{answer.status_code} {answer.json()['code']}" if answer.status_code >= 400 else "200"
-        for answer in answers
-    )
 
 
 class TestR21Journey:
@@ -134,9 +85,7 @@ class TestR21Journey:
 
 
 class TestR21Shared:
-    def test_r21_a_revocation_holds_at_once_on_the_other_instance(
-        self, each: list[httpx.Client]
-    ) -> None:
+    def test_r21_a_revocation_holds_at_once_on_the_other_instance(self, each: list[httpx.Client]) -> None:
         phone, laptop = join(each[0], "revoker"), token_of(sign_in(each[1], "revoker"))
         before = [status(client, laptop) for client in each]
 
@@ -148,7 +97,11 @@ class TestR21Shared:
 
     def test_r21_a_changed_password_ends_what_it_should_on_both(self, each: list[httpx.Client]) -> None:
         phone, laptop = join(each[0], "changer"), token_of(sign_in(each[1], "changer"))
-        change = {"currentPassword": PASSWORD, "newPassword": "four new words here", "revokeOtherSessions": True}
+        change = {
+            "currentPassword": PASSWORD,
+            "newPassword": "four new words here",
+            "revokeOtherSessions": True,
+        }
 
         answer = each[1].post("/change-password", json=change, headers=bearer(phone))
 
@@ -212,7 +165,9 @@ class TestR21Shared:
 
 
 class TestR21Death:
-    def test_r21_the_balancer_goes_on_when_one_is_killed_and_takes_it_back(self, instances: Instances) -> None:
+    def test_r21_the_balancer_goes_on_when_one_is_killed_and_takes_it_back(
+        self, instances: Instances
+    ) -> None:
         with instances.client() as client, instances.client() as other:
             session = join(client, "survivor")
             asking = Asking(other, session)
@@ -230,9 +185,7 @@ class TestR21Death:
             with instances.serve(1, port=port) as revived:
                 self._comes_back(client, revived, session, instances.names[1])
 
-    def _comes_back(
-        self, client: httpx.Client, revived: LiveService, session: str, name: str
-    ) -> None:
+    def _comes_back(self, client: httpx.Client, revived: LiveService, session: str, name: str) -> None:
         with Asking(client, session) as asking:
             asking.wait_for(lambda seen: name in seen)
 
