@@ -11,7 +11,6 @@ from typing import Any
 
 import structlog
 from sqlalchemy import ColumnElement, delete, select, true
-from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.sql.dml import ReturningDelete
 from sqlmodel import col
 
@@ -57,7 +56,7 @@ async def turn(
 
 async def sweep(database: Database, now: datetime, audit_retention: timedelta = FOR_EVER) -> dict[str, int]:
     """Remove every row whose time is over at `now`, in short transactions; give the number of rows by table."""
-    removed = Counts()
+    removed: Counts[str] = Counts()
     for finished in (*_finished(now), *_forgotten(now, audit_retention)):
         removed[finished.key.class_.__tablename__] += await _remove(database, finished)
     return dict(removed)
@@ -67,7 +66,7 @@ async def sweep(database: Database, now: datetime, audit_retention: timedelta = 
 class _Finished:
     """Rows that may go: those whose moment, by which an index orders them, has come, if they are of the kind meant."""
 
-    key: "InstrumentedAttribute[Any]"
+    key: Any
     moment: Any
     until: datetime
     kind: ColumnElement[bool] = field(default_factory=true)

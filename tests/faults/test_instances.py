@@ -124,8 +124,8 @@ class TestR21Shared:
         ada = join(balanced, "factored")
         begun = balanced.post("/two-factor/enable", json={"password": PASSWORD}, headers=bearer(ada)).json()
         secret = secret_in(begun["totpURI"])
-        enter = {"json": {"code": code_of(secret)}, "headers": bearer(ada)}
-        balanced.post("/two-factor/verify-totp", **enter).raise_for_status()
+        code = {"code": code_of(secret)}
+        balanced.post("/two-factor/verify-totp", json=code, headers=bearer(ada)).raise_for_status()
         pending = bearer(token_of(sign_in(balanced, "factored")))
 
         wrong = [

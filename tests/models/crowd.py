@@ -80,7 +80,10 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
              "params": "'p'", "code": digest("'c' || n")},
         ),
         ("counter", PEOPLE, {"key": digest("'k' || n"), "count": "1", "window_end": ends["expires_at"]}),
-        ("known_network", PEOPLE, {"user_id": owner, "network": digest("'n' || n"), "last_success": made["created_at"]}),
+        (
+            "known_network", PEOPLE,
+            {"user_id": owner, "network": digest("'n' || n"), "last_success": made["created_at"]},
+        ),
         (
             "audit", PEOPLE * 5,
             {"id": own_id, "time": made["created_at"], "event": "'sign_in.succeeded'", "outcome": "'success'",

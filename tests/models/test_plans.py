@@ -1,4 +1,4 @@
-"""How the statements of the service are planned where tables are large: by an index, never by sorting or reading all."""
+"""How the statements of the service are planned where tables are large: by an index, never by sorting all of it."""
 
 import json
 import sqlite3
@@ -20,6 +20,7 @@ from models import queries
 from models.queries import Query
 from server import cleanup
 from server.reads.plans import batch_plan, plan
+from tests.conftest import Headers
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
 from tests.models import crowd
@@ -148,7 +149,7 @@ async def live(service: Service) -> None:
     await service.inbox()
 
 
-async def _look_around(service: Service, session: steps.Headers) -> None:
+async def _look_around(service: Service, session: Headers) -> None:
     """Do everything that is done to sessions, by somebody whose session is due to be prolonged."""
     phone, laptop = [(await _again(service))["token"] for _ in range(2)]
     assert await steps.works(service, session)
