@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract sdk-python sdk-typescript sdk types \
-  migrate migration bench
+  migrate migration bench bench-growth
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -31,6 +31,8 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/faketime.sh
 	@.ci/chromium.sh
 	@.ci/node.sh
+	@.ci/haproxy.sh
+	@.ci/pgbouncer.sh
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
@@ -112,3 +114,7 @@ bench: setup ## measure beside a bare ASGI application and Better Auth (ARGS="--
 	@.ci/postgresql.sh
 	@tests/bench/wrk.sh
 	$(BIN)/python -m tests.bench $(ARGS)
+
+bench-growth: setup ## measure with 10 thousand, 1 million and 10 million sessions (long; ARGS="--sizes 10000,100000 --ended 10000")
+	@.ci/postgresql.sh
+	$(BIN)/python -m tests.bench.growth $(ARGS)

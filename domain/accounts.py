@@ -1,6 +1,7 @@
 """The ways in which a user signs in: the credential account, which holds the password, and identities at providers."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 from sqlalchemy import ColumnElement, delete, update
@@ -116,7 +117,8 @@ def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str
 
 async def of_caller(ctx: Context) -> list[AccountRow]:
     """Give every way in which the caller signs in, oldest first."""
-    return await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
+    rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
+    return sorted(rows, key=attrgetter("created_at", "id"))
 
 
 async def find(ctx: Context, provider_id: str | None, account_id: str | None) -> AccountRow:

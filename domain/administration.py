@@ -12,7 +12,7 @@ from domain import audit, authentication, deletion, errors, identifiers, session
 from domain.authentication import SignUp
 from domain.context import Context
 from models import Account, User
-from models.queries import SESSIONS_OF_USER, SessionRow
+from models.queries import SessionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ async def show(ctx: Context, identifier: str) -> Overview:
     user = await find(ctx, identifier)
     accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
     providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars().all()
-    stored = await ctx.reads.all(SESSIONS_OF_USER, user.id)
-    return Overview(user, providers, [session for session in stored if session.is_active(ctx.now)])
+    return Overview(user, providers, await sessions.of_user(ctx, user.id))
 
 
 async def create(ctx: Context, wanted: NewUser) -> User:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 
 from sqlalchemy import ColumnElement, delete, update
 from sqlmodel import col
@@ -66,8 +67,15 @@ async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
 async def list_active(ctx: Context) -> list[tuple[SessionRow, str]]:
     """Give the caller's live sessions, newest first, each with the token (or revocation handle) to show for it."""
     caller = ctx.signed_in
-    rows = await ctx.reads.all(SESSIONS_OF_USER, caller.user.id)
-    return [(row, _shown_token(ctx, caller, row)) for row in rows if row.is_active(ctx.now)]
+    rows = await of_user(ctx, caller.user.id)
+    return [(row, _shown_token(ctx, caller, row)) for row in rows]
+
+
+async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
+    """Give the live sessions of a user, newest first."""
+    rows = await ctx.reads.all(SESSIONS_OF_USER, user_id)
+    live = [row for row in rows if row.is_active(ctx.now)]
+    return sorted(live, key=attrgetter("created_at", "id"), reverse=True)
 
 
 def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:

@@ -113,13 +113,8 @@ SESSION_BY_DIGEST = Query(
 )
 """The session behind a token's SHA-256 digest, and its user."""
 
-SESSIONS_OF_USER = Query(
-    select(*_SESSION)
-    .where(_by(Session.user_id))
-    .order_by(col(Session.created_at).desc(), col(Session.id).desc()),
-    SessionRow._make,
-)
-"""Every stored session of a user, newest first, the expired ones included."""
+SESSIONS_OF_USER = Query(select(*_SESSION).where(_by(Session.user_id)), SessionRow._make)
+"""Every stored session of a user, the expired ones included, in no order: few rows are sorted by who asks."""
 
 PASSWORD_BY_EMAIL = _password_by(User.email)
 PASSWORD_BY_USERNAME = _password_by(User.username)
@@ -179,11 +174,8 @@ class AccountRow(NamedTuple):
 
 _ACCOUNT = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
 
-ACCOUNTS_OF_USER = Query(
-    select(*_ACCOUNT).where(_by(Account.user_id)).order_by(col(Account.created_at), col(Account.id)),
-    AccountRow._make,
-)
-"""Every way in which a user signs in, oldest first."""
+ACCOUNTS_OF_USER = Query(select(*_ACCOUNT).where(_by(Account.user_id)), AccountRow._make)
+"""Every way in which a user signs in, in no order."""
 
 ACCOUNT_BY_ID = Query(select(*_ACCOUNT).where(_by(Account.id)), AccountRow._make)
 """One of them by its id."""

@@ -3,17 +3,20 @@
 Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter as Counts
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, delete, select
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, delete, select, true
+from sqlalchemy.sql.dml import ReturningDelete
 from sqlmodel import col
 
 from domain.limits import KNOWN_FOR
 from models import Audit, Counter, Grant, KnownNetwork, MailState, Outbox, Purpose, Session, TrustedDevice
+from models.base import EPOCH
 from server import leases
 from server.database import Database
 
@@ -35,6 +38,8 @@ _TELLABLE_FOR = timedelta(days=7)
 _SENT_FOR = timedelta(days=7)
 _FAILED_FOR = timedelta(days=30)
 
+_UNCHANGED = {"synchronize_session": False}
+
 _log = structlog.get_logger(__name__)
 
 
@@ -51,44 +56,61 @@ async def turn(
 
 async def sweep(database: Database, now: datetime, audit_retention: timedelta = FOR_EVER) -> dict[str, int]:
     """Remove every row whose time is over at `now`, in short transactions; give the number of rows by table."""
-    finished = {**_finished(now), **_forgotten(now, audit_retention)}
-    return {name: await _remove(database, *what) for name, what in finished.items()}
+    removed: Counts[str] = Counts()
+    for finished in (*_finished(now), *_forgotten(now, audit_retention)):
+        removed[finished.key.class_.__tablename__] += await _remove(database, finished)
+    return dict(removed)
 
 
-def _forgotten(now: datetime, retention: timedelta) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    """Rows that may go: those whose moment, by which an index orders them, has come, if they are of the kind meant."""
+
+    key: Any
+    moment: Any
+    until: datetime
+    kind: ColumnElement[bool] = field(default_factory=true)
+
+
+def _forgotten(now: datetime, retention: timedelta) -> Sequence[_Finished]:
     """Give which audit records may go."""
-    return {"audit": (col(Audit.id), col(Audit.time) <= now - retention)} if retention else {}
+    return [_Finished(col(Audit.id), col(Audit.time), now - retention)] if retention else []
 
 
-def _finished(now: datetime) -> Mapping[str, tuple[Any, ColumnElement[bool]]]:
-    """Give by table name the key, and the condition of the rows that may go."""
+def _finished(now: datetime) -> Sequence[_Finished]:
+    """Give which rows of the other tables may go. A mail's last claim ran out within a minute of what was noted."""
     tellable = col(Grant.purpose).in_(_TELLABLE)
-    expired = col(Grant.expires_at) <= now
     told = col(Grant.expires_at) <= now - _TELLABLE_FOR
-    sent = (col(Outbox.state) == MailState.SENT) & (col(Outbox.updated_at) <= now - _SENT_FOR)
-    failed = (col(Outbox.state) == MailState.FAILED) & (col(Outbox.updated_at) <= now - _FAILED_FOR)
-    return {
-        "session": (col(Session.id), col(Session.expires_at) <= now),
-        "grant": (col(Grant.digest), expired & (~tellable | told)),
-        "outbox": (col(Outbox.id), sent | failed),
-        "trusted_device": (col(TrustedDevice.id), col(TrustedDevice.expires_at) <= now),
-        "counter": (col(Counter.key), col(Counter.window_end) <= now),
-        "known_network": (col(KnownNetwork.network), col(KnownNetwork.last_success) <= now - KNOWN_FOR),
-    }
+    state, claimed = col(Outbox.state), col(Outbox.next_attempt)
+    return [
+        _Finished(col(Session.id), col(Session.expires_at), now),
+        _Finished(col(Grant.digest), col(Grant.expires_at), now, ~tellable | told),
+        _Finished(col(Outbox.id), claimed, now - _SENT_FOR, state == MailState.SENT),
+        _Finished(col(Outbox.id), claimed, now - _FAILED_FOR, state == MailState.FAILED),
+        _Finished(col(TrustedDevice.id), col(TrustedDevice.expires_at), now),
+        _Finished(col(Counter.key), col(Counter.window_end), now),
+        _Finished(col(KnownNetwork.network), col(KnownNetwork.last_success), now - KNOWN_FOR),
+    ]
 
 
-async def _remove(
-    database: Database, key: "InstrumentedAttribute[Any]", finished: ColumnElement[bool]
-) -> int:
+async def _remove(database: Database, finished: _Finished) -> int:
     """Remove the rows batch by batch; rows that a request is using just now are left for the next sweep."""
-    batch = select(key).where(finished).limit(_BATCH).with_for_update(skip_locked=True).cte("batch")
-    removal = delete(key.class_).where(key.in_(select(batch.c[key.key]))).returning(key)
-    removed = 0
+    removed, since = 0, EPOCH
     while True:
         async with database.transaction() as session:
-            rows = len(
-                (await session.scalars(removal, execution_options={"synchronize_session": False})).all()
-            )
-        removed += rows
-        if rows < _BATCH:
+            moments = (await session.scalars(_removal(finished, since), execution_options=_UNCHANGED)).all()
+        removed += len(moments)
+        if len(moments) < _BATCH:
             return removed
+        since = max(moments)
+
+
+def _removal(finished: _Finished, since: datetime) -> ReturningDelete[Any]:
+    """Give the statement that removes the oldest batch and tells their moments.
+
+    The next one begins where this one ended: what is gone still stands in the index, until PostgreSQL's own clean-up.
+    """
+    key, moment = finished.key, finished.moment
+    due = select(key).where(moment >= since, moment <= finished.until, finished.kind).order_by(moment)
+    batch = due.limit(_BATCH).with_for_update(skip_locked=True).cte("batch")
+    return delete(key.class_).where(key.in_(select(batch.c[key.key]))).returning(moment)

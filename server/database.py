@@ -38,6 +38,9 @@ _READER_SETTINGS = {
 }
 """Every read finds few rows by an index. Planned once, it must stay that way also where the table was empty then."""
 
+_POOLERS_WORDS = "unsupported startup parameter"
+"""What PgBouncer says to somebody who takes it for PostgreSQL, and would say for ever."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -62,8 +65,17 @@ class _ClosableReads(Reads, Protocol):
 class Database:
     """An open database. Open it in the process that uses it: its connections do not survive a fork."""
 
-    def __init__(self, address: Address, engine: AsyncEngine, reads: _ClosableReads, timeout: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        engine: AsyncEngine,
+        reads: _ClosableReads,
+        timeout: float,
+        *,
+        pooled: bool = False,
+    ) -> None:
         self.address = address
+        self.pooled = pooled
         self.timeout = timeout
         self.dialect = address.dialect
         self.engine = engine
@@ -93,15 +105,19 @@ async def open_database(  # the time-out is the database's, not this function's
     pool_size: int,
     timeout: float,  # noqa: ASYNC109
     patience: float = 30.0,
+    pooled: bool = False,
 ) -> Database:
     """Open the database at `url` with at most `pool_size` connections; `timeout` (seconds) is `database.timeout`.
 
+    `pooled` says that a pooler in transaction mode stands before PostgreSQL.
     Waits `patience` seconds for a database that is absent (behaviour 12), then raises DatabaseAbsent. Raises ValueError
     for an address that cannot be used, and for fewer than three connections to PostgreSQL.
     """
     address = parse(url)
-    make = _sqlite if address.dialect == "sqlite" else _postgresql
-    database = make(address, pool_size, timeout)
+    if address.dialect == "sqlite":
+        database = _sqlite(address, timeout)
+    else:
+        database = _postgresql(address, pool_size, timeout, pooled=pooled)
     try:
         await _reach(database, patience)
     except BaseException:
@@ -133,22 +149,22 @@ def _sqlite_address(url: URL) -> Address:
     return Address("sqlite", path, f"sqlite:///{path}")
 
 
-def _sqlite(address: Address, pool_size: int, timeout: float) -> Database:
+def _sqlite(address: Address, timeout: float) -> Database:
     return Database(
         address, sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout), timeout
     )
 
 
-def _postgresql(address: Address, pool_size: int, timeout: float) -> Database:
+def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
     if pool_size < 3:
         raise ValueError(
             "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
         )
     readers = 2 if pool_size < 8 else 3
-    connect = postgresql_connect(address.target, timeout)
+    connect = postgresql_connect(address.target, timeout, pooled=pooled)
     engine = postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
-    read = postgresql_connect(address.target, timeout, **_READER_SETTINGS)
-    return Database(address, engine, PostgresqlReads(read, readers, timeout), timeout)
+    read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
+    return Database(address, engine, PostgresqlReads(read, readers, timeout), timeout, pooled=pooled)
 
 
 async def _reach(database: Database, patience: float) -> None:
@@ -163,6 +179,8 @@ async def _reach(database: Database, patience: float) -> None:
         except Exception as error:
             if not is_unavailable(error):
                 raise
+            if _POOLERS_WORDS in str(error):
+                raise DatabaseAbsent(_wants_pooler(database.address)) from error
             if time.monotonic() >= deadline:
                 raise DatabaseAbsent(_absence(database.address, patience, error)) from error
             if not is_told:
@@ -174,6 +192,13 @@ async def _reach(database: Database, patience: float) -> None:
                     seconds=patience,
                 )
         await asyncio.sleep(_PAUSE)
+
+
+def _wants_pooler(address: Address) -> str:
+    return (
+        f"the database {address.label} is reached through a pooler, which takes no run-time parameters:"
+        " set database.pooler to transaction"
+    )
 
 
 def _absence(address: Address, patience: float, error: Exception) -> str:

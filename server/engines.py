@@ -89,18 +89,29 @@ def _begin_sqlite(timeout: float, connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def postgresql_connect(dsn: str, timeout: float | None, **settings: str) -> Connect:
+def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:
     """Give what opens connections to a PostgreSQL server.
 
     Statements end after `timeout` seconds (None: never) twice over: the server gives up a little earlier and keeps the
     connection, and the client gives up when the server is past answering. `settings` are run-time parameters.
+
+    Behind a pooler (`pooled`) the next transaction may be on another connection to the server: no parameters are set
+    there, so that the client alone gives up, and no statement stays prepared, but is sent along with each execution.
     """
-    settings = {"application_name": "gatewright", **settings}
-    if timeout is not None:
-        settings["statement_timeout"] = str(int(timeout * 950))
+    parameters = {"application_name": "gatewright", **({} if pooled else settings)}
+    if timeout is not None and not pooled:
+        parameters["statement_timeout"] = str(int(timeout * 950))
+    # asyncpg's default. Without its cache it names no statement, and parses each again in the message that executes it.
+    prepared = 0 if pooled else 100
 
     async def connect(within: float) -> "asyncpg.Connection[Any]":
-        return await asyncpg.connect(dsn, timeout=within, command_timeout=timeout, server_settings=settings)
+        return await asyncpg.connect(
+            dsn,
+            timeout=within,
+            command_timeout=timeout,
+            server_settings=parameters,
+            statement_cache_size=prepared,
+        )
 
     return connect
 
@@ -128,9 +139,9 @@ def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEn
     return engine
 
 
-def patient_postgresql_engine(dsn: str, within: float) -> AsyncEngine:
+def patient_postgresql_engine(dsn: str, within: float, *, pooled: bool) -> AsyncEngine:
     """Make an engine without pool and statement time-out, for migrations; connecting takes at most `within` seconds."""
-    connect = postgresql_connect(dsn, None)
+    connect = postgresql_connect(dsn, None, pooled=pooled)
     return create_async_engine(
         "postgresql+asyncpg://", async_creator=partial(connect, within), poolclass=NullPool
     )

@@ -162,7 +162,7 @@ async def _attempt(database: Database, mode: Mode) -> _Obstacle | None:
 @asynccontextmanager
 async def _lock_postgresql(database: Database) -> AsyncIterator[AsyncConnection | None]:
     # A migration may take longer than a statement of the service; the lock falls with the transaction.
-    engine = patient_postgresql_engine(database.address.target, database.timeout)
+    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         async with engine.begin() as connection:
             await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))

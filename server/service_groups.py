@@ -27,6 +27,11 @@ class Database(Group):
         le=1000,
         description="Connections each server process keeps at most, at least 3; PostgreSQL only.",
     )
+    pooler: Literal["none", "transaction"] = Field(
+        default="none",
+        description="What stands before PostgreSQL: nothing, or a pooler such as PgBouncer that may give each"
+        " transaction another connection.",
+    )
     timeout: Duration = lasting("5s", "Longest wait for a connection or a statement.", at_least="0.05s")
     migrate: Literal["auto", "check"] = Field(
         default="auto",

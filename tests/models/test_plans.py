@@ -1,0 +1,253 @@
+"""How the statements of the service are planned where tables are large: by an index, never by sorting all of it."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import asyncpg
+import pytest
+from sqlalchemy import event
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+
+from domain import outbox
+from models import queries
+from models.queries import Query
+from server import cleanup
+from server.reads.plans import batch_plan, plan
+from tests.conftest import Headers
+from tests.handlers import steps
+from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
+from tests.models import crowd
+from tests.postgres import Cluster
+from tests.security import second_factor
+from tests.service import PASSWORD, Service, close_service, open_service
+
+Dialect = Literal["sqlite", "postgresql"]
+
+GENERIC = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off", "SET jit = off")
+"""What the connections for reading are set to; behind a pooler they are as the server makes them."""
+
+QUERIES: dict[str, Query[Any]] = {
+    **{name: value for name, value in vars(queries).items() if isinstance(value, Query)},
+    "the first mail that is due": outbox.mails_for("file").first,
+    "the first request that is due": outbox.unresolved().first,
+}
+BATCHED = {name: query for name, query in QUERIES.items() if query.key is not None}
+
+STATES = {"the first mail that is due": "queued", "the first request that is due": "unresolved"}
+DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
+
+VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+SELDOM = ("OFFSET", "ORDER BY counter.key")
+"""Words of the statements that are let off: the requests beyond the limit are counted, in a flood alone; and the few
+counts of one user are put in order, so that no two transactions wait for each other."""
+
+CLEANING = "WITH batch"
+"""How the statements begin that remove rows by the hundred. In tables as small as these to read everything once is
+cheaper than to look up each of them, so that has to be forbidden to see what is done in large ones."""
+
+
+@dataclass
+class Seen:
+    """What a service has asked of its database, each statement once, and with the values of one time."""
+
+    statements: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def frequent(self) -> dict[str, tuple[Any, ...]]:
+        """Those that read or write rows, but for the seldom ones."""
+        return {
+            statement: values
+            for statement, values in self.statements.items()
+            if statement.startswith(VERBS) and not any(word in statement for word in SELDOM)
+        }
+
+    def note(self, _: Any, __: Any, statement: str, values: Any, ___: Any, many: bool) -> None:
+        """Remember a statement as the driver gets it."""
+        self.statements.setdefault(statement, tuple(values[0] if many else values))
+
+
+@dataclass
+class Place:
+    """A database full of other people, and what a journey through the service has asked of it."""
+
+    url: str
+    seen: Seen
+
+
+def value_for(name: str) -> str | bytes:
+    """Give what a read is asked for."""
+    of_bytes = name.endswith(("DIGEST", "KEY", "NETWORK"))
+    return b"x" * 32 if of_bytes else STATES.get(name, "person1")
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give a node of a plan of PostgreSQL, and all below it."""
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes(part)
+
+
+def flaws(plan: dict[str, Any]) -> list[str]:
+    """Give what in a plan of PostgreSQL takes longer with every row that is there."""
+    return [
+        f"{node['Node Type']} {node.get('Relation Name', '')}".strip()
+        for node in nodes(plan)
+        if "Sort" in node["Node Type"]
+        or node["Node Type"] == "Seq Scan"
+        or (node["Node Type"] in {"Index Scan", "Index Only Scan"} and "Index Cond" not in node)
+    ]
+
+
+async def make_place(dialect: Dialect, url: str, directory: Path) -> Place:
+    """Fill a migrated database, and do on it all that users do."""
+    seen = Seen()
+    service = await open_service(url, directory, {"limits.requests": "0", "log.level": "error"})
+    try:
+        for statement in crowd.statements(dialect):
+            await steps.execute(service, statement)
+        event.listen(service.services.database.engine.sync_engine, "before_cursor_execute", seen.note)
+        await live(service)
+        await cleanup.sweep(service.services.database, service.clock(), timedelta(days=1))
+    finally:
+        await close_service(service)
+    return Place(url, seen)
+
+
+async def live(service: Service) -> None:
+    """Sign up, in and out, lose and change a password and an address, use every second factor, and leave."""
+    ada = await second_factor.enrol(service)
+    await steps.join(service, EVE, username="eve_1")
+    for method in second_factor.METHODS:
+        service.clock.advance(minutes=1)
+        pending = bearer(await second_factor.challenge(service))
+        code = await second_factor.right_code(service, ada, method, pending)
+        await second_factor.enter(service, method, "000000" if method == "otp" else "aaaaa-aaaaa", pending)
+        entered = await second_factor.enter(service, method, code, pending, trustDevice=True)
+        assert entered.status_code == 200, entered.text
+        service.client.cookies.clear()
+    await service.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
+    await steps.opens(service, "a wrong password")
+    await service.post("/sign-in/username", {"username": "eve_1", "password": PASSWORD})
+    service.clock.advance(days=3)
+    await _look_around(service, ada.session)
+    token = await steps.reset_token(service)
+    await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+    session = bearer((await steps.sign_in(service, ADA, NEW_PASSWORD)).json()["token"])
+    changed = {"currentPassword": NEW_PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": True}
+    session = bearer((await service.post("/change-password", changed, headers=session)).json()["token"])
+    await service.post("/change-email", {"newEmail": "countess@example.com"}, headers=session)
+    await service.get(steps.local(await steps.last_link(service, "change-email")), headers=session)
+    left = await service.post("/delete-user", {"password": PASSWORD}, headers=session)
+    assert left.status_code == 200, left.text
+    await service.inbox()
+
+
+async def _look_around(service: Service, session: Headers) -> None:
+    """Do everything that is done to sessions, by somebody whose session is due to be prolonged."""
+    phone, laptop = [(await _again(service))["token"] for _ in range(2)]
+    assert await steps.works(service, session)
+    await service.get("/list-sessions", headers=session)
+    await service.get("/list-accounts", headers=session)
+    await service.post("/update-user", {"name": "Countess"}, headers=session)
+    await service.post("/revoke-session", {"token": phone}, headers=session)
+    await service.post("/sign-out", headers=bearer(laptop))
+    await service.post("/revoke-other-sessions", headers=session)
+    await service.post("/revoke-sessions", headers=session)
+
+
+async def _again(service: Service) -> dict[str, Any]:
+    answer = await steps.sign_in(service)
+    service.client.cookies.clear()
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+@pytest.fixture(scope="module")
+async def on_postgresql(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A PostgreSQL database."""
+    url = cluster.create(migrated=True)
+    return await make_place("postgresql", url, tmp_path_factory.mktemp("plans"))
+
+
+@pytest.fixture(scope="module")
+async def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A SQLite file."""
+    directory = tmp_path_factory.mktemp("plans")
+    return await make_place("sqlite", f"sqlite:///{directory / 'gatewright.db'}", directory)
+
+
+class TestPostgresql:
+    async def test_every_statement_of_a_transaction(self, on_postgresql: Place) -> None:
+        connection = await asyncpg.connect(on_postgresql.url)
+        found = {}
+        for statement, values in on_postgresql.seen.frequent.items():
+            await connection.execute(f"SET enable_seqscan = {not statement.startswith(CLEANING)}")
+            found[statement] = await _explained(connection, f"EXPLAIN (FORMAT JSON) {statement}", *values)
+        await connection.close()
+
+        assert len(found) > 60
+        assert {statement: found[statement] for statement in found if found[statement]} == {}
+
+    @pytest.mark.parametrize("name", QUERIES)
+    async def test_every_read_alone(self, on_postgresql: Place, name: str) -> None:
+        prepared = plan(QUERIES[name], DIALECT)
+
+        assert await _read(on_postgresql, prepared.sql, prepared.arguments(value_for(name))) == ([], [])
+
+    @pytest.mark.parametrize("name", BATCHED)
+    async def test_every_read_of_many(self, on_postgresql: Place, name: str) -> None:
+        prepared = batch_plan(BATCHED[name], DIALECT)
+
+        assert await _read(on_postgresql, prepared.sql, prepared.arguments([value_for(name)])) == ([], [])
+
+
+async def _read(place: Place, sql: str, values: tuple[Any, ...]) -> tuple[list[str], list[str]]:
+    """Give the flaws of a plan made once for all values, and of one made for these."""
+    connection = await asyncpg.connect(place.url)
+    for_these = await _explained(connection, f"EXPLAIN (FORMAT JSON) {sql}", *values)
+    for setting in GENERIC:
+        await connection.execute(setting)
+    await connection.execute(f"PREPARE asked AS {sql}")
+    nothing = ", ".join(["NULL"] * len(values))
+    for_all = await _explained(connection, f"EXPLAIN (FORMAT JSON) EXECUTE asked({nothing})")
+    await connection.close()
+    return for_all, for_these
+
+
+async def _explained(connection: Any, statement: str, *values: Any) -> list[str]:
+    [[found]] = await connection.fetch(statement, *values)
+    return flaws(json.loads(found)[0]["Plan"])
+
+
+class TestSqlite:
+    def test_every_statement_of_a_transaction(self, on_sqlite: Place) -> None:
+        with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
+            found = {
+                statement: _flaws_on_sqlite(connection, statement, values)
+                for statement, values in on_sqlite.seen.frequent.items()
+            }
+
+        assert len(found) > 60
+        assert {statement: found[statement] for statement in found if found[statement]} == {}
+
+    @pytest.mark.parametrize("name", QUERIES)
+    def test_every_read(self, on_sqlite: Place, name: str) -> None:
+        prepared = plan(QUERIES[name], SQLiteDialect_pysqlite())
+
+        with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
+            found = _flaws_on_sqlite(connection, prepared.sql, prepared.arguments("x"))
+
+        assert found == []
+
+
+def _flaws_on_sqlite(connection: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> list[str]:
+    """Give the steps of a plan of SQLite that take longer with every row that is there."""
+    steps_ = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+    return [step for step in steps_ if step.startswith("SCAN") or "TEMP B-TREE" in step]
