@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -40,9 +41,11 @@ class Application:
             await self.api(scope, receive, send)
 
 
-def create_app(settings: Settings, *, clock: Clock = system_clock) -> Application:
-    """Give the application; its services open and close with it."""
-    return assemble(Services(settings, clock=clock))
+def create_app(
+    settings: Settings, *, clock: Clock = system_clock, reports: Path | None = None
+) -> Application:
+    """Give the application; its services open and close with it, and tell their numbers in the folder `reports`."""
+    return assemble(Services(settings, clock=clock, reports=reports))
 
 
 def assemble(services: Services) -> Application:
@@ -51,7 +54,7 @@ def assemble(services: Services) -> Application:
     @contextlib.asynccontextmanager
     async def lifespan(_: ASGIApp) -> AsyncIterator[None]:
         await services.open()
-        services.start()
+        await services.start()
         try:
             yield
         finally:
@@ -67,6 +70,7 @@ def assemble(services: Services) -> Application:
         endpoint=services.requests,
         refusals=services.refusals,
         limiter=services.limiter,
+        observer=services.tallies,
         addresses=Addresses(settings.trusted_proxies),
         disabled=switched_off(settings),
         lifespan=lifespan,

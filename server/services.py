@@ -6,12 +6,13 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from email.utils import formataddr
 from functools import partial
+from pathlib import Path
 
 from domain import audit, emails, passwords, secrets
 from domain.context import Client, Context
 from domain.errors import Unavailable
 from domain.policy import Policy
-from server import cleanup, migrations, records, rewriting
+from server import cleanup, migrations, rewriting
 from server.background import repeat
 from server.blocklist import blocklist
 from server.cipher import Keyring
@@ -20,6 +21,9 @@ from server.counters import store
 from server.database import Database, open_database
 from server.hashing import HashingRules, PasswordPool
 from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
+from server.metrics.reporting import Reporter
+from server.metrics.sampling import Sampler
+from server.metrics.tallies import Tallies
 from server.outbox import OutboxWorker
 from server.pipeline.limiter import RequestLimiter
 from server.policy import policy_of
@@ -40,16 +44,20 @@ class Services:
 
     database: Database
 
-    def __init__(self, settings: Settings, *, clock: Clock = system_clock) -> None:
+    def __init__(
+        self, settings: Settings, *, clock: Clock = system_clock, reports: Path | None = None
+    ) -> None:
+        """Take the folder in which this process is to tell its numbers, if it is."""
         self.settings = settings
         self.clock = clock
+        self.tallies = Tallies() if settings.metrics.port is not None else None
         self.policy = policy_of(
             settings, blocklist(settings.password.blocklist, settings.password.blocklist_file)
         )
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         self.hasher = PasswordPool(_hashing_rules(settings))
         self.counters = store(settings, lambda: self.database)
-        self.providers = providers_of(settings, clock)
+        self.providers = providers_of(settings, clock, self.tallies)
         self.desk = Desk(lambda: self.database)
         self.requests = Requests(
             policy=self.policy,
@@ -61,6 +69,7 @@ class Services:
             mailed=self._wake_worker,
             providers=self.providers.clients,
             desk=self.desk,
+            tallies=self.tallies,
         )
         self.limiter = self._limiter()
         self.refusals = KeptRefusals(self.requests, self.desk)
@@ -73,7 +82,9 @@ class Services:
                 "reset-password": passwords.resolve_reset,
                 "verify-email": emails.resolve_verification,
             },
+            tallies=self.tallies,
         )
+        self.reporter = self._reporter(reports)
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
 
@@ -96,8 +107,16 @@ class Services:
             await self.database.close()
             raise
 
-    def start(self) -> None:
-        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret."""
+    def _reporter(self, folder: Path | None) -> Reporter | None:
+        """Give what tells the numbers of this process; None where nobody asks for them."""
+        if self.tallies is None or folder is None:
+            return None
+        return Reporter(folder, Sampler(self.tallies, self.hasher, lambda: self.database, self.clock))
+
+    async def start(self) -> None:
+        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, telling numbers."""
+        if self.reporter is not None:
+            await self.reporter.start()
         self.worker.start()
         self._keep(lambda ctx: audit.service_started(ctx, os.getpid()))
         self._tasks = [
@@ -138,7 +157,7 @@ class Services:
     def _keep_reached(self, client: Client, operation_id: str) -> None:
         ctx = self.requests.context(client)
         audit.limit_reached(ctx, "requests", operation=operation_id)
-        records.log(ctx.records)
+        self.requests.tell(ctx.records)
         self.desk.file(ctx.records)
 
     def refuse_new_work(self) -> None:
@@ -148,6 +167,8 @@ class Services:
     async def close(self) -> None:
         """Stop the background tasks and close every connection; queued mail stays filed."""
         self.refuse_new_work()
+        if self.reporter is not None:
+            await self.reporter.stop()
         await self.worker.stop()
         for task in self._tasks:
             task.cancel()

@@ -70,6 +70,13 @@ class Refusals(Protocol):
         """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""
 
 
+class Observer(Protocol):
+    """Who wants to know of every answer."""
+
+    def request(self, operation: str | None, status: int, seconds: float) -> None:
+        """Take note of an answer, by the operationId; None where no operation was found."""
+
+
 class NoRefusals:
     """For a service that keeps no record."""
 
@@ -95,3 +102,5 @@ class Ports:
     refusals: Refusals = field(default_factory=NoRefusals)
     limiter: RequestLimiter | None = None
     """None where requests have no limit."""
+    observer: Observer | None = None
+    """None where nobody counts."""

@@ -22,6 +22,7 @@ from domain.providers import (
     Tokens,
 )
 from server.clock import Clock
+from server.metrics.tallies import Tallies
 from server.providers import messages
 from server.providers.calls import Calls, Fault
 from server.providers.configuration import Configuration
@@ -39,6 +40,7 @@ class ProviderClient:
     configuration: Configuration
     calls: Calls
     kind: Kind
+    tallies: Tallies | None = None
 
     @property
     def habits(self) -> Habits:
@@ -106,17 +108,28 @@ class ProviderClient:
             _log.warning("provider.refused", provider=self.habits.id, status=reply.status, error=error)
         return granted
 
+    def _count(self, result: str) -> None:
+        if self.tallies is not None:
+            self.tallies.provider_call(self.habits.id, result)
+
     @asynccontextmanager
     async def _available(self) -> AsyncIterator[None]:
         """Tell the operator of a fault, and the rules that there was one."""
         try:
             yield
+            self._count("answered")
+        except (CodeRefused, RefreshRefused, IdentityRefused):
+            self._count("refused")
+            raise
         except Fault as fault:
+            self._count("unavailable")
             _log.warning("provider.unavailable", provider=self.habits.id, reason=str(fault))
             raise ProviderUnavailable from fault
 
 
-def client_of(configuration: Configuration, calls: Calls, clock: Clock) -> ProviderClient:
+def client_of(
+    configuration: Configuration, calls: Calls, clock: Clock, tallies: Tallies | None = None
+) -> ProviderClient:
     """Give the client of one provider."""
     endpoints = configuration.endpoints
     kind: Kind = (
@@ -124,4 +137,4 @@ def client_of(configuration: Configuration, calls: Calls, clock: Clock) -> Provi
         if endpoints is None
         else PlainOAuth(configuration, endpoints, calls)
     )
-    return ProviderClient(configuration, calls, kind)
+    return ProviderClient(configuration, calls, kind, tallies)
