@@ -18,6 +18,7 @@ from server.documents import Documents
 from server.requests import PendingSignIns
 from server.services import Services
 from server.settings import Settings
+from server.tracing import tracing_of
 
 LISTING = frozenset({"sessions.list_active"})
 REVOCATION = frozenset({"sessions.revoke", "sessions.revoke_all", "sessions.revoke_others"})
@@ -45,7 +46,7 @@ def create_app(
     settings: Settings, *, clock: Clock = system_clock, reports: Path | None = None
 ) -> Application:
     """Give the application; its services open and close with it, and tell their numbers in the folder `reports`."""
-    return assemble(Services(settings, clock=clock, reports=reports))
+    return assemble(Services(settings, clock=clock, reports=reports, tracing=tracing_of(settings)))
 
 
 def assemble(services: Services) -> Application:
@@ -70,12 +71,14 @@ def assemble(services: Services) -> Application:
         endpoint=services.requests,
         refusals=services.refusals,
         limiter=services.limiter,
-        observer=services.tallies,
+        observer=services.observer,
         addresses=Addresses(settings.trusted_proxies),
         disabled=switched_off(settings),
         lifespan=lifespan,
         max_body=settings.server.max_body,
     )
+    if services.tracing is not None:
+        api = services.tracing.around(api)
     published = flat_ids(without_links(document))
     documents = Documents(published, policy.base_path, policy.origins, settings.server.max_body)
     return Application(services, api, documents)

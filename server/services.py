@@ -26,7 +26,9 @@ from server.metrics.sampling import Sampler
 from server.metrics.tallies import Tallies
 from server.outbox import OutboxWorker
 from server.pipeline.limiter import RequestLimiter
+from server.pipeline.ports import Observer, Observers
 from server.policy import policy_of
+from server.providers.client import Watch
 from server.providers.serving import providers_of
 from server.records import Desk
 from server.refusals import KeptRefusals
@@ -34,6 +36,7 @@ from server.rendering import Renderer
 from server.requests import Requests
 from server.rewriting import Tally
 from server.settings import Settings
+from server.tracing import Tracing
 
 READY_WITHIN = 1.0
 """Seconds the database has to answer /ready (behaviour 5.8)."""
@@ -45,11 +48,17 @@ class Services:
     database: Database
 
     def __init__(
-        self, settings: Settings, *, clock: Clock = system_clock, reports: Path | None = None
+        self,
+        settings: Settings,
+        *,
+        clock: Clock = system_clock,
+        reports: Path | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
-        """Take the folder in which this process is to tell its numbers, if it is."""
+        """Take the folder in which this process is to tell its numbers, if it is, and what traces, if anything."""
         self.settings = settings
         self.clock = clock
+        self.tracing = tracing
         self.tallies = Tallies() if settings.metrics.port is not None else None
         self.policy = policy_of(
             settings, blocklist(settings.password.blocklist, settings.password.blocklist_file)
@@ -57,11 +66,13 @@ class Services:
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         self.hasher = PasswordPool(_hashing_rules(settings))
         self.counters = store(settings, lambda: self.database)
-        self.providers = providers_of(settings, clock, self.tallies)
+        self.providers = providers_of(
+            settings, clock, Watch(self.tallies, None if tracing is None else tracing.span)
+        )
         self.desk = Desk(lambda: self.database)
         self.requests = Requests(
             policy=self.policy,
-            hasher=self.hasher,
+            hasher=self.hasher if tracing is None else tracing.hasher(self.hasher),
             cipher=self.cipher,
             counters=self.counters,
             clock=clock,
@@ -88,6 +99,12 @@ class Services:
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
 
+    @property
+    def observer(self) -> Observer | None:
+        """Who is told of every answer; None where nobody wants to know."""
+        wanting = [one for one in (self.tallies, self.tracing) if one is not None]
+        return Observers(wanting) if len(wanting) > 1 else next(iter(wanting), None)
+
     async def open(self, schema: migrations.Mode | None = None) -> None:
         """Open the database and see to its schema, by `database.migrate` unless told otherwise.
 
@@ -99,6 +116,9 @@ class Services:
             pool_size=settings.database.pool_size,
             timeout=settings.database.timeout.total_seconds(),
         )
+        if self.tracing is not None:
+            self.database.reads = self.tracing.reads(self.database.reads)
+            self.tracing.watch(self.database.engine)
         self.requests.database = self.database
         try:
             if not await migrations.current_is_head(self.database):
@@ -178,6 +198,8 @@ class Services:
         await self.counters.close()
         await self.providers.close()
         await self.database.close()
+        if self.tracing is not None:
+            await self.tracing.close()
 
     async def is_ready(self) -> bool:
         """Whether requests can be served: the database answers in time, its schema is current, no stop is under way."""

@@ -57,7 +57,9 @@ class LiveService:
 
 
 @contextmanager
-def serving(directory: Path, overrides: Mapping[str, str], *, port: int = 0) -> Iterator[LiveService]:
+def serving(
+    directory: Path, overrides: Mapping[str, str], *, port: int = 0, workers: int = 1
+) -> Iterator[LiveService]:
     """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards.
 
     It takes a free port unless one is named, which must be free.
@@ -65,7 +67,14 @@ def serving(directory: Path, overrides: Mapping[str, str], *, port: int = 0) -> 
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
     process = subprocess.Popen(
-        [Path(sys.executable).with_name("gatewright"), "serve", "--port", str(port)],
+        [
+            Path(sys.executable).with_name("gatewright"),
+            "serve",
+            "--port",
+            str(port),
+            "--workers",
+            str(workers),
+        ],
         cwd=directory,
         env={**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named},
         stdout=subprocess.PIPE,

@@ -47,6 +47,8 @@ class _Config(uvicorn.Config):
             proxy_headers=False,
             server_header=False,
             date_header=True,
+            # A process that is still starting on a slow machine must not be taken for a dead one, again and again.
+            timeout_worker_healthcheck=60,
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 
