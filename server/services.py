@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from email.utils import formataddr
 from functools import partial
@@ -259,16 +260,20 @@ def senders(settings: Settings) -> dict[str, Sender]:
 
 
 def _smtp(settings: Settings) -> Sender:
+    return SmtpSender(smtp_options(settings))
+
+
+def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
+    """Give how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
     smtp = settings.mail.smtp
-    return SmtpSender(
-        SmtpOptions(
-            host=smtp.host or "",
-            port=smtp.port,
-            username=smtp.username,
-            password=smtp.password.get_secret_value() if smtp.password is not None else None,
-            tls=smtp.tls,
-            timeout=settings.mail.timeout.total_seconds(),
-        )
+    return SmtpOptions(
+        host=smtp.host or "",
+        port=smtp.port,
+        username=smtp.username,
+        password=smtp.password.get_secret_value() if smtp.password is not None else None,
+        tls=smtp.tls,
+        timeout=settings.mail.timeout.total_seconds(),
+        tls_context=context,
     )
 
 

@@ -30,11 +30,14 @@ from models.queries import Query
 
 Result = TypeVar("Result")
 
-SEND_WITHIN = 5.0
+SEND_WITHIN = 3.0
 """Seconds one batch may take; a receiver that is away costs the service some memory and no request anything."""
 
 SEND_EVERY = 1000
 """Milliseconds between two batches."""
+
+FAREWELL = 3.0
+"""Seconds for what is still unsent when the service stops."""
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 _propagator = TraceContextTextMapPropagator()
@@ -47,8 +50,10 @@ class Spans:
         """Take where to send to, and which part of the requests to trace that nobody has decided on."""
         about = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
         self._provider = TracerProvider(ParentBasedTraceIdRatio(ratio), about, shutdown_on_exit=False)
-        exporter = OTLPSpanExporter(endpoint, timeout=SEND_WITHIN)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=SEND_EVERY))
+        self._exporter = OTLPSpanExporter(endpoint, timeout=SEND_WITHIN)
+        self._provider.add_span_processor(
+            BatchSpanProcessor(self._exporter, schedule_delay_millis=SEND_EVERY)
+        )
         self._tracer = self._provider.get_tracer("gatewright")
 
     def around(self, api: ASGIApp) -> ASGIApp:
@@ -105,8 +110,12 @@ class Spans:
         event.listen(engine.sync_engine, "handle_error", _fail_statement)
 
     async def close(self) -> None:
-        """Send what is still unsent, and end."""
-        await asyncio.to_thread(self._provider.shutdown)
+        """Send what is still unsent, and end, whatever the receiver does."""
+        ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
+        await asyncio.wait({ending}, timeout=FAREWELL)
+        if not ending.done():
+            self._exporter.shutdown()  # type: ignore[no-untyped-call]
+        await ending
 
     def _begin_statement(
         self, connection: object, cursor: object, statement: str, values: object, context: Any, many: bool
