@@ -57,8 +57,8 @@ def examine(environ: Mapping[str, str], directory: Path, send_to: str | None = N
 
 
 def _misconfigured(fault: ConfigurationError) -> list[Finding]:
-    mend = "see the table of settings in README.md, or gatewright settings"
-    return [wrong("configuration", line, mend) for line in str(fault).splitlines()]
+    parted = (line.partition("; ") for line in str(fault).splitlines())
+    return [wrong("configuration", what, how or "see gatewright settings") for what, _, how in parted]
 
 
 def _configured(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
