@@ -164,7 +164,11 @@ class PasswordPool:
         self, job: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
     ) -> Result:
         """Run a job in a thread as soon as one is free; a caller who leaves earlier takes the job along."""
-        await self._take_seat()
+        try:
+            await self._take_seat()
+        except Overloaded:
+            self._refused += 1
+            raise
         self._busy += 1
         running = asyncio.get_running_loop().run_in_executor(self._threads, job, *arguments)
         # A seat is free when its thread is, not when the caller has left: no queue forms in the executor.
@@ -173,14 +177,12 @@ class PasswordPool:
 
     async def _take_seat(self) -> None:
         if self._seats.locked() and self._waiting >= self._queue:
-            self._refused += 1
             raise Overloaded
         self._waiting += 1
         try:
             async with asyncio.timeout(self._wait):
                 await self._seats.acquire()
         except TimeoutError:
-            self._refused += 1
             raise Overloaded from None
         finally:
             self._waiting -= 1

@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from sqlalchemy import make_url
 from typer.testing import CliRunner, Result
 
-from server import profiles
+from server import migrations, profiles
 from server.cli import app
 from server.clock import system_clock
 from server.diagnosis import database, others, written
@@ -202,9 +202,7 @@ class TestSqlite:
         path.touch(0o600)
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("CREATE TABLE alembic_version (version_num VARCHAR(32))")
-            connection.execute(
-                "INSERT INTO alembic_version VALUES (?)", (revision or database.migrations.head(),)
-            )
+            connection.execute("INSERT INTO alembic_version VALUES (?)", (revision or migrations.head(),))
         return path
 
     async def test_a_sound_one(self, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ async def traced(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -
             app = assemble(services)
             await services.open()
             ends.push_async_callback(services.close)
-            transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+            transport = httpx.ASGITransport(app)
             return await ends.enter_async_context(httpx.AsyncClient(transport=transport, base_url=BASE_URL))
 
         yield make
