@@ -91,6 +91,8 @@ class Limited(Refusal):
     status = 429
     code = "TOO_MANY_REQUESTS"
     message = "Too many requests. Please try again later."
+    kind = "failures"
+    """What is spent, for who counts refusals: wrong passwords and codes, or `requests`."""
 
 
 class Unavailable(Refusal):

@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, Update, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, String, Update, bindparam, delete, func, select, update
 from sqlmodel import col
 
 from domain import audit, secrets
 from domain.context import Context
+from domain.ports import Reads
 from models import MailState, Outbox
 from models.queries import Query
 
@@ -50,12 +51,35 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many rows of one state wait, and since when the oldest does; None when there is none."""
+
+    state: MailState
+    rows: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """Rows that are worked on together: how to claim them, and the read that tells when the first is due."""
 
     state: MailState
     conditions: tuple[ColumnElement[bool], ...]
     first: Query[datetime]
+
+
+_WAITING = Query(
+    select(func.count(col(Outbox.id)), func.min(col(Outbox.created_at))).where(
+        col(Outbox.state) == bindparam("value", type_=String())
+    ),
+    tuple,
+)
+
+
+async def waiting(reads: Reads) -> list[Waiting]:
+    """Give what is not done yet, by state. Raises Unavailable."""
+    states = (MailState.UNRESOLVED, MailState.QUEUED)
+    return [Waiting(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
 
 
 def retry_delay(attempts: int) -> timedelta:

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,6 +18,7 @@ from server.documents import Documents
 from server.requests import PendingSignIns
 from server.services import Services
 from server.settings import Settings
+from server.tracing import tracing_of
 
 LISTING = frozenset({"sessions.list_active"})
 REVOCATION = frozenset({"sessions.revoke", "sessions.revoke_all", "sessions.revoke_others"})
@@ -40,9 +42,11 @@ class Application:
             await self.api(scope, receive, send)
 
 
-def create_app(settings: Settings, *, clock: Clock = system_clock) -> Application:
-    """Give the application; its services open and close with it."""
-    return assemble(Services(settings, clock=clock))
+def create_app(
+    settings: Settings, *, clock: Clock = system_clock, reports: Path | None = None
+) -> Application:
+    """Give the application; its services open and close with it, and tell their numbers in the folder `reports`."""
+    return assemble(Services(settings, clock=clock, reports=reports, tracing=tracing_of(settings)))
 
 
 def assemble(services: Services) -> Application:
@@ -51,7 +55,7 @@ def assemble(services: Services) -> Application:
     @contextlib.asynccontextmanager
     async def lifespan(_: ASGIApp) -> AsyncIterator[None]:
         await services.open()
-        services.start()
+        await services.start()
         try:
             yield
         finally:
@@ -67,11 +71,14 @@ def assemble(services: Services) -> Application:
         endpoint=services.requests,
         refusals=services.refusals,
         limiter=services.limiter,
+        observer=services.observer,
         addresses=Addresses(settings.trusted_proxies),
         disabled=switched_off(settings),
         lifespan=lifespan,
         max_body=settings.server.max_body,
     )
+    if services.tracing is not None:
+        api = services.tracing.around(api)
     published = flat_ids(without_links(document))
     documents = Documents(published, policy.base_path, policy.origins, settings.server.max_body)
     return Application(services, api, documents)

@@ -12,6 +12,7 @@ from server.commands import (
     configuration,
     contract,
     database,
+    doctor,
     mail,
     providers,
     reference,
@@ -60,6 +61,7 @@ app.command()(serving.serve)
 app.command()(database.migrate)
 app.command()(contract.openapi)
 app.command("check-config")(configuration.check_config)
+app.command()(doctor.doctor)
 app.command()(reference.settings)
 app.command()(audit.audit)
 app.add_typer(mail.app, name="mail")

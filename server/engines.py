@@ -16,15 +16,34 @@ import asyncpg
 from sqlalchemy import URL, Connection, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
 
 Connect = Callable[[float], Awaitable["asyncpg.Connection[Any]"]]
 """Opens a PostgreSQL connection within the given number of seconds."""
 
 _started: ContextVar[float] = ContextVar("_started")
 """When (monotonic seconds) the transaction that now looks for a connection began to look."""
+
+
+class CountedPool(AsyncAdaptedQueuePool):
+    """A pool that knows how many wait for a connection, for one that is being opened too, and how many gave up."""
+
+    waiting = 0
+    timeouts = 0
+
+    def connect(self) -> PoolProxiedConnection:
+        """Give a connection. Raises SQLAlchemy's TimeoutError when none is free in time."""
+        self.waiting += 1
+        try:
+            return super().connect()
+        except PoolTimeout:
+            self.timeouts += 1
+            raise
+        finally:
+            self.waiting -= 1
 
 
 class TimedSession(Session):
@@ -51,7 +70,7 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=path),
         connect_args={"timeout": timeout, "isolation_level": None},
-        poolclass=AsyncAdaptedQueuePool,
+        poolclass=CountedPool,
         pool_size=1,
         max_overflow=0,
         pool_timeout=timeout,
@@ -125,7 +144,7 @@ def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEn
     engine = create_async_engine(
         "postgresql+asyncpg://",
         async_creator=create,
-        poolclass=AsyncAdaptedQueuePool,
+        poolclass=CountedPool,
         pool_size=size,
         max_overflow=0,
         pool_timeout=timeout,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
 from argon2 import Type
@@ -71,6 +71,15 @@ def _derive(code: str, salt: bytes, derivation: str) -> bytes:
     )
 
 
+class PoolState(NamedTuple):
+    """How much a pool has to do: threads, those of them that hash, jobs that wait, and jobs refused so far."""
+
+    size: int
+    busy: int
+    waiting: int
+    refused: int
+
+
 class PasswordPool:
     """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
 
@@ -90,7 +99,10 @@ class PasswordPool:
         self.derivation = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
         self._queue = rules.queue
         self._wait = rules.wait.total_seconds()
+        self._size = rules.workers
+        self._busy = 0
         self._waiting = 0
+        self._refused = 0
         self._seats = asyncio.Semaphore(rules.workers)
         self._threads = ThreadPoolExecutor(rules.workers, thread_name_prefix="hashing")
 
@@ -117,6 +129,10 @@ class PasswordPool:
     def needs_rehash(self, hashed: str) -> bool:
         """Whether the hash is anything but argon2id with the parameters and lengths of today."""
         return _shape(hashed) != self._current
+
+    def state(self) -> PoolState:
+        """Give how much there is to do now."""
+        return PoolState(self._size, self._busy, self._waiting, self._refused)
 
     def close(self) -> None:
         """Finish what is being hashed and stop the threads; jobs that still wait are dropped."""
@@ -148,10 +164,15 @@ class PasswordPool:
         self, job: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
     ) -> Result:
         """Run a job in a thread as soon as one is free; a caller who leaves earlier takes the job along."""
-        await self._take_seat()
+        try:
+            await self._take_seat()
+        except Overloaded:
+            self._refused += 1
+            raise
+        self._busy += 1
         running = asyncio.get_running_loop().run_in_executor(self._threads, job, *arguments)
         # A seat is free when its thread is, not when the caller has left: no queue forms in the executor.
-        running.add_done_callback(lambda _: self._seats.release())
+        running.add_done_callback(lambda _: self._leave_seat())
         return await asyncio.shield(running)
 
     async def _take_seat(self) -> None:
@@ -165,3 +186,7 @@ class PasswordPool:
             raise Overloaded from None
         finally:
             self._waiting -= 1
+
+    def _leave_seat(self) -> None:
+        self._busy -= 1
+        self._seats.release()

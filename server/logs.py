@@ -46,6 +46,7 @@ class Output:
     stream: BinaryIO
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
+    shows_requests: bool = True
     waiting: list[bytes] = field(default_factory=list)
     """Lines of this turn of the event loop, to be written by one call."""
     torn: bytearray = field(default_factory=bytearray)
@@ -106,12 +107,15 @@ class _Forward(logging.Handler):
         structlog.get_logger().log(record.levelno, first, logger=record.name, exc_info=record.exc_info)
 
 
-def configure(level: str, form: Format, stream: BinaryIO | None = None) -> None:
-    """Set up all logging of the process; `level` and `form` are the settings `log.level` and `log.format`."""
+def configure(
+    level: str, form: Format, stream: BinaryIO | None = None, *, shows_requests: bool = True
+) -> None:
+    """Set up all logging of the process by the settings `log.level`, `log.format` and `log.requests`."""
     least = logging.getLevelNamesMapping()[level.upper()]
     # Without Python's buffer it is known how much of a line was written.
     standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
-    output = Output(stream or standard, _json_line if form == "json" else _console_line, least)
+    render = _json_line if form == "json" else _console_line
+    output = Output(stream or standard, render, least, shows_requests)
     structlog.configure(
         processors=[_add_header, _describe_exception, _hide_secrets, _renderer(output)],
         wrapper_class=structlog.make_filtering_bound_logger(least),
@@ -126,20 +130,21 @@ def configure(level: str, form: Format, stream: BinaryIO | None = None) -> None:
         library.propagate = True
 
 
-def access(
+def access(  # noqa: PLR0913 - one parameter per fact
     *,
     method: str,
     path: str,
     template: str | None,
+    operation: str | None,
     query: str,
     status: int,
     seconds: float,
     address: str | None,
     request_id: str,
 ) -> None:
-    """Log one request; `template` is the path as the contract writes it, None where no operation was found."""
+    """Log one request; `operation` is its operationId, `template` its path in the contract, both None without one."""
     output = structlog.get_config()["logger_factory"]
-    if not isinstance(output, Output) or output.level > logging.INFO:
+    if not isinstance(output, Output) or output.level > logging.INFO or not output.shows_requests:
         return
     event: dict[str, Any] = {
         "timestamp": _timestamp(),
@@ -148,6 +153,8 @@ def access(
         "method": method[:16],
     }
     event["path"] = mask_path(path) if template is None else template
+    if operation is not None:
+        event["operation"] = operation
     if query:
         event["query"] = mask_query(query)
     event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}

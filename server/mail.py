@@ -96,6 +96,16 @@ class SmtpSender:
             finally:
                 client.close()
 
+    async def greet(self) -> None:
+        """Connect, encrypt and sign in as for a mail, and leave. Raises aiosmtplib's SMTPException, and OSError."""
+        client = self._client("localhost")
+        try:
+            await client.connect()
+            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                await client.quit(timeout=_FAREWELL)
+        finally:
+            client.close()
+
     def _client(self, local_hostname: str) -> aiosmtplib.SMTP:
         """Make a client that insists on the configured encryption: it never falls back to plain text."""
         options = self._options

@@ -103,6 +103,12 @@ def head() -> str:
     return revision
 
 
+@cache
+def known() -> frozenset[str]:
+    """Give every revision this program knows."""
+    return frozenset(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())
+
+
 def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
@@ -135,8 +141,7 @@ _STEPS = {"auto": _upgrade, "empty": _begin, "check": _check}
 def _refuse_newer(connection: Connection) -> str | None:
     """Give the revision of the schema (None: there is none yet), if this program knows it."""
     found = MigrationContext.configure(connection).get_current_revision()
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    if found is not None and found not in known:
+    if found is not None and found not in known():
         raise SchemaRefused(
             f"the database schema is at {found}, which this program does not know (it knows {head()}):"
             " the schema is newer than the program"

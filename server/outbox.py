@@ -14,6 +14,7 @@ from domain.errors import Unavailable
 from domain.outbox import Claim, Kind, Payload
 from server.clock import Clock
 from server.mail import FinalError, Sender, TemporaryError
+from server.metrics.tallies import Tallies
 from server.rendering import Renderer
 
 Result = TypeVar("Result")
@@ -82,6 +83,7 @@ class OutboxWorker:
         senders: Mapping[str, Sender],
         resolvers: Mapping[str, Resolver],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        tallies: Tallies | None = None,
     ) -> None:
         self._run = run
         self._clock = clock
@@ -89,6 +91,7 @@ class OutboxWorker:
         self._senders = senders
         self._resolvers = resolvers
         self._pause = pause
+        self._tallies = tallies
         self._stopping = False
         self._trimmed: datetime | None = None
         self._unresolved = Lane(outbox.unresolved(), self._resolve)
@@ -174,6 +177,7 @@ class OutboxWorker:
     async def _deliver(self, row: Claim) -> None:
         if await self._attempt(row, self._send):
             await self._note(lambda ctx: outbox.note_sent(ctx, row))
+            self._count(row, "sent")
             log.info("mail.sent", id=row.id, template=row.template)
 
     async def _resolve(self, row: Claim) -> None:
@@ -221,13 +225,20 @@ class OutboxWorker:
         await self._run(job, client=_client_of(row.payload))
 
     async def _give_up(self, row: Claim, reason: str) -> None:
+        self._count(row, "failed")
         await self._note(lambda ctx: outbox.note_failed(ctx, row, reason))
 
     async def _postpone(self, row: Claim, reason: str) -> None:
-        if await self._note(lambda ctx: outbox.note_postponed(ctx, row, reason)):
+        is_postponed = await self._note(lambda ctx: outbox.note_postponed(ctx, row, reason))
+        self._count(row, "failed" if is_postponed is False else "postponed")
+        if is_postponed:
             log.warning(
                 "mail.postponed", id=row.id, template=row.template, reason=reason, attempts=row.attempts
             )
+
+    def _count(self, row: Claim, result: str) -> None:
+        if self._tallies is not None:
+            self._tallies.mail(row.template, result)
 
     async def _note(self, job: Callable[[Context], Awaitable[Result]]) -> Result | None:
         """Note an outcome, patiently: a row without a note is repeated when its lease has run out."""

@@ -21,6 +21,7 @@ from server.providers import checks
 from server.rendering import Renderer
 from server.settings import Settings
 from server.sources import ConfigurationError, reason
+from server.tracing import EXTRA, is_installed
 from server.values import is_http
 
 SECRET_FILE = "gatewright.secret"  # noqa: S105 - the name of a file
@@ -201,6 +202,11 @@ def _limits(chosen: Settings) -> Iterator[str]:
         yield "limits.store: is no address of a Valkey or Redis server, such as redis://127.0.0.1:6379/0"
 
 
+def _tracing(chosen: Settings) -> Iterator[str]:
+    if chosen.tracing.endpoint is not None and not is_installed():
+        yield f"tracing.endpoint: needs OpenTelemetry; install it with: pip install '{EXTRA}'"
+
+
 def _no_database() -> Database:
     raise AssertionError("nothing is counted here")
 
@@ -240,6 +246,7 @@ _EVERYWHERE: tuple[Check, ...] = (
     _blocklist,
     _templates,
     _limits,
+    _tracing,
     checks.problems,
 )
 _PRODUCTION: tuple[Check, ...] = (_no_sample, _no_http, _no_console)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from domain import audit, errors
 from domain.context import Caller, Client, Context
 from domain.errors import Refusal
-from server import records
 from server.records import Desk
 from server.requests import Requests
 
@@ -30,10 +29,12 @@ class KeptRefusals:
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
         """Take note of a refusal at an operation; the answer does not wait for it."""
+        if self.requests.tallies is not None:
+            self.requests.tallies.refusal(refusal)
         write = _NOTES.get(type(refusal))
         if write is None:
             return
         ctx = self.requests.context(client, caller)
         write(ctx, template, refusal)
-        records.log(ctx.records)
+        self.requests.tell(ctx.records)
         self.desk.file(ctx.records)

@@ -20,6 +20,7 @@ from models import Audit, Outcome
 from server import records
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
+from server.metrics.tallies import Tallies
 from server.pipeline.head import Head
 from server.pipeline.ports import Call
 
@@ -50,6 +51,8 @@ class Requests:
     """Called after a commit that filed mail."""
     providers: Mapping[str, Provider]
     desk: records.Desk
+    tallies: Tallies | None = None
+    """Where events are counted; None when nobody wants to know."""
     database: Database = field(init=False)
     _pending: bytes = field(init=False)
     _trusted: bytes = field(init=False)
@@ -182,7 +185,13 @@ class Requests:
             await ctx.opened.close()
         if ctx.outbox:
             self.mailed()
-        records.log(done)
+        self.tell(done)
+
+    def tell(self, events: Sequence[Audit]) -> None:
+        """Log events, and count them."""
+        records.log(events)
+        if self.tallies is not None:
+            self.tallies.audited(events)
 
     async def _note_refused(self, ctx: Context) -> None:
         """Write down what went wrong; when that fails, the refusal is the same (behaviour 11).
@@ -190,7 +199,7 @@ class Requests:
         What anybody can bring about goes to the desk: it is bounded, and the answer does not wait for it.
         """
         refused = [record for record in ctx.records if record.outcome != Outcome.SUCCESS]
-        records.log(refused)
+        self.tell(refused)
         if anybodys := [record for record in refused if record.event in audit.ANYBODYS]:
             self.desk.file(anybodys)
         if kept := [record for record in refused if record.event not in audit.ANYBODYS]:

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import os
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from email.utils import formataddr
 from functools import partial
+from pathlib import Path
 
 import structlog
 
@@ -13,7 +15,7 @@ from domain import audit, emails, passwords, secrets
 from domain.context import Client, Context
 from domain.errors import Unavailable
 from domain.policy import Policy
-from server import cleanup, migrations, records, rewriting
+from server import cleanup, migrations, rewriting
 from server.background import repeat
 from server.blocklist import blocklist
 from server.cipher import Keyring
@@ -23,9 +25,14 @@ from server.database import Database, open_database
 from server.database_faults import reason
 from server.hashing import HashingRules, PasswordPool
 from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
+from server.metrics.reporting import Reporter
+from server.metrics.sampling import Sampler
+from server.metrics.tallies import Tallies
 from server.outbox import OutboxWorker
 from server.pipeline.limiter import RequestLimiter
+from server.pipeline.ports import Observer, Observers
 from server.policy import policy_of
+from server.providers.client import Watch
 from server.providers.serving import providers_of
 from server.records import Desk
 from server.refusals import KeptRefusals
@@ -33,6 +40,7 @@ from server.rendering import Renderer
 from server.requests import Requests
 from server.rewriting import Tally
 from server.settings import Settings
+from server.tracing import Tracing
 
 READY_WITHIN = 1.0
 """Seconds the database has to answer /ready (behaviour 5.8)."""
@@ -45,20 +53,32 @@ class Services:
 
     database: Database
 
-    def __init__(self, settings: Settings, *, clock: Clock = system_clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock = system_clock,
+        reports: Path | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
+        """Take the folder in which this process is to tell its numbers, if it is, and what traces, if anything."""
         self.settings = settings
         self.clock = clock
+        self.tracing = tracing
+        self.tallies = Tallies() if settings.metrics.port is not None else None
         self.policy = policy_of(
             settings, blocklist(settings.password.blocklist, settings.password.blocklist_file)
         )
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         self.hasher = PasswordPool(_hashing_rules(settings))
         self.counters = store(settings, lambda: self.database)
-        self.providers = providers_of(settings, clock)
+        self.providers = providers_of(
+            settings, clock, Watch(self.tallies, None if tracing is None else tracing.span)
+        )
         self.desk = Desk(lambda: self.database)
         self.requests = Requests(
             policy=self.policy,
-            hasher=self.hasher,
+            hasher=self.hasher if tracing is None else tracing.hasher(self.hasher),
             cipher=self.cipher,
             counters=self.counters,
             clock=clock,
@@ -66,6 +86,7 @@ class Services:
             mailed=self._wake_worker,
             providers=self.providers.clients,
             desk=self.desk,
+            tallies=self.tallies,
         )
         self.limiter = self._limiter()
         self.refusals = KeptRefusals(self.requests, self.desk)
@@ -78,9 +99,17 @@ class Services:
                 "reset-password": passwords.resolve_reset,
                 "verify-email": emails.resolve_verification,
             },
+            tallies=self.tallies,
         )
+        self.reporter = self._reporter(reports)
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
+
+    @property
+    def observer(self) -> Observer | None:
+        """Who is told of every answer; None where nobody wants to know."""
+        wanting = [one for one in (self.tallies, self.tracing) if one is not None]
+        return Observers(wanting) if len(wanting) > 1 else next(iter(wanting), None)
 
     async def open(self, schema: migrations.Mode | None = None) -> None:
         """Open the database and see to its schema, by `database.migrate` unless told otherwise.
@@ -94,6 +123,9 @@ class Services:
             timeout=settings.database.timeout.total_seconds(),
             pooled=settings.database.pooler == "transaction",
         )
+        if self.tracing is not None:
+            self.database.reads = self.tracing.reads(self.database.reads)
+            self.tracing.watch(self.database.engine)
         self.requests.database = self.database
         try:
             if not await migrations.current_is_head(self.database):
@@ -102,8 +134,16 @@ class Services:
             await self.database.close()
             raise
 
-    def start(self) -> None:
-        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret."""
+    def _reporter(self, folder: Path | None) -> Reporter | None:
+        """Give what tells the numbers of this process; None where nobody asks for them."""
+        if self.tallies is None or folder is None:
+            return None
+        return Reporter(folder, Sampler(self.tallies, self.hasher, lambda: self.database, self.clock))
+
+    async def start(self) -> None:
+        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, telling numbers."""
+        if self.reporter is not None:
+            await self.reporter.start()
         self.worker.start()
         self._keep(lambda ctx: audit.service_started(ctx, os.getpid()))
         self._tasks = [
@@ -144,7 +184,7 @@ class Services:
     def _keep_reached(self, client: Client, operation_id: str) -> None:
         ctx = self.requests.context(client)
         audit.limit_reached(ctx, "requests", operation=operation_id)
-        records.log(ctx.records)
+        self.requests.tell(ctx.records)
         self.desk.file(ctx.records)
 
     def refuse_new_work(self) -> None:
@@ -154,6 +194,8 @@ class Services:
     async def close(self) -> None:
         """Stop the background tasks and close every connection; queued mail stays filed."""
         self.refuse_new_work()
+        if self.reporter is not None:
+            await self.reporter.stop()
         await self.worker.stop()
         for task in self._tasks:
             task.cancel()
@@ -163,6 +205,8 @@ class Services:
         await self.counters.close()
         await self.providers.close()
         await self.database.close()
+        if self.tracing is not None:
+            await self.tracing.close()
 
     async def is_ready(self) -> bool:
         """Whether requests can be served: the database answers in time, its schema suffices, no stop is under way."""
@@ -223,16 +267,20 @@ def senders(settings: Settings) -> dict[str, Sender]:
 
 
 def _smtp(settings: Settings) -> Sender:
+    return SmtpSender(smtp_options(settings))
+
+
+def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
+    """Give how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
     smtp = settings.mail.smtp
-    return SmtpSender(
-        SmtpOptions(
-            host=smtp.host or "",
-            port=smtp.port,
-            username=smtp.username,
-            password=smtp.password.get_secret_value() if smtp.password is not None else None,
-            tls=smtp.tls,
-            timeout=settings.mail.timeout.total_seconds(),
-        )
+    return SmtpOptions(
+        host=smtp.host or "",
+        port=smtp.port,
+        username=smtp.username,
+        password=smtp.password.get_secret_value() if smtp.password is not None else None,
+        tls=smtp.tls,
+        timeout=settings.mail.timeout.total_seconds(),
+        tls_context=context,
     )
 
 

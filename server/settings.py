@@ -101,6 +101,8 @@ class Settings(BaseSettings):
     limits: service_groups.Limits = Field(default=service_groups.Limits(), description="Limits.")
     audit: service_groups.Audit = Field(default=service_groups.Audit(), description="Audit records.")
     log: service_groups.Log = Field(default=service_groups.Log(), description="Logging.")
+    metrics: service_groups.Metrics = Field(default=service_groups.Metrics(), description="Metrics.")
+    tracing: service_groups.Tracing = Field(default=service_groups.Tracing(), description="Traces.")
 
     @classmethod
     def settings_customise_sources(

@@ -21,7 +21,7 @@ def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
     """
     environ = {**os.environ, **overrides}
     settings = profiles.load(environ, Path.cwd())
-    logs.configure(settings.log.level, settings.log.format)
+    logs.configure(settings.log.level, settings.log.format, shows_requests=settings.log.requests)
     for warning in profiles.warnings(environ):
         structlog.get_logger(__name__).warning("configuration", detail=warning)
     return settings

@@ -11,6 +11,7 @@ from server.clock import system_clock
 from server.commands import configuration
 from server.policy import policy_of
 from server.services import renderer, senders
+from server.settings import Settings
 from server.sources import ConfigurationError
 
 app = typer.Typer(help="Try the mail settings.", no_args_is_help=True)
@@ -25,6 +26,12 @@ def mail() -> None:
 def test(address: Annotated[str, typer.Argument(help="Whom to send a test mail to.")]) -> None:
     """Send a test mail the way mail.sender says, and wait for the outcome."""
     settings = configuration.read()
+    asyncio.run(deliver(settings, address))
+    typer.echo(f"The mail {configuration.mail_route(settings)}.")
+
+
+async def deliver(settings: Settings, address: str) -> None:
+    """Send a test mail. Raises ConfigurationError when there is no sender, DeliveryError, and InvalidEmail."""
     kind = settings.mail.sender
     if kind == "none":
         raise ConfigurationError("mail.sender: is none, so no mail is sent")
@@ -39,5 +46,4 @@ def test(address: Annotated[str, typer.Argument(help="Whom to send a test mail t
         payload={"to": identifiers.email(address)},
     )
     message = renderer(settings, policy_of(settings, frozenset())).render(row, now)
-    asyncio.run(senders(settings)[kind].send(message))
-    typer.echo(f"The mail {configuration.mail_route(settings)}.")
+    await senders(settings)[kind].send(message)

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from socket import socket
 from types import FrameType
 from typing import Annotated
@@ -21,6 +22,7 @@ from uvicorn.supervisors import Multiprocess
 from server import logs
 from server.app import create_app
 from server.commands import configuration, database
+from server.metrics.exposing import exposed
 from server.protocol import GatheringProtocol, gathering
 from server.settings import Settings
 
@@ -36,10 +38,10 @@ _log = structlog.get_logger(__name__)
 class _Config(uvicorn.Config):
     """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
 
-    def __init__(self, settings: Settings, workers: int) -> None:
+    def __init__(self, settings: Settings, workers: int, reports: Path | None) -> None:
         self.settings = settings
         super().__init__(
-            partial(create_app, settings),
+            partial(create_app, settings, reports=reports),
             factory=True,
             host=settings.server.host,
             port=settings.server.port,
@@ -59,7 +61,8 @@ class _Config(uvicorn.Config):
 
     def load(self) -> None:
         """Set up, in the process that serves, its log, the application and the protocol."""
-        logs.configure(self.settings.log.level, self.settings.log.format)
+        log = self.settings.log
+        logs.configure(log.level, log.format, shows_requests=log.requests)
         super().load()
         self.http_protocol_class = gathering(
             request_timeout=self.settings.server.request_timeout.total_seconds()
@@ -132,14 +135,15 @@ def serve(
     asyncio.run(database.prepare(settings, settings.database.migrate))
     if settings.profile == "development":
         _greet(settings)
-    config = _Config(settings, workers)
     # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one.
     for number in HANDLED_SIGNALS:
         signal.signal(number, lambda *_: None)
-    if workers == 1:
-        _AnnouncedServer(config).run()
-    else:
-        _serve_with_processes(config)
+    with exposed(settings) as reports:
+        config = _Config(settings, workers, reports)
+        if workers == 1:
+            _AnnouncedServer(config).run()
+        else:
+            _serve_with_processes(config)
 
 
 def _serve_with_processes(config: uvicorn.Config) -> None:

@@ -12,7 +12,16 @@ from domain.policy import Policy
 from server.addresses import Addresses
 from server.pipeline.limiter import RequestLimiter
 from server.pipeline.pipeline import Pipeline
-from server.pipeline.ports import Challenges, Endpoint, NoChallenges, NoRefusals, Ports, Refusals, Sessions
+from server.pipeline.ports import (
+    Challenges,
+    Endpoint,
+    NoChallenges,
+    NoRefusals,
+    Observer,
+    Ports,
+    Refusals,
+    Sessions,
+)
 from server.pipeline.security import security_map
 
 
@@ -29,19 +38,27 @@ def build(  # noqa: PLR0913
     challenges: Challenges | None = None,
     refusals: Refusals | None = None,
     limiter: RequestLimiter | None = None,
+    observer: Observer | None = None,
     handlers: str = "handlers",
 ) -> ASGIApp:
     """Give the ASGI application that serves a contract (OpenAPI 3.0, bundled, as a dictionary).
 
     `sessions` finds who calls, `endpoint` runs the handlers of the package `handlers`, `addresses` resolves
     the client's address, `refusals` keeps what the pipeline refuses on record, `limiter`
-    counts requests. `disabled` names operationIds that are switched off as a whole: their paths do not exist.
+    counts requests, `observer` is told of every answer.
+    `disabled` names operationIds that are switched off as a whole: their paths do not exist.
     `max_body` is in bytes.
     Raises Connexion's InvalidSpecification and ResolverError, ValueError and TypeError when the contract cannot be
     served as it is written.
     """
     ports = Ports(
-        sessions, challenges or NoChallenges(), endpoint, addresses, refusals or NoRefusals(), limiter
+        sessions,
+        challenges or NoChallenges(),
+        endpoint,
+        addresses,
+        refusals or NoRefusals(),
+        limiter,
+        observer,
     )
     pipeline = partial(Pipeline, policy=policy, ports=ports, disabled=disabled, max_body=max_body)
     connexion = ConnexionMiddleware(

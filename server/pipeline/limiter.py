@@ -104,7 +104,9 @@ class RequestLimiter:
                 window.left -= 1
                 return
         wait = min(window.end - self._clock(), self._quota.window)
-        raise Limited(retry_after=max(1, math.ceil(wait.total_seconds())))
+        limited = Limited(retry_after=max(1, math.ceil(wait.total_seconds())))
+        limited.kind = "requests"
+        raise limited
 
     async def _draw(self, window: Window, client: Client, operation_id: str) -> None:
         key = self._cipher.digests(_COUNTER, f"{operation_id} {client.network or ''}")[0]

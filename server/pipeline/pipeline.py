@@ -43,6 +43,7 @@ class Request:
     """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
     template: str | None = None
     """The path as the contract writes it, once an operation is found."""
+    operation_id: str | None = None
     caller: Caller | None = None
     """Who calls, once that is known."""
 
@@ -57,6 +58,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         self._policy = policy
         self._ports = ports
         self._limiter = ports.limiter
+        self._observer = ports.observer
         self._disabled = disabled
         self._max_body = max_body
         self._cors_of = origins.cors(policy.origins)
@@ -97,7 +99,10 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             rendered = answers.with_cookies(rendered, request.cookies)
         is_head = scope["method"] == "HEAD"
         await answers.send_answer(send, rendered, client.request_id, self._cors_of(head), bodiless=is_head)
-        _log(request, rendered[0], time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        _log(request, rendered[0], seconds)
+        if self._observer is not None:
+            self._observer.request(request.operation_id, rendered[0], seconds)
 
     async def _answer(self, request: Request) -> Rendered:
         """Find the operation and who calls it, then go on; the numbers are the steps of behaviour 1.3."""
@@ -106,7 +111,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         if scope["method"] == "OPTIONS":
             return answers.options(place.allow, is_preflight=origins.is_preflight(head, self._cors_of(head)))
         operation = place.operation(scope["method"])
-        request.template = operation.template
+        request.template, request.operation_id = operation.template, operation.operation_id
         sizes.check(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await body.read(request.receive, self._max_body)
@@ -170,6 +175,7 @@ def _log(request: Request, status: int, seconds: float) -> None:
         method=scope["method"],
         path=scope["path"],
         template=request.template,
+        operation=request.operation_id,
         query=scope["query_string"].decode("latin-1"),
         status=status,
         seconds=seconds,

@@ -1,7 +1,7 @@
 """What the pipeline is given by the rest of the server, and what it hands on: one `Call` per admitted
 request."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -70,6 +70,25 @@ class Refusals(Protocol):
         """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""
 
 
+class Observer(Protocol):
+    """Who wants to know of every answer."""
+
+    def request(self, operation: str | None, status: int, seconds: float) -> None:
+        """Take note of an answer, by the operationId; None where no operation was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Several of them."""
+
+    every: Sequence[Observer]
+
+    def request(self, operation: str | None, status: int, seconds: float) -> None:
+        """Tell each of an answer."""
+        for observer in self.every:
+            observer.request(operation, status, seconds)
+
+
 class NoRefusals:
     """For a service that keeps no record."""
 
@@ -95,3 +114,5 @@ class Ports:
     refusals: Refusals = field(default_factory=NoRefusals)
     limiter: RequestLimiter | None = None
     """None where requests have no limit."""
+    observer: Observer | None = None
+    """None where nobody counts."""

@@ -1,7 +1,7 @@
 """The client of one configured provider: what the rules ask of it, and what they are told when it fails."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,14 +22,42 @@ from domain.providers import (
     Tokens,
 )
 from server.clock import Clock
+from server.metrics.tallies import Tallies
 from server.providers import messages
 from server.providers.calls import Calls, Fault
 from server.providers.configuration import Configuration
 from server.providers.kinds import Kind
 from server.providers.openid import open_id
 from server.providers.plain import PlainOAuth
+from server.tracing import Span
 
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who wants to know of questions to providers: what counts them, and what makes them spans."""
+
+    tallies: Tallies | None = None
+    span: Span | None = None
+
+    @contextmanager
+    def over(self, provider_id: str) -> Iterator[None]:
+        """Watch one question, with all the calls it takes; a provider that has been heard lately is not called."""
+        result = "unavailable"
+        try:
+            with nullcontext() if self.span is None else self.span(f"provider {provider_id}"):
+                yield
+            result = "answered"
+        except (CodeRefused, RefreshRefused, IdentityRefused):
+            result = "refused"
+            raise
+        finally:
+            if self.tallies is not None:
+                self.tallies.provider_call(provider_id, result)
+
+
+NOBODY = Watch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +67,7 @@ class ProviderClient:
     configuration: Configuration
     calls: Calls
     kind: Kind
+    watch: Watch = NOBODY
 
     @property
     def habits(self) -> Habits:
@@ -110,13 +139,16 @@ class ProviderClient:
     async def _available(self) -> AsyncIterator[None]:
         """Tell the operator of a fault, and the rules that there was one."""
         try:
-            yield
+            with self.watch.over(self.habits.id):
+                yield
         except Fault as fault:
             _log.warning("provider.unavailable", provider=self.habits.id, reason=str(fault))
             raise ProviderUnavailable from fault
 
 
-def client_of(configuration: Configuration, calls: Calls, clock: Clock) -> ProviderClient:
+def client_of(
+    configuration: Configuration, calls: Calls, clock: Clock, watch: Watch = NOBODY
+) -> ProviderClient:
     """Give the client of one provider."""
     endpoints = configuration.endpoints
     kind: Kind = (
@@ -124,4 +156,4 @@ def client_of(configuration: Configuration, calls: Calls, clock: Clock) -> Provi
         if endpoints is None
         else PlainOAuth(configuration, endpoints, calls)
     )
-    return ProviderClient(configuration, calls, kind)
+    return ProviderClient(configuration, calls, kind, watch)

@@ -8,7 +8,7 @@ import httpx
 
 from server.clock import Clock
 from server.providers.calls import Calls, make_client
-from server.providers.client import ProviderClient, client_of
+from server.providers.client import NOBODY, ProviderClient, Watch, client_of
 from server.providers.configuration import configurations
 from server.settings import Settings
 
@@ -28,14 +28,14 @@ class Providers:
             await self.http.aclose()
 
 
-def providers_of(settings: Settings, clock: Clock) -> Providers:
+def providers_of(settings: Settings, clock: Clock, watch: Watch = NOBODY) -> Providers:
     """Give the providers of complete settings; nothing is asked of any before somebody signs in."""
     configured = configurations(settings)
     if not configured:
         return Providers({}, None)
     http = make_client()
     calls = _calls(settings, http)
-    return Providers({id_: client_of(one, calls, clock) for id_, one in configured.items()}, http)
+    return Providers({id_: client_of(one, calls, clock, watch) for id_, one in configured.items()}, http)
 
 
 @asynccontextmanager

@@ -43,6 +43,7 @@ def request(**changed: Any) -> None:
         "method": "GET",
         "path": "/get-session",
         "template": "/get-session",
+        "operation": "sessions.get_current",
         "query": "",
         "status": 200,
         "seconds": 0.0123,
@@ -172,6 +173,7 @@ class TestAccess:
             "event": "request",
             "method": "GET",
             "path": "/get-session",
+            "operation": "sessions.get_current",
             "status": 200,
             "ms": 12.3,
             "address": "127.0.0.1",
@@ -210,11 +212,12 @@ class TestAccess:
         ],
     )
     def test_an_unknown_path_shows_no_token(self, stream: io.BytesIO, path: str) -> None:
-        request(path=path, template=None, status=404)
+        request(path=path, template=None, operation=None, status=404)
 
-        shown = events(stream)[0]["path"]
-        assert TOKEN not in shown
-        assert "short" not in shown
+        (event,) = events(stream)
+        assert TOKEN not in event["path"]
+        assert "short" not in event["path"]
+        assert "operation" not in event
 
     @pytest.mark.parametrize(
         ("query", "shown"),
@@ -233,6 +236,15 @@ class TestAccess:
         request(query=query)
 
         assert events(stream)[0]["query"] == shown
+
+    def test_can_be_left_out(self) -> None:
+        stream = io.BytesIO()
+        logs.configure("info", "json", stream, shows_requests=False)
+
+        request()
+        structlog.get_logger().info("mail.sent")
+
+        assert [event["event"] for event in events(stream)] == ["mail.sent"]
 
     def test_is_silent_before_logging_is_set_up(self) -> None:
         structlog.reset_defaults()

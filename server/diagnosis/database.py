@@ -1,0 +1,236 @@
+"""The database as the service would find it: reach, version, encoding, privileges, schema, clock, room."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from shutil import disk_usage
+from stat import S_IMODE, S_IRWXG, S_IRWXO
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from models import metadata
+from server import migrations
+from server.clock import Clock
+from server.database import Address, parse
+from server.diagnosis.findings import Finding, odd, ok, wrong
+from server.engines import postgresql_connect
+from server.settings import Settings
+
+LEAST_POSTGRESQL = 140000
+LEAST_SQLITE = (3, 35)
+LEAST_FREE = 256 * 2**20
+"""Bytes of a disk below which SQLite is soon without room."""
+MOST_APART = 60.0
+"""Seconds that the clocks of instances may differ (behaviour 9.1)."""
+NOTICED = 1.0
+STEP = 30
+"""Seconds of one TOTP code."""
+
+_PRIVILEGES = """
+SELECT name || ' (' || string_agg(privilege, ', ') || ')'
+FROM unnest($1::text[]) AS name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege
+WHERE to_regclass(quote_ident(name)) IS NOT NULL
+  AND NOT has_table_privilege(current_user, to_regclass(quote_ident(name))::oid, privilege)
+GROUP BY name ORDER BY name
+"""
+
+
+async def findings(chosen: Settings, clock: Clock, *, least_free: int = LEAST_FREE) -> list[Finding]:
+    """Look at the database; nothing is written, and no file is made. `least_free` is in bytes."""
+    address = parse(chosen.database_url.get_secret_value())
+    if address.dialect == "sqlite":
+        return list(_sqlite(chosen, address, least_free))
+    return await _postgresql(chosen, address, clock)
+
+
+async def _postgresql(chosen: Settings, address: Address, clock: Clock) -> list[Finding]:
+    timeout = chosen.database.timeout.total_seconds()
+    try:
+        connection = await postgresql_connect(address.target, timeout)(timeout)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+        return [wrong("database", f"{address.label}: {_reason(fault)}", _mend(fault, address))]
+    try:
+        return [
+            await _server(connection, chosen, address),
+            *await _privileges(connection),
+            _schema(chosen, await _revision(connection)),
+            await _clock(connection, chosen, clock),
+        ]
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+        return [wrong("database", f"{address.label}: {_reason(fault)}", _mend(fault, address))]
+    finally:
+        connection.terminate()
+
+
+async def _server(connection: "asyncpg.Connection[Any]", chosen: Settings, address: Address) -> Finding:
+    """Judge what kind of server it is."""
+    number = int(await connection.fetchval("SHOW server_version_num"))
+    encoding = await connection.fetchval("SHOW server_encoding")
+    most = int(await connection.fetchval("SHOW max_connections"))
+    read_only = await connection.fetchval("SHOW transaction_read_only") == "on"
+    began = time.monotonic()
+    await connection.fetchval("SELECT 1")
+    milliseconds = (time.monotonic() - began) * 1000
+    if number < LEAST_POSTGRESQL:
+        return wrong("database", f"PostgreSQL {number // 10000} is too old", "use PostgreSQL 14 or newer")
+    if encoding != "UTF8":
+        return wrong(
+            "database",
+            f"its encoding is {encoding}, which cannot hold every name",
+            "make a new one: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
+        )
+    if read_only:
+        return wrong(
+            "database",
+            "it is read-only: a standby, or set so",
+            "give the primary's address, or reset default_transaction_read_only",
+        )
+    if chosen.database.pool_size >= most:
+        return wrong(
+            "database",
+            f"database.pool_size is {chosen.database.pool_size}, and the server takes {most} connections in all",
+            "lower database.pool_size: each server process keeps as many; or raise max_connections",
+        )
+    version = number // 10000
+    return ok("database", f"{address.label}: PostgreSQL {version}, UTF8, answers in {milliseconds:.1f} ms")
+
+
+async def _privileges(connection: "asyncpg.Connection[Any]") -> list[Finding]:
+    lacking = [row[0] for row in await connection.fetch(_PRIVILEGES, sorted(metadata.tables))]
+    if not lacking:
+        return []
+    role = await connection.fetchval("SELECT current_user")
+    return [
+        wrong(
+            "privileges",
+            f"{role} may not use: {'; '.join(lacking)}",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
+        )
+    ]
+
+
+async def _revision(connection: "asyncpg.Connection[Any]") -> str | None:
+    if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+        return None
+    revision: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+    return revision
+
+
+async def _clock(connection: "asyncpg.Connection[Any]", chosen: Settings, clock: Clock) -> Finding:
+    before = clock()
+    theirs = await connection.fetchval("SELECT clock_timestamp()")
+    ours = before + (clock() - before) / 2
+    apart = (ours - theirs).total_seconds()
+    return judge_clock(apart, chosen.two_factor.totp_window * STEP)
+
+
+def judge_clock(apart: float, tolerated: int) -> Finding:
+    """Judge a clock that is `apart` seconds ahead of the database's; codes of apps may be `tolerated` seconds off."""
+    way = f"{abs(apart):.1f} s {'ahead of' if apart > 0 else 'behind'} the database's"
+    if abs(apart) <= NOTICED:
+        return ok("clock", f"within {NOTICED:g} s of the database's")
+    consequence = f"codes of authenticator apps are refused beyond {tolerated} s"
+    mend = "let NTP set the clocks of both machines"
+    judge = wrong if abs(apart) > min(MOST_APART, tolerated or MOST_APART) else odd
+    return judge("clock", f"{way}; {consequence}", mend)
+
+
+def _reason(fault: BaseException) -> str:
+    if isinstance(fault, TimeoutError):
+        return "no answer in time"
+    if isinstance(fault, asyncpg.PostgresError):
+        return str(fault).partition("\n")[0] or type(fault).__name__
+    return getattr(fault, "strerror", None) or type(fault).__name__
+
+
+def _mend(fault: BaseException, address: Address) -> str:
+    if isinstance(fault, asyncpg.InvalidCatalogNameError):
+        name = urlsplit(address.label).path.lstrip("/")
+        return f"make it: CREATE DATABASE {name} ENCODING 'UTF8'"
+    if isinstance(fault, asyncpg.InvalidAuthorizationSpecificationError):
+        return "check user and password in database_url, and the server's pg_hba.conf"
+    if isinstance(fault, asyncpg.PostgresError):
+        return "see the log of the database server"
+    return "check host and port in database_url, and that this machine reaches the server"
+
+
+def _schema(chosen: Settings, revision: str | None) -> Finding:
+    if revision == migrations.head():
+        return ok("schema", f"at {revision}, as this program needs it")
+    if revision is not None and revision not in migrations.known():
+        return wrong(
+            "schema",
+            f"at {revision}, which this program does not know (it knows {migrations.head()})",
+            "run the newer program that made it",
+        )
+    found = f"at {revision or 'nothing'}, this program needs {migrations.head()}"
+    if chosen.database.migrate == "auto":
+        return odd("schema", found, "nothing: the service brings it up to date when it starts")
+    return wrong("schema", found, "gatewright migrate")
+
+
+def _sqlite(chosen: Settings, address: Address, least_free: int) -> Iterator[Finding]:
+    path = Path(address.target)
+    if not path.parent.is_dir():
+        yield wrong("database", f"there is no folder {path.parent}", f"mkdir -p {path.parent}")
+        return
+    yield _room(path.parent, least_free)
+    if sqlite3.sqlite_version_info < LEAST_SQLITE:
+        yield wrong(
+            "database",
+            f"SQLite {sqlite3.sqlite_version} is too old",
+            "use a Python with SQLite 3.35 or newer",
+        )
+    if not path.exists():
+        yield odd("database", f"there is no {path} yet", "nothing: the service makes it when it starts")
+        return
+    mode = S_IMODE(path.stat().st_mode)
+    if mode & (S_IRWXG | S_IRWXO):
+        yield wrong(
+            "files", f"{path} holds hashes and addresses, and its mode is {mode:o}", f"chmod 600 {path}*"
+        )
+    yield from _sqlite_file(chosen, path)
+
+
+def _sqlite_file(chosen: Settings, path: Path) -> Iterator[Finding]:
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    timeout = chosen.database.timeout.total_seconds()
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            tables = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
+            is_there = connection.execute(tables).fetchone()
+            row = (
+                connection.execute("SELECT version_num FROM alembic_version").fetchone() if is_there else None
+            )
+            connection.execute("ROLLBACK")
+    except sqlite3.Error as fault:
+        yield _sqlite_fault(path, fault)
+        return
+    yield ok("database", f"{path}: SQLite {sqlite3.sqlite_version}, can be written")
+    yield _schema(chosen, row[0] if row else None)
+
+
+def _sqlite_fault(path: Path, fault: sqlite3.Error) -> Finding:
+    name = getattr(fault, "sqlite_errorname", "")
+    if name.startswith("SQLITE_BUSY"):
+        return wrong("database", f"another process has locked {path}", "find it with: fuser -v " + str(path))
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return wrong("database", f"{path} is damaged, or no database", "restore it from a backup")
+    return wrong(
+        "database",
+        f"{path} cannot be written ({name or type(fault).__name__})",
+        "give the user of the service the file and its folder, and look whether the disk is read-only or full",
+    )
+
+
+def _room(folder: Path, least_free: int) -> Finding:
+    free = disk_usage(folder).free
+    megabytes = f"{free // 2**20} MiB free for {folder}"
+    if free < least_free:
+        return wrong("disk", megabytes, "make room: without it nothing can be written")
+    return ok("disk", megabytes)

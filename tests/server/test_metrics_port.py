@@ -1,0 +1,112 @@
+"""The port that Prometheus scrapes, of the service as an operator starts it, with one process and with several."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.live import LiveService, serving
+
+PATIENCE = 120.0
+"""Seconds until what was done must be told."""
+
+Scraped = dict[tuple[str, ...], float]
+
+
+def port_of(live: LiveService) -> str:
+    """Give the address of the port."""
+    return str(live.output.wait_for(r'"event":"metrics\.started","address":"([^"]+)"')[1])
+
+
+def scrape(address: str) -> Scraped:
+    """Give all values by name and the values of the labels, in the order of their names."""
+    text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def scrape_until(address: str, holds: Callable[[Scraped], bool]) -> Scraped:
+    """Scrape until something holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds(found := scrape(address)):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return found
+
+
+REQUESTS = ("gatewright_requests_total", "sessions.get_current", "401")
+
+
+def test_one_process_tells_what_it_counted(tmp_path: Path) -> None:
+    with serving(tmp_path, {"metrics.port": "0"}) as live:
+        for _ in range(3):
+            httpx.get(f"{live.url}/get-session")
+
+        found = scrape_until(port_of(live), lambda found: found.get(REQUESTS) == 3)
+
+    assert found["gatewright_workers",] == 1
+    assert found["gatewright_database_up",] == 1
+    assert found["gatewright_request_seconds_count", "sessions.get_current"] == 3
+    assert found["gatewright_process_memory_bytes",] > 1_000_000
+    assert ("gatewright_build_info", "0.1.0") in found
+
+
+def test_the_counts_of_several_processes_are_added_and_survive_them(tmp_path: Path) -> None:
+    with serving(tmp_path, {"metrics.port": "0", "limits.enabled": "false"}, workers=2) as live:
+        address = port_of(live)
+        scrape_until(address, lambda found: found.get(("gatewright_workers",)) == 2)
+        for _ in range(40):
+            httpx.get(f"{live.url}/get-session", timeout=PATIENCE)
+        scrape_until(address, lambda found: found.get(REQUESTS) == 40)
+
+        os.kill(_child(live.process.pid), signal.SIGKILL)
+        scrape_until(address, lambda found: found.get(("gatewright_workers",), 0) < 2)
+        found = scrape_until(address, lambda found: found.get(("gatewright_workers",)) == 2)
+
+    assert found[REQUESTS] == 40
+
+
+def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
+    with serving(tmp_path, {"metrics.port": "0"}) as live:
+        taken = port_of(live).rpartition(":")[2]
+        (tmp_path / "second").mkdir()
+
+        done = subprocess.run(
+            [Path(sys.executable).with_name("gatewright"), "serve", "--port", "0"],
+            cwd=tmp_path / "second",
+            env={**os.environ, "GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_METRICS__PORT": taken},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"gatewright: metrics.port: 127.0.0.1:{taken}: Address already in use"
+    )
+
+
+def test_there_is_no_port_unless_one_is_set(tmp_path: Path) -> None:
+    with serving(tmp_path, {}) as live:
+        httpx.get(f"{live.url}/ok")
+
+        live.output.wait_for(r"service\.check_health")
+
+    assert "metrics.started" not in "".join(live.output.lines)
+
+
+def _child(supervisor: int) -> int:
+    """Give the process id of one serving process."""
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text("ascii").split()
+    serving = [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return int(serving[0])
