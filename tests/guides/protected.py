@@ -43,6 +43,8 @@ SETTINGS = {
     "limits.requests": "50",
     # Every look-up extends the session, and so sets the cookie anew.
     "session.update_age": "0s",
+    # A client that keeps cookies would show this one again, over http as well.
+    "session.cookie_secure": "false",
 }
 
 
