@@ -4,8 +4,8 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract sdk-python sdk-typescript sdk types \
-  migrate migration bench bench-growth
+.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract contract-diff \
+  sdk-python sdk-typescript sdk types migrate migration bench bench-growth
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -83,6 +83,10 @@ contract: setup ## check openapi/ by its house rules, and put it together as bui
 	$(BIN)/python -m pytest tests/contract/test_house_rules.py
 	@mkdir -p build
 	$(BIN)/gatewright openapi > build/openapi.json
+
+contract-diff: setup ## what breaks clients of an older contract, as in: make contract-diff BASE=main (or a file)
+	@test -n "$(BASE)" || { echo 'Say what to compare with, as in: make contract-diff BASE=main' >&2; exit 2; }
+	@program=$$(.ci/oasdiff.sh) && $(BIN)/python -m codegen.diff "$(BASE)" --oasdiff "$$program"
 
 sdk-python: setup ## generate the Python SDK into build/sdk/python
 	@.ci/sdk.sh python

@@ -24,29 +24,31 @@ python_tool() {
   fi
 }
 
-# What was generated from the same contract in the same way stays as it is: somebody may be using it.
-is_current() {
-  [ -e "$target" ] && cat "$@" | cmp -s - "$tools/$language.from"
+# What was made of the same document in the same way is there already; whoever uses it meanwhile is not disturbed.
+is_made() {
+  [ "$(cat "$tools/$language.made" 2>/dev/null)" != "$1" ] || [ ! -d "$2" ] || return 0
+  rm -f "$tools/$language.made"
+  return 1
 }
 
 python_sdk() {
-  contract --version 3.1 --ids bare >"$tools/python.json"
-  local inputs=("$tools/python.json" "$config"/python/*)
-  ! is_current "${inputs[@]}" || return 0
-  rm -f "$tools/$language.from"
   python_tool python "$config/python/requirements.txt"
+  contract --version 3.1 --ids bare >"$tools/python.json"
+  local digest
+  digest=$(cat "$tools/python.json" "$config"/python/* | sha256sum)
+  ! is_made "$digest" "$target/gatewright_client" || return 0
   PATH="$PWD/$tools/python/bin:$PATH" openapi-python-client generate --path "$tools/python.json" \
     --config "$config/python/config.yaml" --output-path "$target" --overwrite
-  cat "${inputs[@]}" >"$tools/$language.from"
+  echo "$digest" >"$tools/python.made"
 }
 
 typescript_sdk() {
   command -v npm >/dev/null 2>&1 || stop_with "Node.js 20 or newer with npm is needed. On Debian: apt-get install nodejs npm"
-  contract --version 3.1 >"$tools/typescript.json"
-  local inputs=("$tools/typescript.json" "$config"/typescript/*)
-  ! is_current "${inputs[@]}" || return 0
-  rm -f "$tools/$language.from"
   mkdir -p "$target"
+  contract --version 3.1 >"$tools/typescript.json"
+  local digest
+  digest=$(cat "$tools/typescript.json" "$config"/typescript/* | sha256sum)
+  ! is_made "$digest" "$target/dist" || return 0
   if ! cmp -s "$config/typescript/package.json" "$target/package.json" || [ ! -d "$target/node_modules" ]; then
     cp "$config/typescript/package.json" "$target/"
     (cd "$target" && npm install --no-package-lock --no-audit --no-fund --loglevel=error </dev/null)
@@ -54,7 +56,7 @@ typescript_sdk() {
   cp "$config"/typescript/{openapi-ts.config.mjs,tsconfig.json} "$target/"
   cp "$tools/typescript.json" "$target/openapi.json"
   (cd "$target" && npm run --silent generate && npm run --silent build)
-  cat "${inputs[@]}" >"$tools/$language.from"
+  echo "$digest" >"$tools/typescript.made"
 }
 
 # openapi-generator needs Java 11 or newer.

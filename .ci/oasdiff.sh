@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# See that oasdiff is there, which knows what breaks clients of an OpenAPI document; print where. Building it takes a while, once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. .ci/packages.sh
+
+version=v1.11.8
+folder=$PWD/build/oasdiff/$version
+
+if [ -n "${GATEWRIGHT_OASDIFF:-}" ]; then
+  echo "$GATEWRIGHT_OASDIFF"
+  exit
+fi
+if [ ! -x "$folder/oasdiff" ]; then
+  command -v go >/dev/null 2>&1 || stop_with \
+    "Comparing two versions of the contract needs oasdiff, which is built with Go 1.23 or newer. On Debian: apt-get install golang-go." \
+    "Or name the program: GATEWRIGHT_OASDIFF=/path/to/oasdiff make contract-diff BASE=…"
+  GOBIN="$folder" GOFLAGS=-modcacherw go install "github.com/oasdiff/oasdiff@$version" >&2 </dev/null
+fi
+echo "$folder/oasdiff"
