@@ -23,7 +23,7 @@ class JsonLines:
     def __init__(self, file: BinaryIO) -> None:
         """Take a file that is open for reading bytes."""
         self._file = file
-        self.total: int | None = os.fstat(file.fileno()).st_size if file.seekable() else None
+        self.total = _size(file) if file.seekable() else None
 
     async def rows(self) -> AsyncIterator[Row]:
         """Give every line. Raises SourceRefused when the file cannot be read on."""
@@ -46,6 +46,13 @@ class JsonLines:
             return self._file.readline(LONGEST_LINE + 1)
         except OSError as fault:
             raise SourceRefused(f"the file cannot be read: {fault.strerror}") from fault
+
+
+def _size(file: BinaryIO) -> int:
+    here = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(here)
+    return end
 
 
 def _object(line: bytes) -> Fields | Problem:

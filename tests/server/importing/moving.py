@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from domain.importing import Field
-from server.importing import running
+from domain.importing import Field, Problem
+from server.importing import fields, running
 from server.importing.claims import claims
 from server.importing.fields import Rules
 from server.importing.issuers import issuers
@@ -63,6 +63,20 @@ async def take_lines(
     """Import rows by way of a file."""
     with write_lines(path, rows).open("rb") as file:
         return await take(service, JsonLines(file), *without, **options)
+
+
+async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> list[str]:
+    """Give why rows are refused before any database is asked."""
+    chosen, found = Rules(now=datetime.now(UTC), issuers={}, origin="json-lines"), []
+    with write_lines(path, rows).open("rb") as file:
+        async for row in JsonLines(file).rows():
+            try:
+                if isinstance(row.fields, Problem):
+                    raise row.fields
+                fields.read(row.fields, chosen, row.source_id)
+            except Problem as problem:
+                found.append(str(problem))
+    return found
 
 
 def counts(report: Report) -> tuple[int, int, int]:
