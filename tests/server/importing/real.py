@@ -1,5 +1,6 @@
 """Databases to import from, made by the real programs, installed into build/ when a test needs them."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -42,12 +43,15 @@ def _installed(name: str, wanted: str, command: list[str]) -> Path:
     folder, files = BUILD / f"import_{name}", HERE / name
     done = folder / "installed"
     folder.mkdir(parents=True, exist_ok=True)
-    for file in files.iterdir():
-        if file.is_file():
-            shutil.copy(file, folder)
-    if not done.exists() or done.read_text("utf-8") != (files / wanted).read_text("utf-8"):
-        subprocess.run(command, cwd=folder, check=True, timeout=TIME_LIMIT)
-        shutil.copy(files / wanted, done)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Tests in several processes install into one folder.
+        for file in files.iterdir():
+            copy = folder / file.name
+            if file.is_file() and not (copy.exists() and copy.read_bytes() == file.read_bytes()):
+                shutil.copy(file, folder)
+        if not done.exists() or done.read_text("utf-8") != (files / wanted).read_text("utf-8"):
+            subprocess.run(command, cwd=folder, check=True, timeout=TIME_LIMIT)
+            shutil.copy(files / wanted, done)
     return folder
 
 

@@ -1,62 +1,27 @@
 """The command `gatewright import`: its options, what it prints, its exit status, and being killed in the middle."""
 
 import json
-import logging
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import chdir
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import structlog
-from typer.testing import CliRunner, Result
 
-from server.cli import app
 from server.importing.running import BATCH
 from tests.live import ROOT
 from tests.postgres import Cluster
 from tests.server.importing.moving import HASH, write_lines
+from tests.server.importing.terminal import Run, lines, mode
 from tests.service import CHEAP
 
 ADA, BOB = "ada@example.com", "bob@example.com"
 PATIENCE = 60.0
 ROWS = [{"email": ADA, "name": "Ada"}, {"email": BOB, "name": "B\nob"}, {"email": "nowhere"}]
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    """Leave logging as it was found: every command sets it up for its process."""
-    handlers = logging.getLogger().handlers[:]
-    yield
-    logging.getLogger().handlers[:] = handlers
-    structlog.reset_defaults()
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run a command in an empty folder."""
-
-    def run(*words: str, stdin: str | bytes = "", **variables: str) -> Result:
-        with chdir(tmp_path):
-            return CliRunner().invoke(app, words, input=stdin, env=CHEAP | variables)
-
-    return run
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def mode(path: Path) -> str:
-    return oct(path.stat().st_mode & 0o777)
 
 
 class TestOutcome:
