@@ -7,20 +7,20 @@ that its source has found; it is raised where the field is read.
 import base64
 import binascii
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from domain import identifiers, secrets
 from domain.errors import Refusal
 from domain.importing import Field, Linked, Person, Problem, SecondFactor
 from models import CREDENTIAL
-from server.importing import hashes
+from server.importing import hashes, values
+from server.importing.values import Fields
 from server.reads.plans import is_storable
 
 Value = TypeVar("Value")
-Fields = Mapping[str, object]
 
 NAMES = frozenset(
     {
@@ -38,7 +38,6 @@ LONGEST_ISSUER = 2048
 LONGEST_SCOPE = 256
 LONGEST_REASON = 1024
 TOTP_BYTES = range(10, 129)
-CLOCKS_APART = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[Person, tuple[
 
     `fallback_id` is what a user without an id is known by, so that they are known again.
     """
-    _refuse_unknown(fields, NAMES, "")
+    values.refuse_unknown(fields, NAMES)
     left: list[Problem] = []
 
     def optional(take: Callable[[], Value], default: Value) -> Value:
@@ -76,92 +75,22 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[Person, tuple[
     person = Person(
         id=_id(fields.get("id"), rules.origin, fallback_id),
         email=email,
-        email_verified=_flag(fields, "emailVerified"),
+        email_verified=values.flag(fields, "emailVerified"),
         name=_name(fields, email),
         image=optional(lambda: _image(fields), None),
         username=username,
         display_username=display_username,
-        role=_line(fields, "role") or "user",
-        banned=_flag(fields, "banned"),
-        ban_reason=_text(fields, "banReason", LONGEST_REASON),
-        ban_expires=_instant(fields, "banExpires"),
-        created_at=_past(fields, "createdAt", rules.now),
-        updated_at=_past(fields, "updatedAt", rules.now),
+        role=values.line(fields, "role") or "user",
+        banned=values.flag(fields, "banned"),
+        ban_reason=values.text(fields, "banReason", LONGEST_REASON),
+        ban_expires=values.instant(fields, "banExpires"),
+        created_at=values.past(fields, "createdAt", rules.now),
+        updated_at=values.past(fields, "updatedAt", rules.now),
         password=optional(lambda: _password(fields), None),
         second_factor=optional(lambda: _second_factor(fields), None),
         accounts=optional(lambda: _accounts(fields, rules), ()),
     )
     return person, tuple(left)
-
-
-def _refuse_unknown(fields: Iterable[str], known: frozenset[str], prefix: str) -> None:
-    unknown = sorted(set(fields) - known)
-    if unknown:
-        shown = "".join(character for character in unknown[0] if character.isprintable())[:64]
-        raise Problem(f"{prefix}{shown}", "is no field of the format")
-
-
-def _value(fields: Fields, name: str) -> object:
-    value = fields.get(name)
-    if isinstance(value, Problem):
-        raise value
-    return value
-
-
-def _text(fields: Fields, name: str, longest: int, may_be_left: Field | None = None) -> str | None:
-    value = _value(fields, name)
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise Problem(name, "must be text", may_be_left)
-    if not is_storable(value):
-        raise Problem(name, "holds U+0000 or half a character", may_be_left)
-    if len(value) > longest:
-        raise Problem(name, f"is longer than {longest} characters", may_be_left)
-    return value
-
-
-def _line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> str | None:
-    text = _text(fields, name, longest)
-    if text is not None and not identifiers.is_name(text[: identifiers.NAME_LENGTH]):
-        raise Problem(name, "holds control characters")
-    return text
-
-
-def _flag(fields: Fields, name: str) -> bool:
-    value = _value(fields, name)
-    if value is not None and not isinstance(value, bool):
-        raise Problem(name, "must be true or false")
-    return bool(value)
-
-
-def _instant(fields: Fields, name: str) -> datetime | None:
-    value = _value(fields, name)
-    if value is None or isinstance(value, datetime):
-        return _in_utc(value, name)
-    if not isinstance(value, str):
-        raise Problem(name, "must be a time such as 2026-01-31T12:00:00.000Z")
-    try:
-        return _in_utc(datetime.fromisoformat(value), name)
-    except ValueError:
-        raise Problem(name, "must be a time such as 2026-01-31T12:00:00.000Z") from None
-
-
-def _in_utc(instant: datetime | None, name: str) -> datetime | None:
-    """Give the instant in UTC, which it is in where it does not say."""
-    if instant is None or instant.tzinfo is None:
-        return instant and instant.replace(tzinfo=UTC)
-    try:
-        return instant.astimezone(UTC)
-    except OverflowError:
-        raise Problem(name, "lies outside the years 1 to 9999") from None
-
-
-def _past(fields: Fields, name: str, now: datetime) -> datetime | None:
-    instant = _instant(fields, name)
-    if instant is not None and instant > now + CLOCKS_APART:
-        raise Problem(name, "lies in the future")
-    return instant
 
 
 def _id(value: object, origin: str, fallback: str) -> str:
@@ -196,7 +125,7 @@ def _made(name: str) -> str:
 
 
 def _email(fields: Fields) -> str:
-    text = _text(fields, "email", LONGEST_ISSUER)
+    text = values.text(fields, "email", LONGEST_ISSUER)
     if text is None:
         raise Problem("email", "is missing")
     try:
@@ -206,20 +135,20 @@ def _email(fields: Fields) -> str:
 
 
 def _name(fields: Fields, email: str) -> str:
-    name = _line(fields, "name")
+    name = values.line(fields, "name")
     return email.partition("@")[0] if name is None else name
 
 
 def _image(fields: Fields) -> str | None:
-    text = _text(fields, "image", 2**20, Field.IMAGE)
+    text = values.text(fields, "image", 2**20, Field.IMAGE)
     if text and identifiers.image_or_none(text) is None:
         raise Problem("image", "is no http or https address of at most 2048 characters", Field.IMAGE)
     return text or None
 
 
 def _usernames(fields: Fields) -> tuple[str | None, str | None]:
-    username = _text(fields, "username", LONGEST_SUBJECT, Field.USERNAME)
-    shown = _text(fields, "displayUsername", LONGEST_SUBJECT, Field.USERNAME)
+    username = values.text(fields, "username", LONGEST_SUBJECT, Field.USERNAME)
+    shown = values.text(fields, "displayUsername", LONGEST_SUBJECT, Field.USERNAME)
     if shown is None:
         shown = username
     try:
@@ -232,28 +161,19 @@ def _usernames(fields: Fields) -> tuple[str | None, str | None]:
 
 
 def _password(fields: Fields) -> str | None:
-    text = _text(fields, "passwordHash", hashes.LONGEST, Field.PASSWORD)
+    text = values.text(fields, "passwordHash", hashes.LONGEST, Field.PASSWORD)
     return None if text is None else hashes.stored(text)
 
 
-def _table(value: object, name: str, known: frozenset[str], may_be_left: Field) -> Fields:
-    if isinstance(value, Problem):
-        raise value
-    if not isinstance(value, dict):
-        raise Problem(name, "must be an object", may_be_left)
-    _refuse_unknown(value, known, f"{name}.")
-    return value
-
-
 def _second_factor(fields: Fields) -> SecondFactor | None:
-    value = _value(fields, "twoFactor")
+    value = values.present(fields, "twoFactor")
     if value is None:
         return None
-    table = _table(value, "twoFactor", TWO_FACTOR_NAMES, Field.TWO_FACTOR)
-    issuer = _line(table, "issuer", 64)
+    table = values.table(value, "twoFactor", TWO_FACTOR_NAMES, Field.TWO_FACTOR)
+    issuer = values.line(table, "issuer", 64)
     if issuer is not None and ":" in issuer:
         raise Problem("twoFactor", "the issuer holds a colon", Field.TWO_FACTOR)
-    return SecondFactor(_totp_secret(_text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR)), issuer)
+    return SecondFactor(_totp_secret(values.text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR)), issuer)
 
 
 def _totp_secret(text: str | None) -> str | None:
@@ -271,12 +191,12 @@ def _totp_secret(text: str | None) -> str | None:
 
 
 def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
-    value = _value(fields, "accounts")
+    value = values.present(fields, "accounts")
     if value is None:
         return ()
     if not isinstance(value, list) or len(value) > ACCOUNTS_AT_MOST:
         raise Problem("accounts", f"must be a list of at most {ACCOUNTS_AT_MOST} objects", Field.ACCOUNTS)
-    tables = [_table(each, "accounts", ACCOUNT_NAMES, Field.ACCOUNTS) for each in value]
+    tables = [values.table(each, "accounts", ACCOUNT_NAMES, Field.ACCOUNTS) for each in value]
     wanted = [table for table in tables if table.get("providerId") not in rules.without_providers]
     linked = tuple(_linked(table, rules) for table in wanted)
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
@@ -285,30 +205,32 @@ def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
 
 
 def _linked(table: Fields, rules: Rules) -> Linked:
-    provider_id = _text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS)
+    provider_id = values.text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS)
     if not provider_id or not identifiers.is_name(provider_id) or provider_id == CREDENTIAL:
         raise Problem("accounts", "needs the providerId of a provider", Field.ACCOUNTS)
     if provider_id not in rules.issuers:
         raise Problem(
             "accounts", f"{provider_id[:64]} is no provider that is configured here", Field.ACCOUNTS
         )
-    issuer = _text(table, "issuer", LONGEST_ISSUER, Field.ACCOUNTS)
+    issuer = values.text(table, "issuer", LONGEST_ISSUER, Field.ACCOUNTS)
     if issuer is None:
         issuer = rules.issuers[provider_id]
     if issuer is None:
         raise Problem("accounts", f"the settings do not say the issuer of {provider_id}", Field.ACCOUNTS)
-    return Linked(provider_id, issuer, _subject(table), _scopes(table), _past(table, "createdAt", rules.now))
+    return Linked(
+        provider_id, issuer, _subject(table), _scopes(table), values.past(table, "createdAt", rules.now)
+    )
 
 
 def _subject(table: Fields) -> str:
-    subject = _text(table, "accountId", LONGEST_SUBJECT, Field.ACCOUNTS)
+    subject = values.text(table, "accountId", LONGEST_SUBJECT, Field.ACCOUNTS)
     if not subject or not subject.isprintable():
         raise Problem("accounts", "needs an accountId of printable characters", Field.ACCOUNTS)
     return subject
 
 
 def _scopes(table: Fields) -> tuple[str, ...]:
-    value = _value(table, "scopes")
+    value = values.present(table, "scopes")
     if value is None:
         return ()
     if not isinstance(value, list) or not all(_is_scope(scope) for scope in value):

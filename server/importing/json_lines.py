@@ -8,8 +8,8 @@ import orjson
 
 from domain import secrets
 from domain.importing import Problem
-from server.importing.fields import Fields
 from server.importing.sources import Row, SourceRefused
+from server.importing.values import Fields
 
 LONGEST_LINE = 2**20
 """Bytes."""

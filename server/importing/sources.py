@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from domain.importing import Problem
-from server.importing.fields import Fields
+from server.importing.values import Fields
 
 
 class SourceRefused(Exception):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from domain.importing import Field, Problem
+from domain.importing import Field, Outcome, Problem
 from server.importing import fields, running
 from server.importing.claims import claims
 from server.importing.fields import Rules
@@ -81,5 +81,5 @@ async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> lis
 
 def counts(report: Report) -> tuple[int, int, int]:
     """Give how many rows were imported, were there already, were refused."""
-    imported, present, refused = (report.outcomes[name] for name in ("imported", "present", "refused"))
+    imported, present, refused = (report.outcomes[name] for name in Outcome)
     return imported, present, refused

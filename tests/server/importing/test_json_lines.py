@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyotp
 import pytest
 
 from domain.importing import Field
@@ -59,7 +60,7 @@ class TestUsers:
         await take_lines(service, file, [row])
 
         answer = await sign_in(service, ADA, HASHED)
-        code = second_factor.pyotp.TOTP(SECRET).at(service.clock.now)
+        code = pyotp.TOTP(SECRET).at(service.clock.now)
         entered = await second_factor.enter(service, "totp", code, bearer(answer.json()["token"]))
         assert second_factor.is_pending(answer)
         assert entered.status_code == 200

@@ -123,7 +123,8 @@ class TestReading:
     async def test_page_after_page_in_one_snapshot(self, url: str, tmp_path: Path) -> None:
         async with opened(url, ELSEWHERE) as source:
             users = source.table("user", ["id"])
-            seen, sizes = 0, []
+            seen = 0
+            sizes: list[int] = []
             async for page in source.pages(users):
                 seen, sizes = seen + len(page), [*sizes, len(page)]
                 _add_one(tmp_path / "many.db", seen + 100_000)
