@@ -13,6 +13,8 @@ from server.commands import (
     contract,
     database,
     doctor,
+    exporting,
+    importing,
     mail,
     providers,
     reference,
@@ -20,12 +22,21 @@ from server.commands import (
     users,
 )
 from server.database import DatabaseAbsent
+from server.importing.sources import SourceRefused
 from server.mail import DeliveryError
 from server.migrations import SchemaRefused
 from server.reads.plans import is_storable
 from server.sources import ConfigurationError
 
-EXPECTED = (ConfigurationError, DatabaseAbsent, SchemaRefused, DeliveryError, TemplateError, Refusal)
+EXPECTED = (
+    ConfigurationError,
+    DatabaseAbsent,
+    SchemaRefused,
+    SourceRefused,
+    DeliveryError,
+    TemplateError,
+    Refusal,
+)
 """What an operator can mend: told in plain lines, without a trace."""
 
 
@@ -64,6 +75,8 @@ app.command("check-config")(configuration.check_config)
 app.command()(doctor.doctor)
 app.command()(reference.settings)
 app.command()(audit.audit)
+app.add_typer(exporting.app, name="export")
+app.add_typer(importing.app, name="import")
 app.add_typer(mail.app, name="mail")
 app.add_typer(providers.app, name="providers")
 app.add_typer(users.app, name="users")

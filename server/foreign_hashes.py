@@ -10,10 +10,10 @@ from passlib.context import CryptContext
 
 _BCRYPT_BYTES = 72
 """What bcrypt reads of a password; the format ignores the rest, and the library refuses it."""
-_SCRYPT_KEY_LENGTH = 64
+SCRYPT_KEY_LENGTH = 64
 """Bytes, in Django as in Better Auth."""
 
-_PASSLIB = CryptContext(
+PASSLIB = CryptContext(
     schemes=[
         "bcrypt",
         "scrypt",
@@ -26,10 +26,10 @@ _PASSLIB = CryptContext(
         "django_argon2",
     ]
 )
-_DJANGO_SCRYPT = re.compile(
+DJANGO_SCRYPT = re.compile(
     r"scrypt\$(?P<n>[0-9]+)\$(?P<salt>[^$]+)\$(?P<r>[0-9]+)\$(?P<p>[0-9]+)\$(?P<key>[^$]+)"
 )
-_BETTER_AUTH = re.compile(r"(?P<salt>[0-9a-f]{32}):(?P<key>[0-9a-f]{128})", re.IGNORECASE)
+BETTER_AUTH = re.compile(r"(?P<salt>[0-9a-f]{32}):(?P<key>[0-9a-f]{128})", re.IGNORECASE)
 
 
 def matches(password: str, hashed: str) -> bool:
@@ -38,20 +38,20 @@ def matches(password: str, hashed: str) -> bool:
 
 
 def _check_of(hashed: str) -> Callable[[bytes], bool]:
-    if (match := _BETTER_AUTH.fullmatch(hashed)) is not None:
+    if (match := BETTER_AUTH.fullmatch(hashed)) is not None:
         salt, key = match["salt"].encode(), bytes.fromhex(match["key"])
         return lambda secret: _fits_scrypt(secret, salt, 16384, 16, 1, key)
-    if (match := _DJANGO_SCRYPT.fullmatch(hashed)) is not None:
+    if (match := DJANGO_SCRYPT.fullmatch(hashed)) is not None:
         salt, key = match["salt"].encode(), base64.b64decode(match["key"], validate=True)
         n, r, p = (int(match[name]) for name in "nrp")
         return lambda secret: _fits_scrypt(secret, salt, n, r, p, key)
     if hashed.startswith("$2"):
-        return lambda secret: _PASSLIB.verify(secret[:_BCRYPT_BYTES], hashed)
-    return lambda secret: _PASSLIB.verify(secret, hashed)
+        return lambda secret: PASSLIB.verify(secret[:_BCRYPT_BYTES], hashed)
+    return lambda secret: PASSLIB.verify(secret, hashed)
 
 
 def _fits_scrypt(secret: bytes, salt: bytes, n: int, r: int, p: int, key: bytes) -> bool:
     """Compare with scrypt (RFC 7914); the memory it may use is what these numbers need."""
     memory = 128 * r * (n + p + 2)
-    found = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=_SCRYPT_KEY_LENGTH)
+    found = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
     return hmac.compare_digest(found, key)

@@ -1,0 +1,89 @@
+"""`gatewright export`: what is held about one user, and all users for another Gatewright."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any, BinaryIO
+
+import orjson
+import typer
+
+from domain import disclosure
+from domain.disclosure import Held
+from handlers import wire
+from server import private_files
+from server.commands import configuration
+from server.commands.running import run
+from server.services import opened
+from server.settings import Settings
+from server.sources import ConfigurationError
+
+app = typer.Typer(help="Give users, or what is held about one, as JSON.", no_args_is_help=True)
+
+Output = Annotated[
+    str | None,
+    typer.Option("--output", metavar="FILE", help="Write there, with mode 0600, instead of printing it."),
+]
+
+
+@app.command()
+def user(
+    identifier: Annotated[str, typer.Argument(metavar="USER", help="Address, username or id.")],
+    output: Output = None,
+) -> None:
+    """Give everything that is held about one user, without anything that opens an account."""
+    held = run(lambda ctx: disclosure.disclose(ctx, identifier))
+    with _opened(output) as file:
+        file.write(_json(held, orjson.OPT_INDENT_2))
+
+
+@app.command()
+def users(output: Output = None) -> None:
+    """Give every user as JSON lines that `gatewright import json-lines` reads.
+
+    Password hashes and the secrets of authenticators are among it: keep it like the database.
+    """
+    settings = configuration.read()
+    with _opened(output) as file:
+        number = asyncio.run(_write_users(settings, file))
+    typer.echo(f"{number} users exported.", err=True)
+
+
+async def _write_users(settings: Settings, file: BinaryIO) -> int:
+    """Write page after page, each read in a transaction of its own, so that nobody waits for the export."""
+    number, last = 0, ""
+    async with opened(settings) as services:
+        while page := await services.requests.run(partial(disclosure.move_out, after=last)):
+            for held in page:
+                file.write(_json(held))
+            number, last = number + len(page), page[-1]["id"]
+    return number
+
+
+@contextmanager
+def _opened(output: str | None) -> Iterator[BinaryIO]:
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        file = private_files.create(output)
+    except OSError as fault:
+        raise ConfigurationError(f"--output: {output}: {fault.strerror}") from None
+    with file:
+        yield file
+
+
+def _json(held: Held, options: int = 0) -> bytes:
+    return orjson.dumps(
+        held, default=_instant, option=orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_APPEND_NEWLINE | options
+    )
+
+
+def _instant(value: Any) -> str:
+    if isinstance(value, datetime):
+        return wire.instant(value)
+    raise TypeError

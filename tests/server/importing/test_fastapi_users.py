@@ -1,0 +1,82 @@
+"""Moving in from fastapi-users: a database that the published package has made, on SQLite and on PostgreSQL."""
+
+import uuid
+
+import pytest
+
+from server.importing.fastapi_users import fastapi_users
+from server.importing.reports import Report
+from server.importing.tables import opened
+from tests.conftest import MakeService
+from tests.handlers.steps import bearer, refusal, sign_in, user_of
+from tests.postgres import Cluster
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.server.importing import real
+from tests.server.importing.moving import counts, take
+from tests.service import Service
+
+ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
+
+Filled = dict[str, tuple[str, dict[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """Give for each database its address, and the ids of the users in it."""
+    urls = {
+        "sqlite": f"sqlite:///{tmp_path_factory.mktemp('fastapi-users') / 'users.db'}",
+        "postgresql": cluster.create(),
+    }
+    return {dialect: (url, real.fastapi_users(url)) for dialect, url in urls.items()}
+
+
+@pytest.fixture
+async def target(make_service: MakeService, provider: ProviderProcess) -> Service:
+    """A service that knows the provider, and its issuer, by name."""
+    return await make_service(social_settings(provider, issuer=provider.issuer))
+
+
+@pytest.fixture
+async def moved(target: Service, filled: Filled, dialect: str) -> Report:
+    """What came of the import."""
+    own = target.services.settings.database_url.get_secret_value()
+    async with opened(filled[dialect][0], own) as source:
+        return await take(target, await fastapi_users(source))
+
+
+@pytest.mark.parametrize("email", [ADA, BOB])
+async def test_old_passwords_sign_in_and_their_hashes_are_renewed(
+    target: Service, moved: Report, email: str
+) -> None:
+    answer = await sign_in(target, email, real.PASSWORD)
+
+    assert answer.status_code == 200, answer.text
+    [stored] = await target.rows(
+        "SELECT password FROM account WHERE user_id = :id AND provider_id = 'credential'",
+        id=answer.json()["user"]["id"],
+    )
+    assert stored.password.startswith("$argon2id$v=19$m=1024,t=1,")
+
+
+async def test_who_somebody_is_stays(target: Service, moved: Report, filled: Filled, dialect: str) -> None:
+    session = await sign_in(target, ADA, real.PASSWORD)
+
+    ada = await user_of(target, bearer(session.json()["token"]))
+    assert counts(moved) == (3, 0, 0)
+    assert ada["id"] == uuid.UUID(filled[dialect][1]["ada"]).hex
+    assert (ada["email"], ada["name"], ada["emailVerified"], ada["role"]) == (ADA, "ada", True, "admin")
+
+
+async def test_who_is_not_active_is_banned(target: Service, moved: Report) -> None:
+    answer = await sign_in(target, EVE, real.PASSWORD)
+
+    assert refusal(answer)[:2] == (403, "BANNED_USER")
+
+
+async def test_the_identity_signs_in(target: Service, moved: Report, provider: ProviderProcess) -> None:
+    token = provider.mint(claims={"sub": "bob-at-the-provider", "email": "else@example.com"})
+
+    answer = await target.post("/sign-in/social", {"provider": "test", "idToken": token})
+
+    assert answer.json()["user"]["email"] == BOB
