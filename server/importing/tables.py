@@ -163,7 +163,8 @@ def _place(url: str) -> tuple[str, int, str]:
 
 def _engine(address: Address) -> AsyncEngine:
     if address.dialect == "postgresql":
-        return patient_postgresql_engine(address.target, CONNECT_WITHIN)
+        # Whether a pooler stands before somebody else's database is not known; so it is read as if one did.
+        return patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True)
     path = os.path.abspath(address.target)
     url = URL.create("sqlite+aiosqlite", database=f"file:{path}", query={"mode": "ro", "uri": "true"})
     engine = create_async_engine(url, hide_parameters=True)
