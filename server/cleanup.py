@@ -3,6 +3,7 @@
 Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,6 +23,9 @@ EVERY = 300.0
 
 _BATCH = 500
 """Rows removed in one transaction."""
+
+_PAUSE = 0.02
+"""Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
 
 _LEASE = "cleanup"
 
@@ -92,3 +96,4 @@ async def _remove(
         removed += rows
         if rows < _BATCH:
             return removed
+        await asyncio.sleep(_PAUSE)
