@@ -8,7 +8,18 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select, true
 from sqlmodel import col
 
-from domain import audit, authentication, deletion, errors, identifiers, sessions, two_factor, users
+from domain import (
+    audit,
+    authentication,
+    deletion,
+    errors,
+    grants,
+    identifiers,
+    sessions,
+    trusted_devices,
+    two_factor,
+    users,
+)
 from domain.authentication import SignUp
 from domain.context import Context
 from models import Account, User
@@ -131,6 +142,18 @@ async def unban(ctx: Context, identifier: str) -> bool:
 async def revoke_sessions(ctx: Context, identifier: str) -> int:
     """End a user's sessions; give how many were live. Raises NotFound."""
     return await _end_sessions(ctx, await _locked(ctx, identifier))
+
+
+async def sign_out_everyone(ctx: Context) -> int:
+    """End every session, trust no device, and take back every token and code that is on its way.
+
+    What an older backup brings back to life dies by it, and so does what is new. Gives how many sessions were live.
+    """
+    ended = await sessions.end_everyones(ctx)
+    await trusted_devices.forget_everyones(ctx)
+    await grants.revoke_everyones(ctx)
+    audit.sessions_revoked_all(ctx, None, ended, by_operator=True)
+    return ended
 
 
 async def _end_sessions(ctx: Context, user: User) -> int:

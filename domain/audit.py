@@ -187,9 +187,9 @@ def session_revoked(ctx: Context, session_id: str) -> None:
 
 
 def sessions_revoked_all(
-    ctx: Context, user_id: str, sessions_ended: int, *, by_operator: bool = False
+    ctx: Context, user_id: str | None, sessions_ended: int, *, by_operator: bool = False
 ) -> None:
-    """All sessions of a user have ended, so many of them live."""
+    """All sessions of a user have ended, or those of all users (None), so many of them live."""
     _record(
         ctx, "session.revoked_all", user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended
     )

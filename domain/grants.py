@@ -60,3 +60,8 @@ async def consume(ctx: Context, purpose: Purpose, user_id: str, token: str) -> b
 async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
     """Take back every token of the user that serves one of these purposes."""
     await ctx.db.execute(delete(Grant).where(col(Grant.user_id) == user_id, col(Grant.purpose).in_(purposes)))
+
+
+async def revoke_everyones(ctx: Context) -> None:
+    """Take back every token and code there is."""
+    await ctx.db.execute(delete(Grant))

@@ -122,6 +122,11 @@ async def end_all(ctx: Context, user: User) -> int:
     return await _delete(ctx, col(Session.user_id) == user.id)
 
 
+async def end_everyones(ctx: Context) -> int:
+    """End every session there is; give how many of them were live."""
+    return await _delete(ctx)
+
+
 async def revoke_others(ctx: Context) -> int:
     """End every session of the caller but the current one; give how many of them were live."""
     caller = ctx.signed_in

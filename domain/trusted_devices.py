@@ -68,3 +68,8 @@ async def forget_all(ctx: Context, user_id: str) -> None:
     devices = (await ctx.db.execute(gone.execution_options(synchronize_session=False))).all()
     if devices:
         audit.trusted_devices_removed(ctx, user_id, len(devices))
+
+
+async def forget_everyones(ctx: Context) -> None:
+    """Trust no device any more."""
+    await ctx.db.execute(delete(TrustedDevice))

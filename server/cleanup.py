@@ -3,6 +3,7 @@
 Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
 """
 
+import asyncio
 from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,9 @@ EVERY = 300.0
 
 _BATCH = 500
 """Rows removed in one transaction."""
+
+_PAUSE = 0.02
+"""Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
 
 _LEASE = "cleanup"
 
@@ -103,6 +107,7 @@ async def _remove(database: Database, finished: _Finished) -> int:
         if len(moments) < _BATCH:
             return removed
         since = max(moments)
+        await asyncio.sleep(_PAUSE)
 
 
 def _removal(finished: _Finished, since: datetime) -> ReturningDelete[Any]:

@@ -127,7 +127,7 @@ class Cluster:
         return f"gatewright_{os.getpid()}_{name}"
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [str(_binaries() / program), *arguments]
+        command = [str(binaries() / program), *arguments]
         user = "postgres" if os.geteuid() == 0 else None
         done = subprocess.run(
             command, cwd=self._directory, user=user, group=user, text=True, check=False,
@@ -152,7 +152,7 @@ def _wait_for(work: Coroutine[Any, Any, Result]) -> Result:
         return thread.submit(asyncio.run, work).result()
 
 
-def _binaries() -> Path:
+def binaries() -> Path:
     """Find the directory of PostgreSQL's programs, the newest version first."""
     found = shutil.which("initdb")
     if found:

@@ -111,6 +111,13 @@ def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
 
 
 @app.command()
+def sign_out_everyone(yes: Yes = False) -> None:
+    """End every session of every user, trust no device, take back mailed links and codes; for after a restore."""
+    _confirm("End every session of every user?", yes)
+    typer.echo(f"{run(administration.sign_out_everyone)} sessions ended.")
+
+
+@app.command()
 def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
     """Switch off the second factor of a user who has lost it, and sign them out everywhere.
 

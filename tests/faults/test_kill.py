@@ -13,6 +13,7 @@ import pytest
 from tests.faults import victims
 from tests.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of, until
 from tests.faults.victims import Victim
+from tests.faults.wholeness import halves
 from tests.live import LiveService
 
 KILLS = 100 if IS_LONG else 2
@@ -23,37 +24,6 @@ LEASE = 60.0
 """Seconds for which a mail stays with a process that was killed while it was sending it."""
 LATEST = 0.01
 """Seconds after the last answer that was waited for: a step takes a few thousandths."""
-
-BELONGINGS = (
-    "account",
-    "session",
-    "two_factor",
-    "backup_code",
-    "trusted_device",
-    "known_network",
-    "grant",
-    "outbox",
-)
-NEVER = {
-    **{
-        f"a row of {table} without its user": f'SELECT user_id FROM "{table}"'
-        ' WHERE user_id IS NOT NULL AND user_id NOT IN (SELECT id FROM "user")'
-        for table in BELONGINGS
-    },
-    "a user without a password": 'SELECT id FROM "user" WHERE id NOT IN'
-    " (SELECT user_id FROM account WHERE password IS NOT NULL)",
-    "a user with half a second factor": 'SELECT u.id FROM "user" u LEFT JOIN two_factor t ON t.user_id = u.id'
-    " WHERE u.two_factor_enabled <> COALESCE(t.confirmed, false)",
-    "a set of backup codes that is not whole": "SELECT set_id FROM backup_code"
-    " GROUP BY set_id HAVING count(*) NOT IN (9, 10)",
-    "a second factor without backup codes": "SELECT user_id FROM two_factor WHERE user_id NOT IN"
-    " (SELECT user_id FROM backup_code)",
-    "a user without a record of it": 'SELECT id FROM "user" WHERE id NOT IN'
-    " (SELECT user_id FROM audit WHERE event = 'user.created' AND user_id IS NOT NULL)",
-    "a user without a mail": "SELECT id FROM \"user\" WHERE id NOT IN (SELECT user_id FROM outbox"
-    " WHERE user_id IS NOT NULL AND template = 'verify-email')",
-}  # fmt: skip
-"""What must not be found in the tables at any time, and the statement that would find it."""
 
 
 def new_random() -> random.Random:
@@ -117,12 +87,6 @@ async def look_after(visitor: Visitor, group: Sequence[Victim], found: Aftermath
             await victims.check(visitor, victim)
         except AssertionError as fault:
             found.steps[victim.kind].append(f"{victim.email}: {fault}")
-
-
-async def halves(place: Place) -> list[str]:
-    """Give what the tables hold half of."""
-    found = {what: await place.rows(statement) for what, statement in NEVER.items()}
-    return [f"{what}: {rows}" for what, rows in found.items() if rows]
 
 
 async def expect_all_sent(place: Place) -> None:

@@ -26,6 +26,12 @@ MORE = 10
 """Rounds that each of them makes after it."""
 
 
+@pytest.fixture(params=[pytest.param("sqlite", marks=LONG), "postgresql"])
+def dialect(request: pytest.FixtureRequest) -> str:
+    """The database; PostgreSQL has the locks that a migration could hold for too long."""
+    return str(request.param)
+
+
 @pytest.fixture
 async def old_database(cluster: Cluster) -> AsyncIterator[Database]:
     """A PostgreSQL database with the oldest schema."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,6 +17,12 @@ TRIES = 5
 UNAVAILABLE = {"message": Unavailable.message, "code": "SERVICE_UNAVAILABLE"}
 PATIENT = {"server.request_timeout": "10m", "server.shutdown_grace": "5m"}
 """A slow machine may take its time; a test that waits for the end of these would be seen."""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=LONG)])
+def dialect(request: pytest.FixtureRequest) -> str:
+    """The database, which matters little here; each test starts processes of its own, and that takes long."""
+    return str(request.param)
 
 
 async def in_flight(live: LiveService, number: int) -> list[InFlight]:
@@ -74,12 +79,11 @@ class TestR24:
         assert live.output.faults() == []
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_r24_it_is_not_ready_from_the_signal_on(self, tmp_path: Path, workers: int) -> None:
+    async def test_r24_it_is_not_ready_from_the_signal_on(self, place: Place, workers: int) -> None:
         """The answers are 200 before the signal and 503 after it, until the connection is closed a moment later.
 
         That moment may pass without a question from here; then it is tried again.
         """
-        place = Place(tmp_path, f"sqlite:///{tmp_path / 'gatewright.db'}")
         seen = []
 
         while len(seen) < TRIES and seen[-1:] != [[200, 503]]:

@@ -1,0 +1,99 @@
+"""Ten thousand rows whose time is over, in every table that has such rows (R41)."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event, insert
+from sqlmodel import SQLModel
+
+from models import Counter, Grant, KnownNetwork, MailState, Outbox, Purpose, Session, TrustedDevice
+from server import cleanup
+from tests.faults.places import IS_LONG, Place
+from tests.handlers.steps import bearer, code, join, sign_in
+from tests.service import START, Service, close_service, open_service
+
+MANY = 10_000 if IS_LONG else 2_000
+BATCH = 500
+LONG_AGO = START - timedelta(days=400)
+
+Row = dict[str, Any]
+
+
+def _times(**more: Any) -> Row:
+    return {"created_at": LONG_AGO, "updated_at": LONG_AGO, "expires_at": LONG_AGO, **more}
+
+
+def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
+    """Give by table what makes one row that is over."""
+    return {
+        Session: lambda n: _times(
+            id=f"s{n}", user_id=user_id, token_digest=b"%d" % n, remembered=True, method="password"
+        ),
+        Grant: lambda n: _times(digest=b"%d" % n, purpose=Purpose.RESET, user_id=user_id, attempts=0),
+        TrustedDevice: lambda n: _times(id=f"d{n}", user_id=user_id, digest=b"%d" % n),
+        Counter: lambda n: {"key": b"%d" % n, "count": 1, "window_end": LONG_AGO},
+        KnownNetwork: lambda n: {"user_id": user_id, "network": b"%d" % n, "last_success": LONG_AGO},
+        Outbox: lambda n: _times(
+            id=f"m{n}", state=MailState.SENT, template="t", sender="file", attempts=1, next_attempt=LONG_AGO
+        ),
+    }  # fmt: skip
+
+
+@pytest.fixture
+async def crowded(place: Place) -> AsyncIterator[Service]:
+    """A service with one user, and with ten thousand rows that are over in each table."""
+    service = await open_service(place.url, place.directory, {"limits.enabled": "false"})
+    await join(service)
+    [(user_id,)] = await service.rows('SELECT id FROM "user"')
+    async with service.services.database.transaction() as db:
+        for model, row in _rows(user_id).items():
+            await db.execute(insert(model), [row(number) for number in range(MANY)])
+    yield service
+    await close_service(service)
+
+
+@contextmanager
+def removals(service: Service) -> Iterator[dict[str, list[int]]]:
+    """Count the rows that each statement of the clean-up removes, by table."""
+    counted: dict[str, list[int]] = defaultdict(list)
+
+    def count(_: Any, cursor: Any, statement: str, *__: Any) -> None:
+        if "WITH batch" in statement:
+            counted[statement.partition("DELETE FROM ")[2].split()[0].strip('"')].append(cursor.rowcount)
+
+    engine = service.services.database.engine.sync_engine
+    event.listen(engine, "after_cursor_execute", count)
+    yield counted
+    event.remove(engine, "after_cursor_execute", count)
+
+
+class TestR41:
+    """Everything that is over goes, in steps so short that nobody waits for them."""
+
+    async def test_r41_rows_go_in_short_transactions_and_users_go_on(self, crowded: Service) -> None:
+        is_over, told = asyncio.Event(), list[str]()
+
+        async def go_on() -> None:
+            while not is_over.is_set():
+                told.append(code(await sign_in(crowded)))
+
+        token = (await sign_in(crowded)).json()["token"]
+        listed = await crowded.get("/list-sessions", headers=bearer(token))
+        guest = asyncio.create_task(go_on())
+        with removals(crowded) as counted:
+            removed = await cleanup.sweep(crowded.services.database, START)
+        is_over.set()
+        await guest
+
+        assert len(listed.json()) == 2
+        assert removed == dict.fromkeys((model.__tablename__ for model in _rows("")), MANY)
+        assert {table: len(steps) for table, steps in counted.items()} == dict.fromkeys(
+            removed, MANY // BATCH + 1
+        )
+        assert set(told) == {"200"}
+        assert len(told) > len(counted)

@@ -1,0 +1,168 @@
+"""Whatever may be used once is used by many at once: on one file, and at two instances on one server (R19)."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from itertools import cycle
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.faults.places import LONG
+from tests.handlers import steps
+from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, code, join, token_in
+from tests.handlers.test_emails import change_token, follow, join_verified
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.provider.steps import as_user, begin, deliver, error_of, visit
+from tests.security import second_factor
+from tests.security.second_factor import enrol, enter
+from tests.service import Service, close_service, open_service
+
+SETTINGS = {
+    "secrets": "s" * 32,
+    "limits.enabled": "false",
+    "two_factor.lock_after": "1000",
+    "two_factor.challenge_attempts": "100",
+    "delete_user.confirm_by_mail": "true",
+    "database.timeout": "60s",
+    "password.hash_queue": "1000",
+    "password.hash_wait": "60s",
+}
+"""Nothing is counted and nobody hurries: every answer tells of the one thing alone."""
+
+Use = Callable[[Service], Awaitable[httpx.Response]]
+"""Uses the one thing at an instance."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"], scope="module")
+async def opened(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    provider_process: ProviderProcess,
+) -> AsyncIterator[list[Service]]:
+    """One instance on SQLite, two on PostgreSQL."""
+    directory: Path = tmp_path_factory.mktemp("twice")
+    url, number = f"sqlite:///{directory / 'gatewright.db'}", 1
+    if request.param == "postgresql":
+        url, number = request.getfixturevalue("cluster").create(migrated=True), 2
+    settings = {**SETTINGS, **social_settings(provider_process)}
+    instances = [await open_service(url, directory, settings) for _ in range(number)]
+    yield instances
+    for instance in instances:
+        await close_service(instance)
+
+
+@pytest.fixture
+async def instances(opened: list[Service], provider: ProviderProcess) -> list[Service]:
+    """The instances with an empty database."""
+    for instance in opened:
+        await instance.reset()
+    return opened
+
+
+async def reset(service: Service, provider: ProviderProcess) -> Use:
+    """A mailed token that sets a new password."""
+    await join(service)
+    body = {"token": await steps.reset_token(service), "newPassword": NEW_PASSWORD}
+    return lambda one: one.post("/reset-password", body)
+
+
+async def change_of_address(service: Service, provider: ProviderProcess) -> Use:
+    """A mailed link to a new address."""
+    ada = await join_verified(service)
+    token = await change_token(service, ada)
+    return lambda one: follow(one, token, ada)
+
+
+async def deletion(service: Service, provider: ProviderProcess) -> Use:
+    """A mailed link that deletes the user."""
+    ada = await join(service)
+    assert code(await service.post("/delete-user", headers=ada)) == "200"
+    token = token_in(await steps.last_link(service, "delete-account", ADA))
+    return lambda one: one.get("/delete-user/callback", params={"token": token}, headers=ada)
+
+
+async def mailed_code(service: Service, provider: ProviderProcess) -> Use:
+    """A code by mail, entered with a session."""
+    ada = await enrol(service)
+    right = await second_factor.mailed_code(service, ada.session)
+    return lambda one: enter(one, "otp", right, ada.session)
+
+
+async def backup_code(service: Service, provider: ProviderProcess) -> Use:
+    """A backup code, entered with a session."""
+    ada = await enrol(service)
+    return lambda one: enter(one, "backup-code", ada.backup_codes[0], ada.session)
+
+
+async def challenge(service: Service, provider: ProviderProcess) -> Use:
+    """A sign-in that waits for its code, and the code of an authenticator."""
+    ada = await enrol(service)
+    pending = bearer(await second_factor.challenge(service))
+    return lambda one: enter(one, "totp", ada.code(service), pending)
+
+
+async def state(service: Service, provider: ProviderProcess) -> Use:
+    """The way back from a provider."""
+    as_user(provider, ADA, "1001")
+    flow = await begin(service)
+    back = await visit(flow)
+    return lambda one: deliver(one, back, flow)
+
+
+async def trust(service: Service, provider: ProviderProcess) -> Use:
+    """A trusted device's cookie, which is replaced at each sign-in."""
+    ada = await enrol(service)
+    trusted = second_factor.cookie(second_factor.TRUST, await second_factor.trusted_device(service, ada))
+    return lambda one: second_factor.sign_in(one, headers=trusted)
+
+
+def told(answers: Iterable[httpx.Response]) -> Counter[str]:
+    """Count what was said: `used` once, and of the rest what they were told instead."""
+    return Counter(_told(answer) for answer in answers)
+
+
+def _told(answer: httpx.Response) -> str:
+    if answer.status_code == 302:
+        return error_of(answer) or "used"
+    if answer.status_code == 200:
+        return "asked for a code" if second_factor.is_pending(answer) else "used"
+    return code(answer)
+
+
+THINGS = [
+    (reset, {"400 INVALID_TOKEN"}),
+    (change_of_address, {"401 INVALID_TOKEN"}),
+    (deletion, {"401 UNAUTHORIZED", "404 INVALID_TOKEN"}),
+    (mailed_code, {"400 OTP_HAS_EXPIRED"}),
+    (backup_code, {"401 INVALID_BACKUP_CODE"}),
+    (challenge, {"401 INVALID_TWO_FACTOR_COOKIE"}),
+    (state, {"state_mismatch"}),
+    (trust, {"asked for a code"}),
+]
+
+
+class TestR19:
+    """Of N at once one succeeds, and the rest are told what those are told who come later."""
+
+    @pytest.mark.parametrize("number", [2, 20, pytest.param(100, marks=LONG)])
+    @pytest.mark.parametrize(("thing", "rest"), THINGS, ids=lambda one: getattr(one, "__name__", ""))
+    async def test_r19_one_succeeds(
+        self,
+        instances: list[Service],
+        provider: ProviderProcess,
+        number: int,
+        thing: Callable[[Service, ProviderProcess], Awaitable[Use]],
+        rest: set[str],
+    ) -> None:
+        use = await thing(instances[0], provider)
+
+        answers = await asyncio.gather(
+            *(use(one) for one, _ in zip(cycle(instances), range(number), strict=False))
+        )
+
+        counted = told(answers)
+        assert (counted.pop("used"), counted.total()) == (1, number - 1)
+        assert set(counted) <= rest
