@@ -27,6 +27,13 @@ GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
 VARIABLES = {variable(path) for path, _ in fields(Settings)} | {"GATEWRIGHT_CONFIG"}
 OF_OTHERS = re.compile(r"GATEWRIGHT_(?:TEST_|PROVIDERS)|GATEWRIGHT_URL$|GATEWRIGHT_LONG$")
 """Variables that name no setting of the service: of tests, of guides, and of providers, whose ids are free."""
+EVENTS = {
+    name
+    for package in ("domain", "server")
+    for module in (ROOT / package).rglob("*.py")
+    for name in re.findall(r'"([a-z_]+\.[a-z_]+)"', module.read_text("utf-8"))
+}
+"""What the log and the records name, which looks like a setting."""
 DOCUMENTS = [README, ROOT / "SECURITY.md", *sorted(PAGES.rglob("*.md"))]
 
 
@@ -48,14 +55,13 @@ class TestSettings:
     def test_a_setting_that_is_named_is_one(self, document: Path) -> None:
         text = document.read_text("utf-8")
         prefixes = {name.partition(".")[0] for name in NAMES if "." in name}
-        events = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', (ROOT / "domain" / "audit.py").read_text("utf-8")))
 
         named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)(?: = [^`]+)?`", text))
         variables = {
             name.removesuffix("_FILE") for name in re.findall(r"\bGATEWRIGHT_[A-Z0-9_]*[A-Z0-9]\b", text)
         }
 
-        assert {one for one in named if one.partition(".")[0] in prefixes} - NAMES - GROUPS - events == set()
+        assert {one for one in named if one.partition(".")[0] in prefixes} - NAMES - GROUPS - EVENTS == set()
         assert {one for one in variables if not OF_OTHERS.match(one)} - VARIABLES == set()
 
 

@@ -74,7 +74,7 @@ def test_it_takes_nothing_from_elsewhere(built: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 1400), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], width: int) -> None:
     asked: list[str] = []
     async with browsing() as page:
