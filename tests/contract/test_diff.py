@@ -255,7 +255,7 @@ def test_the_contract_at_a_commit_is_read() -> None:
         (b'{"info": {"version": "new"}, "paths": {}}', "info.version is new"),
         (b'{"info": {"version": "1.0.0"}}', "or no paths"),
         (
-            b'{"openapi": "3.0.3", "info": {"version": "1.0.0"}, "paths": {"/": {"get": {"responses": 7}}}}',
+            b'{"info": {"version": "1.0.0"}, "paths": {"/": {"get": {"responses": {}, "parameters": 7}}}}',
             "cannot unmarshal",
         ),
     ],
