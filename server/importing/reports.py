@@ -46,11 +46,11 @@ class Report:
                 _count(self.left, problem)
                 self._write(row, verdict.outcome, problem)
         if person is not None and verdict.outcome is not Outcome.REFUSED and self.ids is not None:
-            _put(self.ids, {"row": row.name, "sourceId": _source_id(row), "id": person.id})
+            _put(self.ids, {"row": _shown(row.name), "sourceId": _source_id(row), "id": person.id})
 
     def _write(self, row: Row, outcome: Outcome, problem: Problem) -> None:
         if self.file is not None:
-            shown = {"row": row.name, "email": _address(row), "outcome": outcome.value}
+            shown = {"row": _shown(row.name), "email": _address(row), "outcome": outcome.value}
             _put(self.file, {**shown, "field": problem.name, "reason": problem.reason})
 
 

@@ -27,7 +27,7 @@ CONNECT_WITHIN = 10.0
 OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
 """Tables that together only this service has."""
 
-_FAULTS = (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+_FAULTS = (SQLAlchemyError, OSError, UnicodeError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 Record = dict[str, Any]
 """A row by the plain names of its columns: lower-cased, without underscores."""
@@ -90,9 +90,8 @@ class SourceDatabase:
         statement = source.selected().order_by(key).limit(PAGE)
         page = await self._read(statement)
         while page:
-            if (
-                page[-1]["id"] is None
-            ):  # Nothing is greater than NULL: the rows behind it would never be read.
+            # Nothing is greater than NULL: the rows behind it would never be read.
+            if page[-1]["id"] is None:
                 raise SourceRefused(f"{self.label} has users without an id")
             yield page
             page = await self._read(statement.where(key > page[-1]["id"]))
@@ -168,9 +167,15 @@ def _engine(address: Address) -> AsyncEngine:
     path = os.path.abspath(address.target)
     url = URL.create("sqlite+aiosqlite", database=f"file:{path}", query={"mode": "ro", "uri": "true"})
     engine = create_async_engine(url, hide_parameters=True)
+    event.listen(engine.sync_engine, "connect", _keep_what_is_no_text)
     # Python's driver begins no transaction to read; without one, every page would be of another moment.
     event.listen(engine.sync_engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     return engine
+
+
+def _keep_what_is_no_text(connection: Any, record: object) -> None:
+    """Let a text that is not UTF-8 through, for the row to be refused; the driver would end the whole import."""
+    connection.driver_connection.text_factory = lambda octets: octets.decode("utf-8", "surrogateescape")
 
 
 async def _connected(engine: AsyncEngine, address: Address) -> AsyncConnection:

@@ -1,5 +1,9 @@
 """Moving in from Better Auth: a database that the published package has made, on SQLite and on PostgreSQL."""
 
+import json
+import shutil
+from pathlib import Path
+
 import pyotp
 import pytest
 
@@ -15,7 +19,9 @@ from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.security import second_factor
 from tests.server.importing import real
+from tests.server.importing.guides import IMPORT, follow
 from tests.server.importing.moving import counts, take
+from tests.server.importing.terminal import Run
 from tests.service import Service
 from tests.trail import trail
 
@@ -23,24 +29,22 @@ ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 
 
 @pytest.fixture(scope="module")
-def filled(
-    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[str, dict[str, str]]]:
+def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
     """Give for each database its address, and what the test must know of the users in it."""
     urls = {
         "sqlite": f"sqlite:///{tmp_path_factory.mktemp('better-auth') / 'auth.db'}",
         "postgresql": cluster.create(),
     }
-    return {dialect: (url, real.better_auth(url)) for dialect, url in urls.items()}
+    return real.better_auth(urls)
 
 
 @pytest.fixture
-def url(filled: dict[str, tuple[str, dict[str, str]]], dialect: str) -> str:
+def url(filled: real.Filled, dialect: str) -> str:
     return filled[dialect][0]
 
 
 @pytest.fixture
-def there(filled: dict[str, tuple[str, dict[str, str]]], dialect: str) -> dict[str, str]:
+def there(filled: real.Filled, dialect: str) -> dict[str, str]:
     return filled[dialect][1]
 
 
@@ -200,3 +204,13 @@ async def _rows(service: Service) -> list[int]:
     for table in (User, Account, TwoFactor):
         found += await service.rows(f'SELECT count(*) FROM "{table.__tablename__}"')
     return [row[0] for row in found]
+
+
+def test_the_guide(filled: real.Filled, run: Run, tmp_path: Path) -> None:
+    shutil.copy(filled["sqlite"][0].removeprefix("sqlite:///"), tmp_path / "auth.db")
+    (tmp_path / "better-auth-secret").write_text(f"{real.SECRET}\n", "utf-8")
+
+    follow(run, IMPORT, "How to go about it")
+    follow(run, IMPORT, "Better Auth")
+
+    assert len(json.loads(run("users", "list", "--json").stdout)) == 4

@@ -1,6 +1,9 @@
 """Moving in from fastapi-users: a database that the published package has made, on SQLite and on PostgreSQL."""
 
+import json
+import shutil
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -13,22 +16,22 @@ from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.server.importing import real
+from tests.server.importing.guides import IMPORT, follow
 from tests.server.importing.moving import counts, take
+from tests.server.importing.terminal import Run
 from tests.service import Service
 
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 
-Filled = dict[str, tuple[str, dict[str, str]]]
-
 
 @pytest.fixture(scope="module")
-def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Filled:
+def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
     """Give for each database its address, and the ids of the users in it."""
     urls = {
         "sqlite": f"sqlite:///{tmp_path_factory.mktemp('fastapi-users') / 'users.db'}",
         "postgresql": cluster.create(),
     }
-    return {dialect: (url, real.fastapi_users(url)) for dialect, url in urls.items()}
+    return real.fastapi_users(urls)
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ async def target(make_service: MakeService, provider: ProviderProcess) -> Servic
 
 
 @pytest.fixture
-async def moved(target: Service, filled: Filled, dialect: str) -> Report:
+async def moved(target: Service, filled: real.Filled, dialect: str) -> Report:
     """What came of the import."""
     own = target.services.settings.database_url.get_secret_value()
     async with opened(filled[dialect][0], own) as source:
@@ -59,7 +62,9 @@ async def test_old_passwords_sign_in_and_their_hashes_are_renewed(
     assert stored.password.startswith("$argon2id$v=19$m=1024,t=1,")
 
 
-async def test_who_somebody_is_stays(target: Service, moved: Report, filled: Filled, dialect: str) -> None:
+async def test_who_somebody_is_stays(
+    target: Service, moved: Report, filled: real.Filled, dialect: str
+) -> None:
     session = await sign_in(target, ADA, real.PASSWORD)
 
     ada = await user_of(target, bearer(session.json()["token"]))
@@ -80,3 +85,11 @@ async def test_the_identity_signs_in(target: Service, moved: Report, provider: P
     answer = await target.post("/sign-in/social", {"provider": "test", "idToken": token})
 
     assert answer.json()["user"]["email"] == BOB
+
+
+def test_the_guide(filled: real.Filled, run: Run, tmp_path: Path) -> None:
+    shutil.copy(filled["sqlite"][0].removeprefix("sqlite:///"), tmp_path / "users.db")
+
+    follow(run, IMPORT, "fastapi-users")
+
+    assert len(json.loads(run("users", "list", "--json").stdout)) == 3

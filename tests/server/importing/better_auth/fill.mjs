@@ -1,4 +1,4 @@
-// Fills an empty database (DATABASE_URL) with users, by Better Auth's own API; prints what a test must know of them.
+// Fills empty databases (DATABASE_URLS) with users, by Better Auth's own API; prints what a test must know of each.
 
 import { betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
@@ -7,58 +7,62 @@ import { SqliteDialect } from "kysely";
 import Database from "libsql";
 import pg from "pg";
 
-const address = process.env.DATABASE_URL;
 const password = process.env.PASSWORD;
 
-function openDatabase() {
+function openDatabase(address) {
   if (address.startsWith("postgresql://")) return new pg.Pool({ connectionString: address });
   const file = new Database(address.replace("sqlite:///", ""));
   return { dialect: new SqliteDialect({ database: file }), type: "sqlite" };
 }
 
-const options = {
-  baseURL: "http://127.0.0.1:3000",
-  secret: process.env.BETTER_AUTH_SECRET,
-  database: openDatabase(),
-  emailAndPassword: { enabled: true },
-  plugins: [username(), admin(), twoFactor({ issuer: "Example" })],
-  rateLimit: { enabled: false },
-  telemetry: { enabled: false },
-  logger: { disabled: true },
-};
-await (await getMigrations(options)).runMigrations();
-const auth = betterAuth(options);
-const { internalAdapter } = await auth.$context;
+async function fill(address) {
+  const options = {
+    baseURL: "http://127.0.0.1:3000",
+    secret: process.env.BETTER_AUTH_SECRET,
+    database: openDatabase(address),
+    emailAndPassword: { enabled: true },
+    plugins: [username(), admin(), twoFactor({ issuer: "Example" })],
+    rateLimit: { enabled: false },
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+  };
+  await (await getMigrations(options)).runMigrations();
+  const auth = betterAuth(options);
+  const { internalAdapter } = await auth.$context;
 
-async function signUp(name, more = {}) {
-  const body = { name, email: `${name}@Example.com`, password, ...more };
-  const { headers, response } = await auth.api.signUpEmail({ body, returnHeaders: true });
-  const cookie = headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
-  return { id: response.user.id, headers: new Headers({ cookie }) };
+  async function signUp(name, more = {}) {
+    const body = { name, email: `${name}@Example.com`, password, ...more };
+    const { headers, response } = await auth.api.signUpEmail({ body, returnHeaders: true });
+    const cookie = headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
+    return { id: response.user.id, headers: new Headers({ cookie }) };
+  }
+
+  const ada = await signUp("ada", { username: "Ada_L", displayUsername: "Ada_L" });
+  const enrolled = await auth.api.enableTwoFactor({ body: { password }, headers: ada.headers });
+  const shared = new URL(enrolled.totpURI).searchParams.get("secret");
+  const { code } = await auth.api.generateTOTP({ body: { secret: decodeBase32(shared) } });
+  await auth.api.verifyTOTP({ body: { code }, headers: ada.headers });
+
+  const bob = await signUp("bob");
+  await internalAdapter.updateUser(bob.id, { role: "admin", emailVerified: true });
+
+  const eve = await signUp("eve");
+  const banExpires = new Date("2099-01-31T12:00:00.000Z");
+  await internalAdapter.updateUser(eve.id, { banned: true, banReason: "spam", banExpires });
+
+  const carol = await internalAdapter.createUser({
+    name: "Carol", email: "carol@example.com", emailVerified: true, image: "https://example.com/carol.png",
+  });
+  await internalAdapter.createAccount({
+    userId: carol.id, providerId: "test", accountId: "carol-at-the-provider",
+    accessToken: "access-token-of-carol", scope: "openid,email",
+  });
+  return { ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI };
 }
 
-const ada = await signUp("ada", { username: "Ada_L", displayUsername: "Ada_L" });
-const enrolled = await auth.api.enableTwoFactor({ body: { password }, headers: ada.headers });
-const shared = new URL(enrolled.totpURI).searchParams.get("secret");
-const { code } = await auth.api.generateTOTP({ body: { secret: decodeBase32(shared) } });
-await auth.api.verifyTOTP({ body: { code }, headers: ada.headers });
-
-const bob = await signUp("bob");
-await internalAdapter.updateUser(bob.id, { role: "admin", emailVerified: true });
-
-const eve = await signUp("eve");
-const banExpires = new Date("2099-01-31T12:00:00.000Z");
-await internalAdapter.updateUser(eve.id, { banned: true, banReason: "spam", banExpires });
-
-const carol = await internalAdapter.createUser({
-  name: "Carol", email: "carol@example.com", emailVerified: true, image: "https://example.com/carol.png",
-});
-await internalAdapter.createAccount({
-  userId: carol.id, providerId: "test", accountId: "carol-at-the-provider",
-  accessToken: "access-token-of-carol", scope: "openid,email",
-});
-
-console.log(JSON.stringify({ ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI }));
+const known = [];
+for (const address of process.env.DATABASE_URLS.split(" ")) known.push(await fill(address));
+console.log(JSON.stringify(known));
 process.exit(0);
 
 function decodeBase32(text) {

@@ -1,4 +1,7 @@
-"""Fills an empty database (the first argument) with users, by the models and the password helper of fastapi-users."""
+"""Fills empty databases with users, by the models and the password helper of fastapi-users.
+
+The first argument is everybody's password, the others are the databases; prints the ids of each.
+"""
 
 import asyncio
 import json
@@ -64,4 +67,5 @@ async def fill(url: str, password: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(fill(*sys.argv[1:]))))
+    _, shared, *urls = sys.argv
+    print(json.dumps([asyncio.run(fill(each, shared)) for each in urls]))
