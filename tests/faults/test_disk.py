@@ -224,12 +224,10 @@ def logging_into(path: Path, directory: Path, settings: dict[str, str]) -> Itera
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """Give what the log has come to, without what is printed in the development profile; each line must be whole."""
-    return [
-        json.loads(line)
-        for line in path.read_text().splitlines()
-        if not line.startswith(("Gatewright", "  "))
-    ]
+    """Give what the log has come to, without what is printed in the development profile. Every line must be whole, but
+    for the last one, which may be on its way."""
+    whole = path.read_text().rpartition("\n")[0].splitlines()
+    return [json.loads(line) for line in whole if not line.startswith(("Gatewright", "  "))]
 
 
 class TestR8Log:
