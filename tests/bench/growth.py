@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,17 +24,23 @@ from models.queries import PASSWORD_BY_EMAIL
 from server import cleanup, logs, profiles
 from server.services import Services, opened
 from tests.bench import growth_rows as rows
+from tests.bench import machine
 from tests.bench.growth_rows import SESSIONS_EACH, Filling
 from tests.postgres import Cluster
 from tests.service import environment
 
 ROUNDS = 5
 """How often each statement is measured; the quietest round counts, as neighbours only ever make it slower."""
-FEW = 500
-"""Rows that a clean-up finds at each size: one batch."""
+FEW, BATCHES = 500, 8
+"""Rows that a clean-up finds at each size, and how often it does."""
+RESERVED = 5_000
+"""Sessions that are there to go, at most half of all: revoked, or ended for a clean-up."""
 MOST_TIMES = 1.5
 LONGEST = 100.0
 """The goals: times of the median in the smallest table, and milliseconds of p99 during the great clean-up."""
+
+AT_ONCE = 32
+POOLED = {"database.pooler": "transaction"}
 
 Sizes = Annotated[str, typer.Option(help="Numbers of sessions, ascending, separated by commas.")]
 Asked = Annotated[int, typer.Option(min=20, help="Look-ups in one round.")]
@@ -93,11 +99,17 @@ async def _measure(url: str, directory: Path, sizes: list[int], asked: int, ende
             if gone:
                 great = await probe.during_cleanup()
             found[-1].figures["clean-up of 500"] = await probe.cleanup(connection)
+        costs = [await probe.cost(connection)]
+    pooled = profiles.load(environment(url, directory / "mail.jsonl", POOLED), directory)
+    async with opened(pooled) as services:
+        costs.append(await replace(probe, services=services).cost(connection))
     print(_table(found), end="\n\n")
     print(_verdict(found), end="\n\n")
     if ended:
         print(great, end="\n\n")
     await connection.close()
+    for cost, how in zip(costs, ("", " with database.pooler = transaction"), strict=True):
+        print(f"processor time of one look-up of {AT_ONCE} at once{how}: {cost}")
     for name, (own, indexes) in bytes_of.items():
         print(f"one row of {name}: {own:.0f} bytes, and {indexes:.0f} bytes in its indexes")
 
@@ -127,7 +139,7 @@ class Probe:
             "get-session": await self._rounds(self.get_session, self.asked),
             "sign-in look-up": await self._rounds(self.look_up, self.asked),
             "list-sessions": await self._rounds(self.list_sessions, self.asked),
-            "revoke-session": await self._rounds(self.revoke, max(20, self.asked // 10)),
+            "revoke-session": await self._rounds(self.revoke, min(80, self.size // 100)),
         }
 
     async def _rounds(self, step: Callable[[], Awaitable[float]], times: int) -> Figures:
@@ -138,7 +150,7 @@ class Probe:
 
     def _number(self) -> int:
         """Give the number of a live session that nobody revokes."""
-        kept = self.size - ROUNDS * self.asked if self.size > 10 * ROUNDS * self.asked else self.size // 2
+        kept = self.size - min(self.size // 2, RESERVED)
         return self.chance.randrange(self.first, kept)
 
     async def get_session(self) -> float:
@@ -181,8 +193,10 @@ class Probe:
     async def cleanup(self, connection: Any) -> Figures:
         """Let a batch of sessions end, and remove it; nothing else is over."""
         taken = []
-        for _ in range(20):
-            ending = [self._number() for _ in range(FEW)]
+        few = min(FEW, (self.size // 2 - self.spent) // BATCHES)
+        for _ in range(BATCHES):
+            self.spent += few
+            ending = range(self.size - self.spent, self.size - self.spent + few)
             digests = [secrets.digest(rows.token(number)) for number in ending]
             await connection.execute(
                 "UPDATE session SET expires_at = now() - interval '1 minute' WHERE token_digest = ANY($1)",
@@ -192,6 +206,21 @@ class Probe:
                 await cleanup.sweep(self.services.database, self.services.clock())
             taken += seconds
         return figures(taken)
+
+    async def cost(self, connection: Any) -> str:
+        """Tell what a look-up costs the processors when many come at once; the wall clock does not matter."""
+        postmaster = machine.parent(await connection.fetchval("SELECT pg_backend_pid()"))
+
+        async def many() -> None:
+            for _ in range(self.asked):
+                await self.get_session()
+
+        await many()
+        before, own = machine.spent_seconds(postmaster), time.process_time()
+        await asyncio.gather(*(many() for _ in range(AT_ONCE)))
+        after, own_after = machine.spent_seconds(postmaster), time.process_time()
+        each = 1e6 / (AT_ONCE * self.asked)
+        return f"PostgreSQL {(after - before) * each:.0f} µs, this process {(own_after - own) * each:.0f} µs"
 
     async def during_cleanup(self) -> str:
         """Look sessions up as long as the great clean-up lasts."""
