@@ -1,6 +1,7 @@
 """`python -m tests.bench.growth`: how long statements take in small and in large tables, and while old rows go."""
 
 import asyncio
+import json
 import os
 import random
 import statistics
@@ -17,11 +18,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from domain import secrets, sessions
 from domain.context import Caller
-from models.queries import PASSWORD_BY_EMAIL
+from models.queries import PASSWORD_BY_EMAIL, SESSION_BY_DIGEST
 from server import cleanup, logs, profiles
+from server.reads.plans import plan
 from server.services import Services, opened
 from tests.bench import growth_rows as rows
 from tests.bench import machine
@@ -81,6 +84,7 @@ class Measured:
     """What was found at one size."""
 
     size: int
+    pages: int
     figures: dict[str, Figures] = field(default_factory=dict)
 
 
@@ -95,7 +99,7 @@ async def _measure(url: str, directory: Path, sizes: list[int], asked: int, ende
             await _fill(services, connection, before, size, min(gone, (size - before) // 2))
             bytes_of = await rows.sizes(connection)
             probe = Probe(services, before + gone, size, asked)
-            found.append(Measured(size, await probe.all()))
+            found.append(Measured(size, await probe.pages(connection), await probe.all()))
             if gone:
                 great = await probe.during_cleanup()
             found[-1].figures["clean-up of 500"] = await probe.cleanup(connection)
@@ -152,6 +156,14 @@ class Probe:
         """Give the number of a live session that nobody revokes."""
         kept = self.size - min(self.size // 2, RESERVED)
         return self.chance.randrange(self.first, kept)
+
+    async def pages(self, connection: Any) -> int:
+        """Give how many pages PostgreSQL touches to find a session and its user, which no neighbour can change."""
+        prepared = plan(SESSION_BY_DIGEST, PGDialect_asyncpg())  # type: ignore[no-untyped-call]
+        values = prepared.arguments(secrets.digest(rows.token(self._number())))
+        [[found]] = await connection.fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {prepared.sql}", *values)
+        top = json.loads(found)[0]["Plan"]
+        return int(top["Shared Hit Blocks"] + top["Shared Read Blocks"])
 
     async def get_session(self) -> float:
         """Find the session behind a token, and its user; give the seconds it took."""
@@ -260,6 +272,7 @@ def _table(found: list[Measured]) -> str:
     for name, smallest in found[0].figures.items():
         cells = [f"{each.figures[name].p50:.2f} / {each.figures[name].p99:.2f}" for each in found]
         lines.append([name, *cells, f"{found[-1].figures[name].p50 / smallest.p50:.2f}"])
+    lines.append(["pages of a look-up", *(str(each.pages) for each in found), ""])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
