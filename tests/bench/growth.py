@@ -138,13 +138,14 @@ async def compare(probes: "list[Probe]", asked: int) -> dict[str, list[Figures]]
     }
     found = {}
     for name, (step, times) in steps.items():
-        taken: list[list[float]] = [[] for _ in probes]
+        taken: dict[int, list[float]] = {probe.size: [] for probe in probes}
         for number in range(-WARM_UP, times):
-            for probe, seconds in zip(probes, taken, strict=True):
+            # Who comes first finds the processor's caches cold, so the turns go forth and back.
+            for probe in probes[:: 1 if number % 2 else -1]:
                 spent = await step(probe)
                 if number >= 0:
-                    seconds.append(spent)
-        found[name] = [figures(seconds) for seconds in taken]
+                    taken[probe.size].append(spent)
+        found[name] = [figures(taken[probe.size]) for probe in probes]
     return found
 
 
