@@ -1,6 +1,7 @@
 """`python -m tests.bench.growth`: how long statements take in small and in large tables, and while old rows go."""
 
 import asyncio
+import json
 import os
 import random
 import statistics
@@ -8,8 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,37 +19,44 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from domain import secrets, sessions
 from domain.context import Caller
-from models.queries import PASSWORD_BY_EMAIL
+from models.queries import PASSWORD_BY_EMAIL, SESSION_BY_DIGEST
 from server import cleanup, logs, profiles
+from server.reads.plans import plan
 from server.services import Services, opened
 from tests.bench import growth_rows as rows
+from tests.bench import machine
 from tests.bench.growth_rows import SESSIONS_EACH, Filling
 from tests.postgres import Cluster
 from tests.service import environment
 
-ROUNDS = 5
-"""How often each statement is measured; the quietest round counts, as neighbours only ever make it slower."""
-FEW = 500
-"""Rows that a clean-up finds at each size: one batch."""
+FEW, BATCHES, REVOKED, WARM_UP = 500, 6, 100, 2
+"""Rows that a clean-up finds, how often it does, sessions that are revoked one by one, and unmeasured requests."""
+BEFORE_OTHERS = timedelta(days=8)
+"""The small clean-ups look at what ended longer ago than that, and leave the rest to the great one."""
+RESERVED = 5_000
+"""Sessions that are there to go, at most half of all: revoked, or ended for a clean-up."""
 MOST_TIMES = 1.5
 LONGEST = 100.0
 """The goals: times of the median in the smallest table, and milliseconds of p99 during the great clean-up."""
 
+AT_ONCE = 32
+
 Sizes = Annotated[str, typer.Option(help="Numbers of sessions, ascending, separated by commas.")]
-Asked = Annotated[int, typer.Option(min=20, help="Look-ups in one round.")]
+Asked = Annotated[int, typer.Option(min=20, help="Look-ups of each kind at each size.")]
 Ended = Annotated[int, typer.Option(min=0, help="Expired sessions that are removed at the end.")]
 
 
-def main(sizes: Sizes = "10000,1000000,10000000", asked: Asked = 1000, ended: Ended = 1_000_000) -> None:
+def main(sizes: Sizes = "10000,1000000,10000000", asked: Asked = 2000, ended: Ended = 1_000_000) -> None:
     """Fill a private PostgreSQL to each size in turn, and measure the rules of the service in this process."""
     wanted = [int(size) for size in sizes.split(",")]
     if wanted != sorted(set(wanted)) or wanted[0] < 20 * SESSIONS_EACH:
         sys.exit(f"--sizes: ascending numbers of at least {20 * SESSIONS_EACH}, such as 10000,1000000")
     with _cluster() as cluster, tempfile.TemporaryDirectory(prefix="gatewright-growth-") as directory:
-        asyncio.run(_measure(cluster.create(migrated=True), Path(directory), wanted, asked, ended))
+        asyncio.run(_measure(cluster, Path(directory), wanted, asked, ended))
 
 
 @contextmanager
@@ -70,44 +79,82 @@ class Figures:
     p99: float
 
 
-@dataclass
-class Measured:
-    """What was found at one size."""
-
-    size: int
-    figures: dict[str, Figures] = field(default_factory=dict)
-
-
-async def _measure(url: str, directory: Path, sizes: list[int], asked: int, ended: int) -> None:
+async def _measure(cluster: Cluster, directory: Path, sizes: list[int], asked: int, ended: int) -> None:
     logs.configure("error", "json")
-    settings = profiles.load(environment(url, directory / "mail.jsonl", {}), directory)
-    connection = await rows.connect(url)
-    found: list[Measured] = []
-    async with opened(settings) as services:
-        for before, size in zip([0, *sizes], sizes, strict=False):
-            gone = ended if size == sizes[-1] else 0
-            await _fill(services, connection, before, size, min(gone, (size - before) // 2))
-            bytes_of = await rows.sizes(connection)
-            probe = Probe(services, before + gone, size, asked)
-            found.append(Measured(size, await probe.all()))
-            if gone:
-                great = await probe.during_cleanup()
-            found[-1].figures["clean-up of 500"] = await probe.cleanup(connection)
-    print(_table(found), end="\n\n")
-    print(_verdict(found), end="\n\n")
-    if ended:
-        print(great, end="\n\n")
-    await connection.close()
-    for name, (own, indexes) in bytes_of.items():
+    async with AsyncExitStack() as ends:
+        probes = []
+        for size in sizes:
+            place = Place(cluster.create(migrated=True), directory)
+            gone = min(ended, size // 2) if size == sizes[-1] else 0
+            probe = Probe(*await place.open(ends), gone, size)
+            await _fill(probe, gone)
+            probes.append(probe)
+        await report(probes, place, asked)
+
+
+async def report(probes: "list[Probe]", largest: "Place", asked: int) -> None:
+    """Measure and print everything; the great clean-up comes last, as it changes what is there."""
+    found = await compare(probes, asked)
+    print(_table(probes, found, [await probe.pages() for probe in probes]), end="\n\n")
+    print(_verdict(probes, found["get-session"]), end="\n\n", flush=True)
+    last = probes[-1]
+    print(f"processor time of one look-up of {AT_ONCE} at once: {await last.cost(asked)}")
+    async with AsyncExitStack() as ends:
+        services, _ = await largest.open(ends, {"database.pooler": "transaction"})
+        cost = await replace(last, services=services).cost(asked)
+    print(f"the same with database.pooler = transaction: {cost}")
+    for name, (own, indexes) in (await rows.sizes(last.connection)).items():
         print(f"one row of {name}: {own:.0f} bytes, and {indexes:.0f} bytes in its indexes")
+    if last.first:
+        print(await last.during_cleanup(), flush=True)
 
 
-async def _fill(services: Services, connection: Any, first: int, last: int, ended: int) -> None:
-    copy = services.cipher.encrypt(sessions.COPY, rows.token(0))
-    filling = Filling(first, last, ended, services.clock(), copy)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database and a folder for the service beside it."""
+
+    url: str
+    directory: Path
+
+    async def open(
+        self, ends: AsyncExitStack, overrides: dict[str, str] | None = None
+    ) -> tuple[Services, Any]:
+        """Open the service, without its background, and a connection beside it."""
+        named = environment(self.url, self.directory / "mail.jsonl", overrides or {})
+        services = await ends.enter_async_context(opened(profiles.load(named, self.directory)))
+        connection = await rows.connect(self.url)
+        ends.push_async_callback(connection.close)
+        return services, connection
+
+
+async def compare(probes: "list[Probe]", asked: int) -> dict[str, list[Figures]]:
+    """Ask one after the other, one request each in turn, so that whatever slows the machine down slows all alike."""
+    steps: dict[str, tuple[Callable[[Probe], Awaitable[float]], int]] = {
+        "get-session": (Probe.get_session, asked),
+        "sign-in look-up": (Probe.look_up, asked),
+        "list-sessions": (Probe.list_sessions, asked),
+        "revoke-session": (Probe.revoke, REVOKED),
+        "clean-up of a batch": (Probe.cleanup, BATCHES),
+    }
+    found = {}
+    for name, (step, times) in steps.items():
+        taken: dict[int, list[float]] = {probe.size: [] for probe in probes}
+        for number in range(-WARM_UP, times):
+            # Who comes first finds the processor's caches cold, so the turns go forth and back.
+            for probe in probes[:: 1 if number % 2 else -1]:
+                spent = await step(probe)
+                if number >= 0:
+                    taken[probe.size].append(spent)
+        found[name] = [figures(taken[probe.size]) for probe in probes]
+    return found
+
+
+async def _fill(probe: "Probe", ended: int) -> None:
+    copy = probe.services.cipher.encrypt(sessions.COPY, rows.token(0))
+    filling = Filling(0, probe.size, ended, probe.services.clock(), copy)
     columns = (TextColumn("{task.description:30}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        await filling.put_in(connection, progress)
+        await filling.put_in(probe.connection, progress)
 
 
 @dataclass
@@ -115,31 +162,26 @@ class Probe:
     """Asks for what is there, at random. Sessions from `first` to `size` are live; the last ones are there to go."""
 
     services: Services
+    connection: Any
     first: int
     size: int
-    asked: int
     chance: random.Random = field(default_factory=lambda: random.Random(7))
     spent: int = 0
 
-    async def all(self) -> dict[str, Figures]:
-        """Measure everything that reads, and what ends single sessions."""
-        return {
-            "get-session": await self._rounds(self.get_session, self.asked),
-            "sign-in look-up": await self._rounds(self.look_up, self.asked),
-            "list-sessions": await self._rounds(self.list_sessions, self.asked),
-            "revoke-session": await self._rounds(self.revoke, max(20, self.asked // 10)),
-        }
-
-    async def _rounds(self, step: Callable[[], Awaitable[float]], times: int) -> Figures:
-        for _ in range(20):
-            await step()
-        found = [figures([await step() for _ in range(times)]) for _ in range(ROUNDS)]
-        return min(found, key=lambda each: each.p50)
-
     def _number(self) -> int:
         """Give the number of a live session that nobody revokes."""
-        kept = self.size - ROUNDS * self.asked if self.size > 10 * ROUNDS * self.asked else self.size // 2
+        kept = self.size - min(self.size // 2, RESERVED)
         return self.chance.randrange(self.first, kept)
+
+    async def pages(self) -> int:
+        """Give how many pages PostgreSQL touches to find a session and its user, which no neighbour can change."""
+        prepared = plan(SESSION_BY_DIGEST, PGDialect_asyncpg())  # type: ignore[no-untyped-call]
+        values = prepared.arguments(secrets.digest(rows.token(self._number())))
+        [[found]] = await self.connection.fetch(
+            f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {prepared.sql}", *values
+        )
+        top = json.loads(found)[0]["Plan"]
+        return int(top["Shared Hit Blocks"] + top["Shared Read Blocks"])
 
     async def get_session(self) -> float:
         """Find the session behind a token, and its user; give the seconds it took."""
@@ -178,20 +220,33 @@ class Probe:
         assert caller is not None, number
         return caller
 
-    async def cleanup(self, connection: Any) -> Figures:
-        """Let a batch of sessions end, and remove it; nothing else is over."""
-        taken = []
-        for _ in range(20):
-            ending = [self._number() for _ in range(FEW)]
-            digests = [secrets.digest(rows.token(number)) for number in ending]
-            await connection.execute(
-                "UPDATE session SET expires_at = now() - interval '1 minute' WHERE token_digest = ANY($1)",
-                digests,
-            )
-            with timed() as seconds:
-                await cleanup.sweep(self.services.database, self.services.clock())
-            taken += seconds
-        return figures(taken)
+    async def cleanup(self) -> float:
+        """Let a batch of sessions end, and remove it; give the seconds of the removal alone."""
+        few = min(FEW, self.size // 40)
+        self.spent += few
+        ending = range(self.size - self.spent, self.size - self.spent + few)
+        digests = [secrets.digest(rows.token(number)) for number in ending]
+        await self.connection.execute(
+            "UPDATE session SET expires_at = now() - interval '9 days' WHERE token_digest = ANY($1)", digests
+        )
+        with timed() as taken:
+            await cleanup.sweep(self.services.database, self.services.clock() - BEFORE_OTHERS)
+        return taken[0]
+
+    async def cost(self, asked: int) -> str:
+        """Tell what a look-up costs the processors when many come at once; the wall clock does not matter."""
+        postmaster = machine.parent(await self.connection.fetchval("SELECT pg_backend_pid()"))
+
+        async def many() -> None:
+            for _ in range(asked):
+                await self.get_session()
+
+        await many()
+        before, own = machine.spent_seconds(postmaster), time.process_time()
+        await asyncio.gather(*(many() for _ in range(AT_ONCE)))
+        after, own_after = machine.spent_seconds(postmaster), time.process_time()
+        each = 1e6 / (AT_ONCE * asked)
+        return f"PostgreSQL {(after - before) * each:.0f} µs, this process {(own_after - own) * each:.0f} µs"
 
     async def during_cleanup(self) -> str:
         """Look sessions up as long as the great clean-up lasts."""
@@ -225,20 +280,21 @@ def figures(seconds: list[float]) -> Figures:
     return Figures(statistics.median(ordered) * 1000, ordered[int(len(ordered) * 0.99)] * 1000)
 
 
-def _table(found: list[Measured]) -> str:
-    names = [f"{each.size:,}" for each in found]
+def _table(probes: "list[Probe]", found: dict[str, list[Figures]], pages: list[int]) -> str:
+    names = [f"{probe.size:,}" for probe in probes]
     lines = [["ms at p50 / p99", *names, f"{names[-1]} : {names[0]}"], ["---"] * (len(names) + 2)]
-    for name, smallest in found[0].figures.items():
-        cells = [f"{each.figures[name].p50:.2f} / {each.figures[name].p99:.2f}" for each in found]
-        lines.append([name, *cells, f"{found[-1].figures[name].p50 / smallest.p50:.2f}"])
+    for name, each in found.items():
+        cells = [f"{one.p50:.2f} / {one.p99:.2f}" for one in each]
+        lines.append([name, *cells, f"{each[-1].p50 / each[0].p50:.2f}"])
+    lines.append(["pages of a look-up", *map(str, pages), f"{pages[-1] / pages[0]:.2f}"])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _verdict(found: list[Measured]) -> str:
-    times = found[-1].figures["get-session"].p50 / found[0].figures["get-session"].p50
+def _verdict(probes: "list[Probe]", found: list[Figures]) -> str:
+    times = found[-1].p50 / found[0].p50
     is_met = "met" if times <= MOST_TIMES else "MISSED"
     return (
-        f"get-session at {found[-1].size:,} sessions takes {times:.2f} times as long as at {found[0].size:,} (p50);"
+        f"get-session at {probes[-1].size:,} sessions takes {times:.2f} times as long as at {probes[0].size:,} (p50);"
         f" goal <= {MOST_TIMES}: {is_met}"
     )
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import asyncpg
 import pytest
 
 from server.database import DatabaseAbsent, open_database
@@ -97,6 +98,22 @@ class TestR21Pooled:
 
         assert 0 < connections[0][0] <= CONNECTIONS
         assert locks == [(0,)]
+
+
+class TestR21Timeouts:
+    async def test_r21_the_database_ends_statements_when_it_is_told_to(self, cluster: Cluster) -> None:
+        url = cluster.create()
+        direct = await asyncpg.connect(url)
+        name = await direct.fetchval("SELECT current_database()")
+        await direct.execute(f"ALTER DATABASE \"{name}\" SET statement_timeout = '5s'")
+        await direct.close()
+
+        with pooling(url, connections=1) as pooled:
+            through = await asyncpg.connect(pooled, statement_cache_size=0)
+            shown = await through.fetchval("SHOW statement_timeout")
+            await through.close()
+
+        assert shown == "5s"
 
 
 class TestR21Mistaken:
