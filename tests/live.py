@@ -15,7 +15,7 @@ from typing import IO
 from tests.service import CHEAP
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds for the service to start, or to print what is waited for."""
 
 
