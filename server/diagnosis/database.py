@@ -56,6 +56,7 @@ async def _postgresql(chosen: Settings, address: Address, clock: Clock) -> list[
     try:
         return [
             await _server(connection, chosen, address),
+            *await _timeouts(connection, timeout),
             *await _privileges(connection),
             _schema(chosen, await _revision(connection)),
             await _clock(connection, chosen, clock),
@@ -72,9 +73,6 @@ async def _server(connection: "asyncpg.Connection[Any]", chosen: Settings, addre
     encoding = await connection.fetchval("SHOW server_encoding")
     most = int(await connection.fetchval("SHOW max_connections"))
     read_only = await connection.fetchval("SHOW transaction_read_only") == "on"
-    began = time.monotonic()
-    await connection.fetchval("SELECT 1")
-    milliseconds = (time.monotonic() - began) * 1000
     if number < LEAST_POSTGRESQL:
         return wrong("database", f"PostgreSQL {number // 10000} is too old", "use PostgreSQL 14 or newer")
     if encoding != "UTF8":
@@ -95,8 +93,30 @@ async def _server(connection: "asyncpg.Connection[Any]", chosen: Settings, addre
             f"database.pool_size is {chosen.database.pool_size}, and the server takes {most} connections in all",
             "lower database.pool_size: each server process keeps as many; or raise max_connections",
         )
-    version = number // 10000
-    return ok("database", f"{address.label}: PostgreSQL {version}, UTF8, answers in {milliseconds:.1f} ms")
+    return ok("database", f"{address.label}: PostgreSQL {number // 10000}, UTF8")
+
+
+async def _timeouts(connection: "asyncpg.Connection[Any]", timeout: float) -> list[Finding]:  # noqa: ASYNC109
+    """Judge whether the server answers well within `database.timeout`, and keeps it itself, too."""
+    began = time.monotonic()
+    kept = await connection.fetchval("SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'")
+    return list(judge_timeouts(time.monotonic() - began, timeout, bool(kept)))
+
+
+def judge_timeouts(answered: float, timeout: float, is_kept: bool) -> Iterator[Finding]:
+    """Judge the seconds an answer took, and whether the server ends statements by itself."""
+    if answered > timeout / 4:
+        yield odd(
+            "time-outs",
+            f"one answer took {answered:.2f} s, and database.timeout is {timeout:g} s",
+            "bring service and database nearer to each other, or raise database.timeout",
+        )
+    if not is_kept:
+        yield odd(
+            "time-outs",
+            "the server does not end statements that take too long: something in between drops statement_timeout",
+            "let the pooler pass it on, or set it for the role: ALTER ROLE … SET statement_timeout = '5s'",
+        )
 
 
 async def _privileges(connection: "asyncpg.Connection[Any]") -> list[Finding]:

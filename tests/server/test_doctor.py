@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import sqlite3
 import ssl
 import threading
@@ -26,7 +27,7 @@ from server.diagnosis import database, others, written
 from server.diagnosis.findings import Finding, Verdict
 from server.settings import Settings
 from tests.bench.servers import free_port
-from tests.live import serving
+from tests.live import ROOT, serving
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -188,6 +189,11 @@ class TestPostgresql:
         finding = only(found, "clock")
         assert is_wrong(finding, "ahead of the database's")
         assert "codes of authenticator apps are refused beyond 30 s" in finding.found
+
+    def test_slow_answers_and_lost_time_outs_are_odd(self) -> None:
+        assert [one.verdict for one in database.judge_timeouts(2, 5, True)] == [Verdict.WARNING]
+        assert [one.verdict for one in database.judge_timeouts(0.1, 5, False)] == [Verdict.WARNING]
+        assert list(database.judge_timeouts(0.1, 5, True)) == []
 
     def test_a_clock_that_is_a_little_apart_is_odd(self) -> None:
         assert database.judge_clock(-5, 30).verdict is Verdict.WARNING
@@ -557,3 +563,11 @@ class TestCommand:
         assert done.exit_code == 1
         (finding,) = [one for one in json.loads(done.stdout) if one["check"] == "test mail"]
         assert words in finding["found"]
+
+    def test_every_check_stands_in_the_manual(self) -> None:
+        modules = [*(ROOT / "server/diagnosis").glob("*.py"), ROOT / "server/commands/doctor.py"]
+        written = "".join(path.read_text("utf-8") for path in modules)
+        checks = set(re.findall(r'(?:ok|odd|wrong|skipped|judge)\(\s*"([a-z -]+)"', written))
+
+        manual = (ROOT / "docs/pages/operations/doctor.md").read_text("utf-8")
+        assert checks - {"everything else"} == set(re.findall(r"^\| `([a-z -]+)` \|", manual, re.MULTILINE))

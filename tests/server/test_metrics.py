@@ -1,8 +1,10 @@
 """What is counted while the service works, and how the values of several processes become one."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from domain.errors import Limited, Overloaded
@@ -12,9 +14,10 @@ from server.metrics.merging import lasting, merge, metrics
 from server.metrics.sampling import Sampler
 from server.metrics.tallies import Tallies
 from tests.conftest import MakeService
+from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
-from tests.service import PASSWORD, Service
+from tests.service import PASSWORD, Service, close_service, open_service
 
 COUNTED = {"metrics.port": "0"}
 ADA = "ada@example.com"
@@ -179,6 +182,20 @@ class TestService:
         assert waiting == 1
         assert answer.status_code == 503
         assert await grown(service, before, "gatewright_database_pool_timeouts_total") >= 1
+
+    async def test_tells_that_the_database_is_away(self, cluster: Cluster, tmp_path: Path) -> None:
+        url = cluster.create(migrated=True)
+        service = await open_service(url, tmp_path, COUNTED)
+        connection = await asyncpg.connect(cluster.url())
+
+        await connection.execute(f'DROP DATABASE "{url.rpartition("/")[2]}" WITH (FORCE)')
+
+        found = await values(service)
+        assert found["gatewright_database_up",] == 0
+        assert ("gatewright_outbox_oldest_seconds",) not in found
+        assert found["gatewright_workers",] == 1
+        await connection.close()
+        await close_service(service)
 
     async def test_counts_nothing_unless_asked(self, service: Service) -> None:
         await service.get("/get-session")

@@ -2,15 +2,18 @@
 
 import os
 import signal
-import subprocess
-import sys
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from server import profiles
+from server.metrics.exposing import exposed
+from server.sources import ConfigurationError
 from tests.live import LiveService, serving
 
 PATIENCE = 120.0
@@ -76,33 +79,23 @@ def test_the_counts_of_several_processes_are_added_and_survive_them(tmp_path: Pa
 
 
 def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
-    with serving(tmp_path, {"metrics.port": "0"}) as live:
-        taken = port_of(live).rpartition(":")[2]
-        (tmp_path / "second").mkdir()
-
-        done = subprocess.run(
-            [Path(sys.executable).with_name("gatewright"), "serve", "--port", "0"],
-            cwd=tmp_path / "second",
-            env={**os.environ, "GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_METRICS__PORT": taken},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        settings = profiles.load(
+            {"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_METRICS__PORT": str(taken)}, tmp_path
         )
 
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
-        f"gatewright: metrics.port: 127.0.0.1:{taken}: Address already in use"
-    )
+        with pytest.raises(ConfigurationError) as refused, exposed(settings):
+            pytest.fail("the port is taken")
+
+    assert str(refused.value) == f"metrics.port: 127.0.0.1:{taken}: Address already in use"
 
 
 def test_there_is_no_port_unless_one_is_set(tmp_path: Path) -> None:
-    with serving(tmp_path, {}) as live:
-        httpx.get(f"{live.url}/ok")
+    settings = profiles.load({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
-        live.output.wait_for(r"service\.check_health")
-
-    assert "metrics.started" not in "".join(live.output.lines)
+    with exposed(settings) as folder:
+        assert folder is None
 
 
 def _child(supervisor: int) -> int:

@@ -129,6 +129,11 @@ DEFAULTS = {
     "audit.retention": timedelta(days=365),
     "log.level": "info",
     "log.format": "json",
+    "log.requests": True,
+    "metrics.port": None,
+    "metrics.host": "127.0.0.1",
+    "tracing.endpoint": None,
+    "tracing.ratio": 1.0,
 }
 OTHERS = {"base_url", "database_url", "default_redirect_url", "limits.store", "password.hash_workers"}
 """Settings with a default that depends on others, on the machine, or that is a secret."""

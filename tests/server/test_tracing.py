@@ -20,6 +20,7 @@ from server.app import assemble
 from server.services import Services
 from server.tracing import tracing_of
 from tests.bench.servers import free_port
+from tests.live import ROOT
 from tests.service import BASE_URL, PASSWORD, environment
 
 PATIENCE = 60.0
@@ -159,7 +160,8 @@ class TestSpans:
         await client.post("/sign-in/social", json={"provider": "away", "callbackURL": "/"})
 
         span = receiver.wait_for("provider away")
-        assert span.status.code == Status.STATUS_CODE_ERROR
+        assert (span.status.code, span.status.message) == (Status.STATUS_CODE_ERROR, "")
+        assert not span.events
         assert attributes(span) == {"error.type": "Fault"}
         request = receiver.wait_for("authentication.sign_in_social")
         assert request.status.code == Status.STATUS_CODE_ERROR
@@ -207,3 +209,22 @@ class TestWithout:
 
         # The Redis client looks for a part of OpenTelemetry of its own accord, which is none of ours.
         assert printed == "False False\n"
+
+    def test_an_endpoint_without_the_extra_is_refused(self, tmp_path: Path) -> None:
+        hide = "import sys; sys.modules['opentelemetry.sdk'] = None"
+        without = f"{hide}; from server.cli import app; app(['check-config'])"
+        endpoint = {"GATEWRIGHT_TRACING__ENDPOINT": "http://127.0.0.1:4318/v1/traces"}
+
+        done = run(
+            [sys.executable, "-c", without],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "GATEWRIGHT_PROFILE": "development", **endpoint},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert done.returncode == 1
+        assert done.stderr == (
+            "gatewright: tracing.endpoint: needs OpenTelemetry; install it with: pip install 'gatewright[otel]'\n"
+        )
