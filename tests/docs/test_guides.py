@@ -88,7 +88,7 @@ def test_production_starts_with_the_settings_it_names(tmp_path: Path) -> None:
     printed = shell.type(placed(block.text, {}))
 
     assert shell.leave() == 0
-    assert "postgresql://gatewright:***@localhost/gatewright" in printed
+    assert "database    postgresql://gatewright:***@localhost/gatewright" in printed
     assert "The configuration is valid." in printed
 
 
