@@ -46,8 +46,8 @@ class Output:
     stream: BinaryIO
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
-    waiting: list[bytes] = field(default_factory=list)
-    """Lines of this turn of the event loop, to be written by one call."""
+    waiting: list[Mapping[str, Any]] = field(default_factory=list)
+    """Events of this turn of the event loop, to be rendered together and written by one call."""
 
     def __call__(self, *_: Any) -> "Output":
         """Serve as structlog's logger factory: all loggers write here."""
@@ -55,26 +55,30 @@ class Output:
 
     def write(self, line: bytes) -> None:
         """Write one line, and those that wait before it."""
-        self.waiting.append(line)
-        self.write_waiting()
+        self._write(self._take_waiting() + line)
 
-    def write_soon(self, line: bytes) -> None:
-        """Write one line together with the others of this turn of the event loop; outside of one at once."""
-        if self.waiting:
-            self.waiting.append(line)
+    def write_soon(self, event: Mapping[str, Any]) -> None:
+        """Write one event together with the others of this turn of the event loop; outside of one at once."""
+        self.waiting.append(event)
+        if len(self.waiting) > 1:
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self.write(line)
+            self.write_waiting()
         else:
-            self.waiting.append(line)
             loop.call_soon(self.write_waiting)
 
     def write_waiting(self) -> None:
         """Write what waits."""
-        lines = b"".join(self.waiting)
+        self._write(self._take_waiting())
+
+    def _take_waiting(self) -> bytes:
+        lines = b"".join(map(self.render, self.waiting))
         self.waiting.clear()
+        return lines
+
+    def _write(self, lines: bytes) -> None:
         try:
             self.stream.write(lines)
             self.stream.flush()
@@ -136,7 +140,7 @@ def access(
     if query:
         event["query"] = mask_query(query)
     event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
-    output.write_soon(output.render(event))
+    output.write_soon(event)
 
 
 def mask_path(path: str) -> str:
