@@ -135,11 +135,14 @@ def access(
         "level": "info",
         "event": "request",
         "method": method[:16],
+        "path": mask_path(path) if template is None else template,
     }
-    event["path"] = mask_path(path) if template is None else template
     if query:
         event["query"] = mask_query(query)
-    event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
+    event["status"] = status
+    event["ms"] = round(seconds * 1000, 1)
+    event["address"] = address
+    event["request_id"] = request_id
     output.write_soon(event)
 
 
