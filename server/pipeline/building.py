@@ -14,6 +14,7 @@ from server.pipeline.limiter import RequestLimiter
 from server.pipeline.pipeline import Pipeline
 from server.pipeline.ports import Challenges, Endpoint, NoChallenges, NoRefusals, Ports, Refusals, Sessions
 from server.pipeline.security import security_map
+from server.pipeline.specification import check_quickly
 
 
 def build(  # noqa: PLR0913
@@ -44,6 +45,7 @@ def build(  # noqa: PLR0913
         sessions, challenges or NoChallenges(), endpoint, addresses, refusals or NoRefusals(), limiter
     )
     pipeline = partial(Pipeline, policy=policy, ports=ports, disabled=disabled, max_body=max_body)
+    check_quickly()
     connexion = ConnexionMiddleware(
         _nowhere,
         middlewares=[pipeline, LifespanMiddleware],
