@@ -1,6 +1,7 @@
 """`gatewright serve`: the HTTP server."""
 
 import asyncio
+import gc
 import math
 import os
 import signal
@@ -25,6 +26,11 @@ from server.settings import Settings
 _log = structlog.get_logger(__name__)
 
 
+_PATIENCE = 60
+"""Seconds without a sign of life after which a worker is replaced. It gives none while it loads, and a machine that is
+starting everything at once takes its time: with less, no worker would ever come to serve there."""
+
+
 class _Config(uvicorn.Config):
     """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
 
@@ -45,6 +51,7 @@ class _Config(uvicorn.Config):
             proxy_headers=False,
             server_header=False,
             date_header=True,
+            timeout_worker_healthcheck=_PATIENCE,
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 
@@ -63,6 +70,8 @@ class _AnnouncedServer(uvicorn.Server):
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Open the application, then the socket."""
         await super().startup(sockets)
+        # What is there by now stays: to look through it for garbage again and again would hold up requests.
+        gc.freeze()
         _log.info("service.started", address=_bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
