@@ -15,7 +15,7 @@ from server.errors import CLOSE
 from server.gathering import Gathered
 from server.pipeline.answers import WHOLE, Whole
 
-EXTENSIONS: dict[str, dict[str, Any]] = {WHOLE: {}}
+EXTENSIONS: dict[str, dict[object, object]] = {WHOLE: {}}
 """What the scope of a request says of this cycle, as ASGI wants extensions to be told."""
 
 _BODILESS = (204, 304)
