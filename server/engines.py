@@ -21,6 +21,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
 
+from server import sqlite_connection
+
 Connect = Callable[[float], Awaitable["asyncpg.Connection[Any]"]]
 """Opens a PostgreSQL connection within the given number of seconds."""
 
@@ -69,7 +71,11 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
     """
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=path),
-        connect_args={"timeout": timeout, "isolation_level": None},
+        connect_args={
+            "timeout": timeout,
+            "isolation_level": None,
+            "async_creator_fn": sqlite_connection.connect,
+        },
         poolclass=CountedPool,
         pool_size=1,
         max_overflow=0,

@@ -34,6 +34,13 @@ class Gathered:
             self._loop.call_soon(self.flush)
         self._pieces.append(piece)
 
+    def write_whole(self, answer: bytes) -> None:
+        """Hand on a whole answer, after what has been gathered: there is nothing to wait for."""
+        if not self._is_closed:
+            self.flush()
+            if not self._transport.is_closing():
+                self._transport.write(answer)
+
     def flush(self) -> None:
         """Hand on what has been gathered."""
         if self._pieces:

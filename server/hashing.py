@@ -10,10 +10,12 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
 from argon2 import Type
-from argon2.low_level import hash_secret_raw
+from argon2.low_level import ARGON2_VERSION, hash_secret_raw
 from passlib.context import CryptContext
 from passlib.utils import MAX_PASSWORD_SIZE
+from passlib.utils.binary import b64s_encode
 
+from domain import secrets
 from domain.errors import Overloaded
 from domain.new_password import LONGEST_PASSWORD
 from server import foreign_hashes
@@ -58,6 +60,12 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
     return parameters, [len(value) for value in values]
 
 
+def _random_hash(derivation: str) -> str:
+    """Give a PHC string that is nobody's: to find its password would take as long as for any other."""
+    salt, tag = (b64s_encode(secrets.octets(length)).decode() for length in (_SALT_BYTES, _TAG_BYTES))
+    return f"$argon2id$v={ARGON2_VERSION}${derivation}${salt}${tag}"
+
+
 def _derive(code: str, salt: bytes, derivation: str) -> bytes:
     cost = dict(part.split("=") for part in derivation.split(","))
     return hash_secret_raw(
@@ -84,7 +92,7 @@ class PasswordPool:
     """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
 
     def __init__(self, rules: HashingRules) -> None:
-        """Start no thread yet, but make the dummy hash, which takes the time of one hash."""
+        """Start no thread yet, and hash nothing: the dummy only has to cost what a hash costs."""
         self._argon2 = CryptContext(
             schemes=["argon2"],
             argon2__type="ID",
@@ -94,9 +102,9 @@ class PasswordPool:
             argon2__salt_size=_SALT_BYTES,
             argon2__digest_size=_TAG_BYTES,
         )
-        self._dummy: str = self._argon2.hash("The password of nobody.")
-        self._current = _shape(self._dummy)
         self.derivation = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
+        self._dummy = _random_hash(self.derivation)
+        self._current = _shape(self._dummy)
         self._queue = rules.queue
         self._wait = rules.wait.total_seconds()
         self._size = rules.workers

@@ -47,8 +47,8 @@ class Output:
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
     shows_requests: bool = True
-    waiting: list[bytes] = field(default_factory=list)
-    """Lines of this turn of the event loop, to be written by one call."""
+    waiting: list[Mapping[str, Any]] = field(default_factory=list)
+    """Events of this turn of the event loop, to be rendered together and written by one call."""
     torn: bytearray = field(default_factory=bytearray)
     """The rest of a line that a full disk has cut: it goes before anything else, so that no two lines become one."""
 
@@ -58,26 +58,32 @@ class Output:
 
     def write(self, line: bytes) -> None:
         """Write one line, and those that wait before it."""
-        self.waiting.append(line)
-        self.write_waiting()
+        self._write(self._take_waiting() + line)
 
-    def write_soon(self, line: bytes) -> None:
-        """Write one line together with the others of this turn of the event loop; outside of one at once."""
-        if self.waiting:
-            self.waiting.append(line)
+    def write_soon(self, event: Mapping[str, Any]) -> None:
+        """Write one event together with the others of this turn of the event loop; outside of one at once."""
+        self.waiting.append(event)
+        if len(self.waiting) > 1:
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self.write(line)
+            self.write_waiting()
         else:
-            self.waiting.append(line)
             loop.call_soon(self.write_waiting)
 
     def write_waiting(self) -> None:
-        """Write what waits. What finds no room is given up, but for the rest of a line that was begun."""
-        lines = bytes(self.torn) + b"".join(self.waiting)
+        """Write what waits."""
+        self._write(self._take_waiting())
+
+    def _take_waiting(self) -> bytes:
+        lines = b"".join(map(self.render, self.waiting))
         self.waiting.clear()
+        return lines
+
+    def _write(self, lines: bytes) -> None:
+        """Write lines. What finds no room is given up, but for the rest of a line that was begun."""
+        lines = bytes(self.torn) + lines
         written = 0
         try:
             while written < len(lines) and (count := self.stream.write(lines[written:])):
@@ -151,14 +157,17 @@ def access(  # noqa: PLR0913 - one parameter per fact
         "level": "info",
         "event": "request",
         "method": method[:16],
+        "path": mask_path(path) if template is None else template,
     }
-    event["path"] = mask_path(path) if template is None else template
     if operation is not None:
         event["operation"] = operation
     if query:
         event["query"] = mask_query(query)
-    event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
-    output.write_soon(output.render(event))
+    event["status"] = status
+    event["ms"] = round(seconds * 1000, 1)
+    event["address"] = address
+    event["request_id"] = request_id
+    output.write_soon(event)
 
 
 def mask_path(path: str) -> str:

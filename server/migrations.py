@@ -2,16 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, String, bindparam, column, select, table, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -44,6 +41,9 @@ _RETREAT = 2.0
 """Seconds in which those requests go ahead before the next attempt."""
 
 
+SCRIPTS = Path(migrations.__file__).parent
+VERSIONS = SCRIPTS / "versions"
+
 Mode = Literal["auto", "empty", "check"]
 
 
@@ -65,8 +65,12 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
     waits one that finds a table in use by a long transaction, such as a backup, and lets the service's requests pass in
     between. Raises SchemaRefused, also for a schema made by a newer program.
     """
+    if await current_is_head(database):
+        return
+    # Alembic is a tenth of the time and the memory of a start, and a start that finds its schema has no use for it.
+    step = partial(import_module("server.migrating").STEPS[mode], head=head())
     deadline = time.monotonic() + patience
-    while (obstacle := await _attempt(database, mode)) is not None:
+    while (obstacle := await _attempt(database, step)) is not None:
         if time.monotonic() >= deadline:
             raise SchemaRefused(f"{obstacle.reason} for {patience:g} s")
         await asyncio.sleep(obstacle.pause)
@@ -96,67 +100,24 @@ async def _finds(database: Database, query: Query[tuple[object, ...]]) -> bool:
 
 
 @cache
+def known() -> frozenset[str]:
+    """Give every revision this program knows: files are named for theirs, in rising order."""
+    return frozenset(file.name.partition("_")[0] for file in VERSIONS.glob("[0-9]*_*.py"))
+
+
 def head() -> str:
     """Give the newest revision this program knows."""
-    revision = ScriptDirectory.from_config(_config()).get_current_head()
-    assert revision is not None  # noqa: S101
-    return revision
+    return max(known())
 
 
-@cache
-def known() -> frozenset[str]:
-    """Give every revision this program knows."""
-    return frozenset(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
-    return config
-
-
-def _upgrade(connection: Connection) -> None:
-    if _refuse_newer(connection) != head():
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-
-
-def _check(connection: Connection) -> None:
-    found = _refuse_newer(connection)
-    if found != head():
-        raise SchemaRefused(
-            f"the database schema is at {found or 'nothing'}, this program needs {head()}:"
-            " migrate it with gatewright migrate, or let the service do it (database.migrate = auto)"
-        )
-
-
-def _begin(connection: Connection) -> None:
-    (_upgrade if _refuse_newer(connection) is None else _check)(connection)
-
-
-_STEPS = {"auto": _upgrade, "empty": _begin, "check": _check}
-
-
-def _refuse_newer(connection: Connection) -> str | None:
-    """Give the revision of the schema (None: there is none yet), if this program knows it."""
-    found = MigrationContext.configure(connection).get_current_revision()
-    if found is not None and found not in known():
-        raise SchemaRefused(
-            f"the database schema is at {found}, which this program does not know (it knows {head()}):"
-            " the schema is newer than the program"
-        )
-    return found
-
-
-async def _attempt(database: Database, mode: Mode) -> _Obstacle | None:
+async def _attempt(database: Database, step: Callable[[Connection], None]) -> _Obstacle | None:
     """Do it in one transaction that nobody else has at the same time; give what is in the way, if anything is."""
     lock = _lock_postgresql if database.dialect == "postgresql" else _lock_sqlite
     try:
         async with lock(database) as connection:
             if connection is None:
                 return _Obstacle("another instance has been migrating the database", _PAUSE)
-            await connection.run_sync(_STEPS[mode])
+            await connection.run_sync(step)
     except DBAPIError as error:
         if not is_lock_timeout(error):
             raise

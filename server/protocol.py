@@ -7,10 +7,13 @@ Given as `--http server.protocol:GatheringProtocol`, or made for other limits by
 import asyncio
 import re
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from domain import errors, secrets
+from server.cycle import EXTENSIONS, Cycle
 from server.errors import CLOSE, render_refusal
 from server.gathering import Gathered
 from server.pipeline.answers import ALWAYS
@@ -40,6 +43,9 @@ REQUEST_TIMEOUT = 30.0
 _UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
 
 
+_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/_-]*")
+"""A target that is its own path: nothing in it is encoded, and it has no query."""
+
 _BODY_HEADERS = (b"content-length", b"transfer-encoding")
 
 
@@ -62,6 +68,9 @@ class GatheringProtocol(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     _farewell: asyncio.TimerHandle | None = None
 
+    _quiet_since: float | None = None
+    """When (the loop's time) the last answer left, as long as nothing has come in since."""
+
     _idle = 0
     """Bytes received in a row that brought nothing to an end: no head, no body that is waited for, no request."""
 
@@ -75,6 +84,8 @@ class GatheringProtocol(HttpToolsProtocol):
         self._stop_clock()
         if self._farewell is not None:
             self._farewell.cancel()
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -97,9 +108,67 @@ class GatheringProtocol(HttpToolsProtocol):
             # The parser would take the body for another protocol's, and later for the next request.
             self._refuse(errors.BadRequest("Invalid HTTP request"))
             return
-        super().on_headers_complete()
+        if self.limit_concurrency is None:
+            self._begin_cycle()
+        else:
+            super().on_headers_complete()
         self._idle = 0
         self.headers = _TRAILERS
+
+    def _begin_cycle(self) -> None:
+        """Do what uvicorn does with a complete head, but for a cycle of ours and with less work for a plain path."""
+        scope, parser, version = self.scope, self.parser, self.parser.get_http_version()
+        scope["method"] = parser.get_method().decode("ascii")
+        scope["http_version"] = version
+        scope["extensions"] = EXTENSIONS
+        scope["path"], scope["raw_path"], scope["query_string"] = _target(self.url, self.root_path)
+        earlier = self.cycle
+        self.cycle = cycle = Cycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if earlier is None or earlier.response_complete:
+            self._start_asgi_task(cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
+
+    def on_response_complete(self) -> None:
+        """Go on with the request that waits, or begin to wait for one: no timer is set and cancelled for each."""
+        if self.pipeline:
+            super().on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            self._quiet_since = self.loop.time()
+            if self.timeout_keep_alive_task is None:
+                self._watch(self.timeout_keep_alive)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection that has been quiet for as long as allowed; look again in time at any other."""
+        self.timeout_keep_alive_task = None
+        if self._quiet_since is not None:
+            left = self._quiet_since + self.timeout_keep_alive - self.loop.time()
+            if left > 0:
+                self._watch(left)
+            else:
+                super().timeout_keep_alive_handler()
+
+    def _watch(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._quiet_since = None
 
     def on_chunk_header(self) -> None:
         """Allow each chunk its frame: a body in many small chunks is a body like any other."""
@@ -222,6 +291,19 @@ class GatheringProtocol(HttpToolsProtocol):
 def gathering(*, request_timeout: float) -> type[GatheringProtocol]:
     """Give the protocol class for a time limit of requests, in seconds; uvicorn takes a class."""
     return type("GatheringProtocol", (GatheringProtocol,), {"request_timeout": request_timeout})
+
+
+def _target(url: bytes, root_path: str) -> tuple[str, bytes, bytes]:
+    """Give path, raw path and query of a request's target. Raises what httptools raises for one that is none."""
+    if not root_path and _PLAIN_PATH.fullmatch(url):
+        return url.decode("ascii"), url, b""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return (
+        root_path + (unquote(path) if "%" in path else path),
+        root_path.encode("ascii") + parsed.path,
+        parsed.query or b"",
+    )
 
 
 def _rendered(refusal: errors.Refusal, default_headers: list[tuple[bytes, bytes]]) -> bytes:

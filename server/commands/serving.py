@@ -1,6 +1,7 @@
 """`gatewright serve`: the HTTP server."""
 
 import asyncio
+import gc
 import math
 import os
 import signal
@@ -30,7 +31,8 @@ _Handler = Callable[[int, FrameType | None], object] | int | None
 """What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
 
 _SLOWEST_START = 60
-"""Seconds until a process that does not say it is alive is replaced; on a busy machine it may take long to load."""
+"""Seconds without a sign of life after which a worker is replaced. It gives none while it loads, and a machine that is
+starting everything at once takes its time: with less, no worker would ever come to serve there."""
 
 _log = structlog.get_logger(__name__)
 
@@ -91,6 +93,8 @@ class _AnnouncedServer(uvicorn.Server):
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Open the application, then the socket."""
         await super().startup(sockets)
+        # What is there by now stays: to look through it for garbage again and again would hold up requests.
+        gc.freeze()
         _log.info("service.started", address=_bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:

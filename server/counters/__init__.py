@@ -1,11 +1,11 @@
 """Where is counted: in the database, or in a Valkey or Redis server (behaviour 10.2)."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Protocol
 
 from domain.ports import Counters
 from server.counters.database import DatabaseCounters
-from server.counters.redis import RedisCounters
 from server.database import Database
 from server.pipeline.limiter import Shared
 from server.settings import Settings
@@ -29,6 +29,8 @@ def store(settings: Settings, opened: Callable[[], Database]) -> Store:
     Another server has as long for an answer as the database, or less. Raises ValueError for an address that is none.
     """
     address, timeout = settings.limits.store.get_secret_value(), settings.database.timeout
-    return (
-        DatabaseCounters(opened) if address == DATABASE else RedisCounters(address, timeout.total_seconds())
-    )
+    if address == DATABASE:
+        return DatabaseCounters(opened)
+    # The client of another server is loaded where there is one: it is as much code as half of this service.
+    counters: Store = import_module("server.counters.redis").RedisCounters(address, timeout.total_seconds())
+    return counters

@@ -1,9 +1,9 @@
-"""What goes back: status, headers and body of what a handler returned, and the two messages that carry them."""
+"""What goes back: status, headers and body of what a handler returned, and the messages that carry them."""
 
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import orjson
-from starlette.types import Send
+from starlette.types import Scope, Send
 
 from handlers.reply import Header, Page, Redirect, Reply
 from server.errors import CONTENT_TYPE, Rendered
@@ -16,6 +16,22 @@ ALWAYS: tuple[Header, ...] = (
     (b"vary", b"Origin"),
 )
 """On every answer, errors included (behaviour 1.7); the request id joins them."""
+
+WHOLE: Literal["gatewright.whole"] = "gatewright.whole"
+"""The ASGI extension of a server that takes an answer as one message, and the type of that message."""
+
+
+class Whole(TypedDict):
+    """An answer in one message. The server adds the length of the body, and leaves the body out for HEAD."""
+
+    type: Literal["gatewright.whole"]
+    status: int
+    always: tuple[Header, ...]
+    """Headers of many answers, which the server may keep as it writes them."""
+    headers: list[Header]
+    """Headers of this answer alone."""
+    body: bytes
+
 
 _JSON = (CONTENT_TYPE,)
 _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
@@ -54,18 +70,21 @@ def _cookie_name(value: bytes) -> bytes:
 
 
 async def send_answer(
+    scope: Scope,
     send: Send,
     rendered: Rendered,
     request_id: str,
     cors: tuple[Header, ...],
     *,
-    bodiless: bool,
     always: tuple[Header, ...] = ALWAYS,
 ) -> None:
-    """Send an answer with the headers every answer has; `bodiless` for HEAD, whose length is still told."""
+    """Send an answer with the headers every answer has; HEAD gets no body, whose length is still told."""
     status, headers, body = rendered
     own: list[Header] = [(b"x-request-id", request_id.encode()), *headers, *cors]
+    if WHOLE in scope.get("extensions", ()):
+        await send({"type": WHOLE, "status": status, "always": always, "headers": own, "body": body})
+        return
     if status not in (204, 304):
         own.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": status, "headers": [*always, *own]})
-    await send({"type": "http.response.body", "body": b"" if bodiless else body})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

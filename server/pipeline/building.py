@@ -23,6 +23,7 @@ from server.pipeline.ports import (
     Sessions,
 )
 from server.pipeline.security import security_map
+from server.pipeline.specification import check_quickly
 
 
 def build(  # noqa: PLR0913
@@ -61,6 +62,7 @@ def build(  # noqa: PLR0913
         observer,
     )
     pipeline = partial(Pipeline, policy=policy, ports=ports, disabled=disabled, max_body=max_body)
+    check_quickly()
     connexion = ConnexionMiddleware(
         _nowhere,
         middlewares=[pipeline, LifespanMiddleware],

@@ -31,6 +31,8 @@ class Inputs:
     query_targets: Targets
     body_targets: Targets
     origins: TrustedOrigins
+    without: dict[str, None] | None
+    """The arguments of a request without a query, where nothing but that could be read and nothing is required."""
 
     def arguments(self, query: bytes, captured: dict[str, str], head: Head, raw: bytes) -> dict[str, Any]:
         """Give the handler's arguments by name; everything in them is checked.
@@ -38,8 +40,8 @@ class Inputs:
         `raw` is the body as sent. Raises UnsupportedMediaType, BadRequest, ValidationError naming every field
         that failed, and the refusals of redirect targets.
         """
-        if not self.reads_body and self.query is None and self.path is None:
-            return {}
+        if not query and self.without is not None:
+            return dict(self.without)
         return self._checked(
             query, captured, body.parse(raw, head, self.media_type) if self.reads_body else {}, raw
         )
@@ -92,17 +94,21 @@ def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> Inp
         )
     always_reads = "400" not in operation.responses
     query = compile_parameters("query", operation.parameters, takes_any_text=always_reads)
+    path = compile_parameters("path", operation.parameters)
+    reads_body = operation.method == "post"
+    is_free = path is None and not reads_body and (query is None or not query.required)
     schema = _body_schema(operation, media_types[0])
     return Inputs(
         query=query,
-        path=compile_parameters("path", operation.parameters),
+        path=path,
         schema=schema,
         media_type=media_types[0],
-        reads_body=operation.method == "post",
+        reads_body=reads_body,
         always_reads=always_reads,
         query_targets=targets.compile_targets(query.schema.properties if query else {}),
         body_targets=targets.compile_targets(schema.properties if schema else {}),
         origins=origins,
+        without=dict.fromkeys(query.arguments.values() if query else ()) if is_free else None,
     )
 
 

@@ -97,8 +97,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             rendered = errors.render(error, client.request_id)
         if request.cookies:
             rendered = answers.with_cookies(rendered, request.cookies)
-        is_head = scope["method"] == "HEAD"
-        await answers.send_answer(send, rendered, client.request_id, self._cors_of(head), bodiless=is_head)
+        await answers.send_answer(scope, send, rendered, client.request_id, self._cors_of(head))
         seconds = time.perf_counter() - began
         _log(request, rendered[0], seconds)
         if self._observer is not None:

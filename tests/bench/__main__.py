@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Annotated
 import asyncpg
 import typer
 
-from tests.bench import better_auth, hashes, load, machine, table
+from tests.bench import better_auth, goals, load, machine, table
 from tests.bench.better_auth import PeerAbsent
 from tests.bench.cases import NAMES
 from tests.bench.contest import Contest
@@ -62,13 +63,17 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
             contest.add_gatewright(name, place)
             if peer is not None:
                 contest.add_better_auth(name, place, peer)
+        if cluster is not None and rounds.cores.server != rounds.cores.load:
+            contest.add_second_worker(cluster, f"{rounds.cores.server},{rounds.cores.load}")
         if cluster is not None:
             rounds.postmaster = asyncio.run(_postmaster(cluster.url()))
         results = rounds.measure(contest.cases_in_turn(wanted))
         print(table.speeds(results, contest.peers), end="\n\n")
         print(table.starts(contest.servers), end="\n\n")
-    hashes_per_second = hashes.per_second(rounds.cores.server)
-    print(f"argon2id on the servers' processor, nothing else: {hashes_per_second:.0f} hashes per second")
+        print(goals.table(results, contest, rounds.hashes))
+    if rounds.hashes:
+        alone = statistics.median(rounds.hashes)
+        print(f"\nargon2id on the servers' processor, nothing else: {alone:.0f} hashes per second")
 
 
 def _installed(wanted: bool) -> Path | None:

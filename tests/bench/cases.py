@@ -12,13 +12,17 @@ from tests.bench.servers import Server
 CONSTANT = "constant"
 """The case of the bare ASGI application."""
 
+DURING = "get-session during sign-ins"
+
 NAMES = (
     "get-session (bearer)",
     "get-session (cookie)",
     "list-sessions (5)",
     "revoke-session (unknown)",
+    "update-user",
     "sign-in",
     "sign-up",
+    DURING,
     "ok",
 )
 """Every case, in the order of the table; a user is chosen to be left alone by the cases before."""
@@ -33,6 +37,8 @@ class Case:
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
+    beside: "Case | None" = None
+    """What else is asked of the server meanwhile, over a few connections more."""
 
     @property
     def url(self) -> str:
@@ -65,13 +71,24 @@ def operations(server: Server) -> list[Case]:
     origin = {"Origin": f"http://127.0.0.1:{server.port}"}
     signing_in = {"email": visitor.email, "password": PASSWORD}
     signing_up = {"name": "Ada Lovelace", "email": "new{number}@example.com", "password": PASSWORD}
+    busy = Case("sign-in", server, "/sign-in/email", origin, json.dumps(signing_in))
     requests: tuple[tuple[str, Mapping[str, str], str | None], ...] = (
         ("/get-session", bearer, None),
         ("/get-session", cookie, None),
         ("/list-sessions", cookie, None),
         ("/revoke-session", cookie | origin, json.dumps({"token": "x" * 32})),
+        ("/update-user", cookie | origin, json.dumps({"name": "Ada {number}"})),
         ("/sign-in/email", origin, json.dumps(signing_in)),
         ("/sign-up/email", origin, json.dumps(signing_up)),
+        ("/get-session", bearer, None),
         ("/ok", {}, None),
     )
-    return [Case(name, server, *request) for name, request in zip(NAMES, requests, strict=True)]
+    return [
+        Case(name, server, *request, beside=busy if name == DURING else None)
+        for name, request in zip(NAMES, requests, strict=True)
+    ]
+
+
+def signing_in(server: Server) -> list[Case]:
+    """Give the sign-in alone, for a server that is measured for how it grows."""
+    return [case for case in operations(server) if case.name == "sign-in"]

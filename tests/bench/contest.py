@@ -10,6 +10,8 @@ from tests.bench.cases import Case
 from tests.bench.servers import Server, bare, gatewright
 from tests.postgres import Cluster
 
+TWO_WORKERS = "Gatewright, PostgreSQL, 2 workers"
+
 STARTS = 3
 """How often a start is timed."""
 
@@ -47,6 +49,14 @@ class Contest:
         self._start(server, partial(crowd.fill_better_auth, url))
         self.cases += cases.operations(server)
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
+
+    def add_second_worker(self, cluster: Cluster, cores: str) -> None:
+        """Let the service take part with two workers on two processors: for sign-ins, which leave the load nothing
+        to do, so that it can share one of the two. Raises ServerFailed."""
+        url = self._new_database("two-workers", cluster)
+        server = gatewright(TWO_WORKERS, url, self.directory, workers=2, cores=cores)
+        self._start(server, partial(crowd.fill_gatewright, url))
+        self.cases += cases.signing_in(server)
 
     def cases_in_turn(self, wanted: tuple[str, ...]) -> list[Case]:
         """Give the constant, then each case whose name begins as wanted, on one server after the other."""

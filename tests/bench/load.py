@@ -4,6 +4,9 @@ import json
 import resource
 import shutil
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +15,8 @@ from tests.bench.cases import Case
 from tests.bench.machine import Cores
 
 CONNECTIONS = 32
+BESIDE = 8
+"""Connections of what is asked beside a case: more than enough to keep every thread hashing."""
 _SCRIPT = Path(__file__).with_name("load.lua")
 
 _SERVER_NOISE, _LOAD_NOISE = 0.06, 0.15
@@ -65,7 +70,8 @@ def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None)
     case.server.settle()
     machine.forget_peak(case.server.pid)
     before = _moment(case, cores, postmaster)
-    said = _wrk(case, seconds)
+    with _beside(case, seconds):
+        said = _wrk(case, seconds)
     after = _moment(case, cores, postmaster)
     served = after.server - before.server
     loaded = after.load - before.load
@@ -82,15 +88,29 @@ def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None)
     )
 
 
+@contextmanager
+def _beside(case: Case, seconds: float) -> Iterator[None]:
+    """Ask meanwhile what the case says; it has begun when its first answers must be under way."""
+    if case.beside is None:
+        yield
+        return
+    with subprocess.Popen(_command(case.beside, seconds + 2, BESIDE), stdout=subprocess.DEVNULL) as process:
+        time.sleep(1)
+        yield
+        process.wait()
+
+
 def _wrk(case: Case, seconds: float) -> dict[str, int]:
-    headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
-    body = [] if case.body is None else ["--", case.body]
-    done = subprocess.run(
-        [*command, "-s", str(_SCRIPT), *headers, case.url, *body], text=True, check=True, capture_output=True
-    )
+    done = subprocess.run(_command(case, seconds, CONNECTIONS), text=True, check=True, capture_output=True)
     said: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return said
+
+
+def _command(case: Case, seconds: float, connections: int) -> list[str]:
+    headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
+    body = [] if case.body is None else ["--", case.body]
+    return [*command, "-s", str(_SCRIPT), *headers, case.url, *body]
 
 
 def _moment(case: Case, cores: Cores, postmaster: int | None) -> _Moment:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.bench import load
+from tests.bench import hashes, load
 from tests.bench.cases import Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
@@ -48,6 +48,8 @@ class Rounds:
     repeats: int
     cores: Cores
     postmaster: int | None = None
+    hashes: list[float] = field(default_factory=list)
+    """Passwords per second that the servers' processor hashed by itself, in each round in which somebody signs in."""
 
     def measure(self, cases: Sequence[Case]) -> list[Result]:
         """Try every case out, warm it up, and run it as often as wanted, interleaved."""
@@ -59,6 +61,8 @@ class Rounds:
         for number in range(1, self.repeats + 1):
             for result in results:
                 result.runs.append(self._run(result.case, f"{number}/{self.repeats}"))
+            if any(case.name in ("sign-in", "sign-up") for case in cases):
+                self.hashes.append(hashes.per_second(self.cores.server))
         return results
 
     def _run(self, case: Case, label: str) -> Run:

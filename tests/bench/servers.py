@@ -42,6 +42,8 @@ class Server:
     base_path: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path = ROOT
+    cores: str = ""
+    """The processors it may use, as taskset lists them; where nothing is said the one for servers."""
     start_times: list[float] = field(default_factory=list)
     """Seconds from each start to the first answer."""
     memory_at_start: float = 0.0
@@ -64,7 +66,7 @@ class Server:
         begun = time.perf_counter()
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                ["taskset", "-c", str(core), *self.command], cwd=self.directory, start_new_session=True,
+                ["taskset", "-c", self.cores or str(core), *self.command], cwd=self.directory, start_new_session=True,
                 env={**_clean_environment(), **self.environment}, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         while not self._answers():
@@ -121,8 +123,8 @@ def bare(directory: Path) -> Server:
     return Server("bare ASGI", command, port, directory / "bare.log")
 
 
-def gatewright(name: str, database_url: str, directory: Path) -> Server:
-    """Give the service with one worker on a database, with the settings it ships with."""
+def gatewright(name: str, database_url: str, directory: Path, *, workers: int = 1, cores: str = "") -> Server:
+    """Give the service on a database, with the settings it ships with."""
     port = free_port()
     folder = directory / name.replace(" ", "-")
     folder.mkdir()
@@ -138,11 +140,12 @@ def gatewright(name: str, database_url: str, directory: Path) -> Server:
     }
     return Server(
         name,
-        [str(_BIN / "gatewright"), "serve"],
+        [str(_BIN / "gatewright"), "serve", "--workers", str(workers)],
         port,
         folder / "log",
         environment=environment,
         directory=folder,
+        cores=cores,
     )
 
 

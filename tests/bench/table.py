@@ -43,7 +43,7 @@ def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
                 _remarks(result),
             )
         )
-    return _table(_COLUMNS, rows)
+    return markdown(_COLUMNS, rows)
 
 
 def starts(servers: Iterable[Server]) -> str:
@@ -52,7 +52,7 @@ def starts(servers: Iterable[Server]) -> str:
         (server.name, f"{server.start_time() * 1000:.0f}", f"{server.memory_at_start:.0f}")
         for server in servers
     ]
-    return _table(("server", "start to first answer, ms", "MB then"), rows)
+    return markdown(("server", "start to first answer, ms", "MB then"), rows)
 
 
 def _remarks(result: Result) -> str:
@@ -60,6 +60,7 @@ def _remarks(result: Result) -> str:
     return ", ".join(filter(None, (failures, "NOISY" if result.is_noisy else "")))
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Give a table with these columns."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -11,6 +11,8 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from server.cycle import rendered
+from server.pipeline.answers import WHOLE
 from server.protocol import MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE, gathering
 
 PATIENCE = 10.0
@@ -61,6 +63,8 @@ class Wire:
 class App:
     """Answers with what it was asked; what it saw can be looked at."""
 
+    whole: bool = False
+    """Whether it gives its answers in one message each."""
     seen: list[dict[str, Any]] = field(default_factory=list)
     answered: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,8 +91,11 @@ class App:
             await self.reply(send, 200, path.encode() + b" " + body)
 
     async def reply(self, send: Any, status: int, body: bytes, *, close: bool = False) -> None:
-        headers = [(b"content-length", b"%d" % len(body)), *([(b"connection", b"close")] if close else [])]
-        await send(start(status, headers))
+        headers = [(b"connection", b"close")] if close else []
+        if self.whole:
+            await send({"type": WHOLE, "status": status, "always": (), "headers": headers, "body": body})
+            return
+        await send(start(status, [(b"content-length", b"%d" % len(body)), *headers]))
         await send({"type": "http.response.body", "body": body})
 
     async def stream(self, send: Any) -> None:
@@ -122,9 +129,9 @@ def repeated(piece: bytes, size: int) -> bytes:
 Connect = Callable[..., Any]
 
 
-@pytest.fixture
-async def app() -> App:
-    return App()
+@pytest.fixture(params=[False, True], ids=["in-parts", "whole"])
+async def app(request: pytest.FixtureRequest) -> App:
+    return App(whole=request.param)
 
 
 @pytest.fixture
@@ -133,13 +140,14 @@ async def connect(app: App) -> AsyncIterator[Connect]:
     loop = asyncio.get_running_loop()
     stack = contextlib.AsyncExitStack()
 
-    async def make(*, request_timeout: float = PATIENCE) -> Wire:
+    async def make(*, request_timeout: float = PATIENCE, keep_alive: int = 5) -> Wire:
         config = Config(
             app,
             http=gathering(request_timeout=request_timeout),
             lifespan="off",
             ws="none",
             log_config=None,
+            timeout_keep_alive=keep_alive,
         )
         config.load()
         state = ServerState()
@@ -181,6 +189,43 @@ class TestAnswers:
         assert (status, headers["content-length"]) == (200, "3")
         assert (await wire.answer())[2] == b"/b "
 
+    async def test_a_target_that_is_not_plain_is_decoded(self, connect: Connect, app: App) -> None:
+        wire = await connect()
+
+        for target in ("/a-b/c_9", "/%61%2Fb?c=%64", "//a", "http://a/b?c", "/?"):
+            await wire.send(get(target))
+            await wire.answer()
+
+        assert [(scope["path"], scope["raw_path"], scope["query_string"]) for scope in app.seen] == [
+            ("/a-b/c_9", b"/a-b/c_9", b""),
+            ("/a/b", b"/%61%2Fb", b"c=%64"),
+            ("//a", b"//a", b""),
+            ("/b", b"/b", b"c"),
+            ("/", b"/", b""),
+        ]
+
+    async def test_a_quiet_connection_is_closed_in_time_and_one_in_use_is_not(
+        self, connect: Connect, app: App
+    ) -> None:
+        wire = await connect(keep_alive=1)
+
+        await wire.send(get("/a"))
+        await wire.answer()
+        await wire.send(get("/wait"))
+        # Longer than the connection may be quiet; the one that is in use has to outlive that.
+        quiet = await connect(keep_alive=1)
+        await quiet.send(get("/b"))
+        await quiet.answer()
+        assert await quiet.rest() == b""
+        app.release.set()
+
+        assert (await wire.answer())[2] == b"/wait "
+
+    @pytest.mark.parametrize("header", [(b"x", b"a\r\nb: c"), (b"x", b"a\0"), (b"x y", b"a"), (b"x:", b"a")])
+    def test_no_header_breaks_an_answer(self, header: tuple[bytes, bytes]) -> None:
+        with pytest.raises(RuntimeError, match="impossible"):
+            rendered([(b"y", b"z"), header])
+
     async def test_a_stream_arrives_in_chunks(self, connect: Connect) -> None:
         wire = await connect()
 
@@ -200,7 +245,9 @@ class TestAnswers:
 
         await wire.send(b"GET /a HTTP/1.0\r\n\r\n")
 
-        assert (await wire.rest()).endswith(b"connection: close\r\n\r\n/a ")
+        answer = await wire.rest()
+        assert b"\r\nconnection: close\r\n" in answer
+        assert answer.endswith(b"\r\n\r\n/a ")
 
     async def test_a_chunked_body_is_read(self, connect: Connect) -> None:
         wire = await connect()

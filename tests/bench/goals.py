@@ -1,0 +1,92 @@
+"""What the service is meant to reach, and whether it did in this run: ratios within the run, medians of its rounds."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from tests.bench import cases
+from tests.bench.contest import TWO_WORKERS, Contest
+from tests.bench.measuring import Result
+from tests.bench.table import markdown
+
+_COLUMNS = ("goal", "server", "least or most", "measured", "met")
+
+_PEER = {
+    "get-session (bearer)": 20.0,
+    "get-session (cookie)": 20.0,
+    "list-sessions (5)": 5.0,
+    "revoke-session (unknown)": 5.0,
+    "update-user": 5.0,
+}
+"""How many times faster than Better Auth an operation is meant to be."""
+
+_OF_BARE = 0.45
+_OF_HASHES = 0.9
+_P99_MS, _P99_DURING_MS = 10.0, 50.0
+_SECOND_WORKER = 1.8
+_MEMORY_MB, _START_MS = 120.0, 1000.0
+
+Row = tuple[str, str, str, str, str]
+
+
+def table(results: Sequence[Result], contest: Contest, hashes: Sequence[float]) -> str:
+    """Give the table of every goal that this run says something about."""
+    rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
+    bare = rates.get((cases.CONSTANT, "bare ASGI"))
+    rows: list[Row] = []
+    for result in results:
+        if result.case.server.name in (TWO_WORKERS, *_ours(contest)):
+            rows += _rows(result, rates, bare, contest.peers, hashes)
+    return markdown(_COLUMNS, [*rows, *_of_processes(results, contest)])
+
+
+def _ours(contest: Contest) -> list[str]:
+    return [server.name for server in contest.servers if server.name.startswith("Gatewright")]
+
+
+def _rows(
+    result: Result,
+    rates: dict[tuple[str, str], float],
+    bare: float | None,
+    peers: dict[str, str],
+    hashes: Sequence[float],
+) -> Iterator[Row]:
+    name, server = result.case.name, result.case.server.name
+    rate, peer = rates[name, server], rates.get((name, peers.get(server, "")))
+    if server == TWO_WORKERS:
+        one = rates.get((name, "Gatewright, PostgreSQL"))
+        if one:
+            yield _least("second worker, sign-in, times one", server, _SECOND_WORKER, rate / one, "{:.2f}")
+        return
+    if name in _PEER and peer:
+        yield _least(f"{name}, times Better Auth", server, _PEER[name], rate / peer, "{:.1f}")
+    if name.startswith("get-session (") and bare:
+        yield _least(f"{name}, of bare ASGI", server, _OF_BARE, rate / bare, "{:.0%}")
+        yield _most(f"{name}, p99 ms", server, _P99_MS, result.median("p99"))
+    if name == cases.DURING:
+        yield _most(f"{name}, p99 ms", server, _P99_DURING_MS, result.median("p99"))
+    if name in ("sign-in", "sign-up") and hashes:
+        share = rate / statistics.median(hashes)
+        yield _least(f"{name}, of hashes alone", server, _OF_HASHES, share, "{:.0%}")
+
+
+def _of_processes(results: Sequence[Result], contest: Contest) -> Iterator[Row]:
+    for server in contest.servers:
+        if not server.name.startswith("Gatewright") or server.name == TWO_WORKERS:
+            continue
+        yield _most("start to first answer, ms", server.name, _START_MS, server.start_time() * 1000)
+        if "SQLite" in server.name:
+            peaks = [run.memory for result in results if result.case.server is server for run in result.runs]
+            yield _most("MB at the first answer", server.name, _MEMORY_MB, server.memory_at_start)
+            yield _most("MB at most", server.name, _MEMORY_MB, max(peaks, default=server.memory_at_start))
+
+
+def _least(goal: str, server: str, least: float, measured: float, form: str) -> Row:
+    return goal, server, f"≥ {form.format(least)}", form.format(measured), _yes(measured >= least)
+
+
+def _most(goal: str, server: str, most: float, measured: float) -> Row:
+    return goal, server, f"≤ {most:.0f}", f"{measured:.0f}", _yes(measured <= most)
+
+
+def _yes(is_met: bool) -> str:
+    return "yes" if is_met else "**no**"
