@@ -27,7 +27,14 @@ DEADLINE = 60.0
 """Seconds for what must happen at some time."""
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
-_DEFAULTS = {"secrets": "s" * 32, "limits.enabled": "false", "audit.retention": "0"}
+_DEFAULTS = {
+    "secrets": "s" * 32,
+    "limits.enabled": "false",
+    "audit.retention": "0",
+    "database.timeout": "60s",
+    "password.hash_wait": "60s",
+}
+"""Nothing is counted, and on a slow machine nobody is told to come again later."""
 
 
 @dataclass(frozen=True, slots=True)

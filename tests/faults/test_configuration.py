@@ -63,7 +63,7 @@ def restored() -> Iterator[None]:
 def complaints(directory: Path, variables: Mapping[str, str]) -> list[str]:
     """Try to serve; give what is said against it, line by line. Nothing has begun by then."""
     with chdir(directory):
-        done = CliRunner().invoke(app, ["serve", "--port", "0"], env=SOUND | variables)
+        done = CliRunner().invoke(app, ["serve", "--port", "0"], env={**SOUND, **variables})
     assert (done.exit_code, done.stdout) == (1, "")
     assert not (directory / "gatewright.db").exists()
     return done.stderr.splitlines()

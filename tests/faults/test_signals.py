@@ -84,7 +84,7 @@ class TestR24:
 
         That moment may pass without a question from here; then it is tried again.
         """
-        seen = []
+        seen: list[list[int]] = []
 
         while len(seen) < TRIES and seen[-1:] != [[200, 503]]:
             with place.serving(workers=workers) as live:

@@ -126,7 +126,7 @@ async def _is_on(visitor: Visitor, victim: Victim) -> bool:
     answer = await visitor.sign_in(victim.email)
     shown = await visitor.get("/get-session", victim.token)
     asks = bool(answer.json().get("twoFactorRedirect"))
-    assert shown.json()["user"]["twoFactorEnabled"] is asks
+    assert bool(shown.json()["user"]["twoFactorEnabled"]) == asks
     return asks
 
 
