@@ -158,7 +158,7 @@ class FileSender:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # Another process may append to the same file.
-            size = os.lseek(descriptor, 0, os.SEEK_END)
+            size = os.fstat(descriptor).st_size
             if os.write(descriptor, line) < len(line):
                 # The disk is full. Half a line would spoil the next one, too.
                 os.ftruncate(descriptor, size)

@@ -459,16 +459,16 @@ class TestR9:
     """The database can only be read."""
 
     @pytest.fixture
-    async def read_only(self, server: OwnCluster, asker: Asker) -> AsyncIterator[None]:
+    async def read_only(self, server: OwnCluster) -> AsyncIterator[None]:
         """A server on which nothing is written, from one moment to the next."""
         await server.run("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
-        await until(lambda: refuses(asker))
         yield
         await server.run("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
 
     async def test_r9_what_reads_goes_on_and_what_writes_is_told_to_wait(
         self, service: LiveService, asker: Asker, ada: tuple[str, Headers], read_only: None
     ) -> None:
+        await until(lambda: refuses(asker))
         await look_around(asker, ada)
         assert "25006 ReadOnlySQLTransactionError" in "".join(service.output.lines)
 
