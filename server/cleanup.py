@@ -4,6 +4,7 @@ Nothing depends on it but the size of the tables: whoever reads a row looks at i
 """
 
 import asyncio
+import time
 from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -98,16 +99,20 @@ def _finished(now: datetime) -> Sequence[_Finished]:
 
 
 async def _remove(database: Database, finished: _Finished) -> int:
-    """Remove the rows batch by batch; rows that a request is using just now are left for the next sweep."""
+    """Remove the rows batch by batch; rows that a request is using just now are left for the next sweep.
+
+    After each batch it rests as long as the batch took: the database is there for requests, and nobody waits for this.
+    """
     removed, since = 0, EPOCH
     while True:
+        begun = time.monotonic()
         async with database.transaction() as session:
             moments = (await session.scalars(_removal(finished, since), execution_options=_UNCHANGED)).all()
         removed += len(moments)
         if len(moments) < _BATCH:
             return removed
         since = max(moments)
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(max(_PAUSE, time.monotonic() - begun))
 
 
 def _removal(finished: _Finished, since: datetime) -> ReturningDelete[Any]:

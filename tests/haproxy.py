@@ -17,6 +17,8 @@ global
 defaults
     mode http
     option forwardfor
+    # A kept connection may be closed by the instance, idle for 5 s, just when the next request is sent into it.
+    option http-server-close
     # What an instance did not answer goes to another one; if it was sent already, only when it is a mere question.
     retries 3
     option redispatch 1
