@@ -33,7 +33,7 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/node.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
 	$(BIN)/ruff check .

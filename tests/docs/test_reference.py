@@ -25,7 +25,7 @@ CONSUMERS = ROOT / "tests" / "sdk" / "consumers"
 NAMES = {".".join(path) for path, _ in fields(Settings)}
 GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
 VARIABLES = {variable(path) for path, _ in fields(Settings)} | {"GATEWRIGHT_CONFIG"}
-OF_OTHERS = re.compile(r"GATEWRIGHT_(?:TEST_|PROVIDERS)|GATEWRIGHT_URL$|GATEWRIGHT_LONG$")
+OF_OTHERS = re.compile(r"GATEWRIGHT_(?:TEST_|PROVIDERS)|GATEWRIGHT_(?:URL|LONG|OASDIFF)$")
 """Variables that name no setting of the service: of tests, of guides, and of providers, whose ids are free."""
 EVENTS = {
     name

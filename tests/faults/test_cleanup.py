@@ -92,8 +92,9 @@ class TestR41:
 
         assert len(listed.json()) == 2
         assert removed == dict.fromkeys((model.__tablename__ for model in _rows("")), MANY)
-        assert {table: len(steps) for table, steps in counted.items()} == dict.fromkeys(
-            removed, MANY // BATCH + 1
-        )
+        # Mails that were sent and mails that failed go one after the other.
+        assert {table: len(steps) for table, steps in counted.items()} == {
+            table: MANY // BATCH + (2 if table == "outbox" else 1) for table in removed
+        }
         assert set(told) == {"200"}
         assert len(told) > len(counted)
