@@ -16,11 +16,10 @@ _ROW = re.compile(r"([VR])0*([1-9][0-9]*)")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One attack or fault. `later` says why it has no test yet; empty for a row that must have one."""
+    """One attack or fault."""
 
     name: str
     attack: str
-    later: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +33,10 @@ class Group:
 def read() -> tuple[Group, ...]:
     """Give the groups in their order."""
     listed = tomllib.loads(LIST.read_text("utf-8"))["group"]
-    return tuple(Group(group["title"], _rows(group["rows"], group.get("later", ""))) for group in listed)
-
-
-def _rows(rows: dict[str, str], later: str) -> tuple[Row, ...]:
-    return tuple(Row(name, attack, later) for name, attack in rows.items())
+    return tuple(
+        Group(group["title"], tuple(Row(name, attack) for name, attack in group["rows"].items()))
+        for group in listed
+    )
 
 
 def row_name(text: str) -> str:
