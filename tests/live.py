@@ -115,6 +115,10 @@ def serving(
         yield LiveService(f"http://{json.loads(started[0].splitlines()[-1])['address']}", process, output)
     finally:
         process.terminate()
-        process.wait(timeout=60)
-        reader.join()
-        process.stdout.close()
+        try:
+            process.wait(timeout=60)
+        finally:
+            process.kill()  # One that does not end is a failure, but of this test alone.
+            process.wait()
+            reader.join()
+            process.stdout.close()

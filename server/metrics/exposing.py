@@ -4,10 +4,12 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Lock
+from socket import AI_PASSIVE, SOCK_STREAM, getaddrinfo, socket
+from threading import Lock, Thread
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import structlog
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
@@ -34,9 +36,12 @@ def exposed(settings: Settings) -> Iterator[Path | None]:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(Processes(folder))
         try:
-            server, thread = start_http_server(port, host, registry)
+            server = _Server.at(host, port)
         except OSError as fault:
             raise ConfigurationError(f"metrics.port: {host}:{port}: {fault.strerror or fault}") from None
+        server.set_app(make_wsgi_app(registry))
+        thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
+        thread.start()
         _log.info("metrics.started", address=f"{host}:{server.server_port}")
         try:
             yield folder
@@ -44,6 +49,40 @@ def exposed(settings: Settings) -> Iterator[Path | None]:
             server.shutdown()
             server.server_close()
             thread.join()
+
+
+class _Connection(WSGIRequestHandler):
+    """One question, which must come in time; nothing of it is logged."""
+
+    timeout = 1.0
+    """Seconds without a byte after which the connection is closed."""
+
+    def handle(self) -> None:
+        """Answer, unless the other side falls silent or leaves."""
+        with contextlib.suppress(OSError):
+            super().handle()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class _Server(WSGIServer):
+    """Answers one question at a time: whoever opens many connections waits, and takes nothing from the service."""
+
+    @classmethod
+    def at(cls, host: str, port: int) -> "_Server":
+        """Listen at an address, of IPv4 or IPv6. Raises OSError."""
+        server = cls((host, port), _Connection, bind_and_activate=False)
+        server.address_family = getaddrinfo(host, port, type=SOCK_STREAM, flags=AI_PASSIVE)[0][0]
+        server.socket.close()
+        server.socket = socket(server.address_family, SOCK_STREAM)
+        try:
+            server.server_bind()
+            server.server_activate()
+        except OSError:
+            server.server_close()
+            raise
+        return server
 
 
 @contextlib.contextmanager

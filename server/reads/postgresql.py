@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 _LARGEST = 500
 """Look-ups that one statement answers; more wait for the next."""
 
+_ATTEMPTS = 3
+"""How often a read is made that loses against somebody else (behaviour 9.1)."""
+
 _FAREWELL = 2.0
 """Seconds given to the server to close a connection in order."""
 
@@ -61,7 +64,7 @@ class PostgresqlReads:
         deadline = time.monotonic() + self._timeout
         try:
             async with self._lanes.take(deadline) as lane:
-                rows = await lane.fetch(prepared.sql, prepared.arguments(value), deadline)
+                rows = await _fetch(lane, prepared, prepared.arguments(value), deadline)
         except Exception as error:
             if _is_outage(error):
                 raise Unavailable from error
@@ -133,7 +136,7 @@ class _Batch(Generic[Result]):
         try:
             # The first has waited longest; as its limit holds for all, nobody waits longer than allowed.
             arguments = self._plan.arguments([lookup.value for lookup in asked])
-            rows = await self._lane.fetch(self._plan.sql, arguments, asked[0].since + self._timeout)
+            rows = await _fetch(self._lane, self._plan, arguments, asked[0].since + self._timeout)
             found = {row[0]: self._plan.result(row[1:]) for row in rows}
         except BaseException as error:
             _fail(asked, error)
@@ -143,6 +146,19 @@ class _Batch(Generic[Result]):
             for position, lookup in enumerate(asked, 1):
                 if not lookup.answer.done():
                     lookup.answer.set_result(found.get(position))
+
+
+async def _fetch(
+    lane: Lane, prepared: Plan[Any], arguments: tuple[object, ...], deadline: float
+) -> list[Any]:
+    """Give the rows; a read that lost against somebody else, as against a migration's locks, is made again."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return await lane.fetch(prepared.sql, arguments, deadline)
+        except Exception as error:
+            if not is_retryable(error):
+                raise
+    return await lane.fetch(prepared.sql, arguments, deadline)
 
 
 def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:

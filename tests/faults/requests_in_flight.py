@@ -58,5 +58,7 @@ async def until_refused(origin: str) -> None:
                 _, writer = await asyncio.open_connection(url.host, url.port)
             except ConnectionRefusedError:
                 return
+            except ConnectionResetError:
+                continue  # It had been taken in by the socket that is closing.
             writer.close()
             await asyncio.sleep(0.01)

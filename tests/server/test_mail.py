@@ -80,6 +80,10 @@ class TestSmtp:
             "all: v@example.com, e@evil.test;",
             "",
             "nobody",
+            "=?utf-8?q?v=40victim.test=2c?=@attacker.test",
+            "=?utf-8?q?=22a=22_=3cv=40victim.test=3e?=@a.test",
+            "=?utf-8?q?v=00?=@a.test",
+            "=?utf-8?q?v=0d=0abcc=3a_e=40evil.test?=@a.test",
         ],
     )
     async def test_what_is_not_one_plain_address_gets_nothing(self, peer: SmtpPeer, to: str) -> None:

@@ -1,5 +1,6 @@
 """The port that Prometheus scrapes, of the service as an operator starts it, with one process and with several."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -61,6 +62,26 @@ def test_one_process_tells_what_it_counted(tmp_path: Path) -> None:
     assert found["gatewright_request_seconds_count", "sessions.get_current"] == 3
     assert found["gatewright_process_memory_bytes",] > 1_000_000
     assert ("gatewright_build_info", "0.1.0") in found
+
+
+def test_those_who_connect_and_say_nothing_take_no_threads(tmp_path: Path) -> None:
+    with serving(tmp_path, {"metrics.port": "0"}) as live, contextlib.ExitStack() as silent:
+        host, port = port_of(live).rsplit(":", 1)
+        status = Path(f"/proc/{live.process.pid}/status")
+        scrape(f"{host}:{port}")
+        before = threads(status)
+        for _ in range(4):
+            silent.enter_context(socket.create_connection((host, int(port))))
+
+        found = scrape(f"{host}:{port}")
+
+        assert found["gatewright_workers",] == 1
+        assert threads(status) == before
+
+
+def threads(status: Path) -> str:
+    """Give the number of threads that a process has."""
+    return next(line for line in status.read_text("utf-8").splitlines() if line.startswith("Threads:"))
 
 
 def test_the_counts_of_several_processes_are_added_and_survive_them(tmp_path: Path) -> None:
