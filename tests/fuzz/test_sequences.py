@@ -8,7 +8,7 @@ from hypothesis import Phase, settings
 
 from tests.fuzz.exploring import explore
 
-SUITE = settings(derandomize=True, max_examples=12, stateful_step_count=40, phases=[Phase.generate])
+SUITE = settings(derandomize=True, max_examples=20, stateful_step_count=40, phases=[Phase.generate])
 """What takes about forty seconds on each database. `make fuzz` makes a failure smaller, and prints it."""
 
 
