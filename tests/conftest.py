@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: the two databases, the service under test, and callers by bearer and by cookie."""
 
+import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -18,6 +19,11 @@ from tests.service import PASSWORD, START, Service, close_service, open_service
 Headers = dict[str, str]
 MakeService = Callable[..., Awaitable[Service]]
 SignIn = Callable[..., Awaitable[Headers]]
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Give one worker more than there are processors: a quarter of a run is waiting, for processes and time-outs."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.fixture(scope="session")
