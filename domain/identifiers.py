@@ -21,7 +21,7 @@ from domain.errors import (
 
 _ATOM = r"(?:(?:[A-Za-z0-9!#$%&'*+/?^_`{|}~-]|=+[A-Za-z0-9!#$%&'*+/^_`{|}~-])+=*|=+)"
 """What may stand between dots (RFC 5322), but for `=?`, which begins an encoded word (RFC 2047): mail programs and
-servers read `=?utf-8?q?eve=40x.test?=` as the text it stands for. Written without look-ahead, which Go and Rust lack."""
+servers read `=?utf-8?q?eve=40x.test?=` as the text it stands for. Written without look-ahead, which Go has not."""
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 
 EMAIL_PATTERN = rf"^{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+{_LABEL}$"

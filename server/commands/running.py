@@ -41,7 +41,7 @@ def cell(value: object) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of text under their columns; markup in them counts as text, and nothing in them steers the terminal."""
+    """Print rows of text under their columns; markup in them counts as text, and nothing steers the terminal."""
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     table = Table(box=None, show_header=any(columns), header_style="bold", pad_edge=False)
     for column in columns:

@@ -24,7 +24,7 @@ DIRECT_AGE = timedelta(hours=1)
 """How old an ID token may be that an application brings."""
 _LONGEST_HEADER = 4096
 _TYPES = frozenset({"jwt", "id_token+jwt"})
-"""What the header may call an ID token, if it calls it anything; without `application/`, in lower case (RFC 7515, 4.1.9)."""
+"""What the header may call an ID token, if it calls it anything; in lower case, without `application/` (RFC 7515)."""
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a hostile token may raise; a header deep enough exhausts the parser's stack."""
 

@@ -67,6 +67,8 @@ class App:
     """Whether it gives its answers in one message each."""
     seen: list[dict[str, Any]] = field(default_factory=list)
     answered: int = 0
+    waits: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether it waits for `release`."""
     release: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -79,6 +81,7 @@ class App:
             await self.reply(send, 404, b"no")
             return
         if path == "/wait":
+            self.waits.set()
             await self.release.wait()
         if path == "/begin":
             await send(start(200, [(b"content-length", b"100")]))
@@ -392,9 +395,7 @@ class TestWhatCannotBeReadBehindARequest:
         await wire.send(get("/a"))
         await wire.answer()
         await wire.send(get("/wait"))
-        async with asyncio.timeout(PATIENCE):
-            while len(app.seen) < 2:
-                await asyncio.sleep(0)
+        await asyncio.wait_for(app.waits.wait(), PATIENCE)
 
         await wire.send(b"garbage\r\n\r\n" + get("/smuggled"))
         app.release.set()
