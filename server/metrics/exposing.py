@@ -78,6 +78,8 @@ def _refuse(start: StartResponse, status: str, *headers: tuple[str, str]) -> Ite
 class _Answer(ServerHandler):
     """One answer, which does not say what program gave it."""
 
+    environ: WSGIEnvironment
+    headers_sent: bool
     server_software = ""
 
     def write(self, data: bytes) -> None:
@@ -103,9 +105,8 @@ class _Connection(WSGIRequestHandler):
         with contextlib.suppress(OSError):
             self.raw_requestline = self.rfile.readline(_LONGEST_LINE)
             if self.raw_requestline.endswith(b"\n") and self.parse_request():
-                answer = _Answer(
-                    self.rfile, self.wfile, self.get_stderr(), self.get_environ(), multithread=False
-                )
+                streams = self.rfile, self.wfile, self.get_stderr()
+                answer = _Answer(*streams, self.get_environ(), multithread=False)  # type: ignore[arg-type]
                 answer.request_handler = self  # type: ignore[attr-defined]  # What it asks to log itself.
                 answer.run(self.server.get_app())  # type: ignore[attr-defined]
 
