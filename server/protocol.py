@@ -71,6 +71,9 @@ class GatheringProtocol(HttpToolsProtocol):
     _quiet_since: float | None = None
     """When (the loop's time) the last answer left, as long as nothing has come in since."""
 
+    _last_word: errors.Refusal | None = None
+    """What the connection will end with, once all requests that came before it are answered; nothing more is read."""
+
     _idle = 0
     """Bytes received in a row that brought nothing to an end: no head, no body that is waited for, no request."""
 
@@ -95,6 +98,9 @@ class GatheringProtocol(HttpToolsProtocol):
             return
         if self._farewell is not None:
             return
+        if self._last_word is not None:
+            self.flow.pause_reading()
+            return
         self._idle += len(data)
         super().data_received(self._without_upgrade(data))
         if self._deadline is None and not self._is_received():
@@ -103,11 +109,13 @@ class GatheringProtocol(HttpToolsProtocol):
             self._check_bounds()
 
     def on_headers_complete(self) -> None:
-        """Hand the request over; its head is closed from here on."""
+        """Hand the request over; its head is closed from here on.
+
+        Raises ValueError, which stops the parser, for a request of which it is not certain where it ends.
+        """
         if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
-            # The parser would take the body for another protocol's, and later for the next request.
-            self._refuse(errors.BadRequest("Invalid HTTP request"))
-            return
+            raise ValueError("the parser would take the body for another protocol's, or for the next request")
+        _check_coding(self.headers, self.parser.get_http_version())
         if self.limit_concurrency is None:
             self._begin_cycle()
         else:
@@ -148,7 +156,9 @@ class GatheringProtocol(HttpToolsProtocol):
             super().on_response_complete()
             return
         self.server_state.total_requests += 1
-        if not self.transport.is_closing():
+        if self._last_word is not None:
+            self._say(self._last_word)
+        elif not self.transport.is_closing():
             self.flow.resume_reading()
             self._quiet_since = self.loop.time()
             if self.timeout_keep_alive_task is None:
@@ -243,8 +253,7 @@ class GatheringProtocol(HttpToolsProtocol):
     def _expire(self) -> None:
         """Refuse the request that is not there in time. One that waits behind another is given as long again."""
         self._deadline = None
-        is_behind = self.cycle is not None and not self.cycle.response_complete and self._is_in_head()
-        if is_behind or self.pipeline:
+        if self._is_behind() or self.pipeline:
             self._deadline = self.loop.call_later(self.request_timeout, self._expire)
         elif self._is_in_head() or (self.cycle is not None and self.cycle.more_body):
             self._refuse(errors.RequestTimeout())
@@ -252,25 +261,48 @@ class GatheringProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, refusal: errors.Refusal) -> None:
-        """Answer the request that is coming in, in the application's place and unless it has an answer; close."""
+        """Answer the request that is coming in, in the application's place and unless it has an answer; close.
+
+        Requests before it get their answers first.
+        """
+        if self._is_behind():
+            self._refuse_later(refusal)
+            return
         is_owed = self._is_owed()
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
             cycle.message_event.set()
-        if is_owed and not self.transport.is_closing():
+        if is_owed:
+            self._say(refusal)
+        self.transport.close()
+
+    def _refuse_later(self, refusal: errors.Refusal) -> None:
+        """Read nothing more, and keep the refusal until the requests before it are answered."""
+        self._last_word = refusal
+        self._stop_clock()
+        if not self._is_in_head():
+            # Of the newest request the body cannot be read: it waits in the queue, and never begins.
+            self.pipeline.popleft()
+
+    def _say(self, refusal: errors.Refusal) -> None:
+        """Send a refusal as the last answer of this connection, and close."""
+        if not self.transport.is_closing():
             self.transport.write(_rendered(refusal, self.server_state.default_headers))
         self.transport.close()
 
-    def _is_owed(self) -> bool:
-        """Whether an answer from here is the next that the client expects: none is under way or owed to an
-        earlier request, and none has gone out to this one. Every other would count for the wrong request."""
+    def _is_behind(self) -> bool:
+        """Whether what cannot be read follows requests that came whole and are not answered yet."""
         cycle = self.cycle
         if cycle is None:
-            return True
-        if self._is_in_head():
-            return cycle.response_complete
-        return cycle.more_body and not cycle.response_started and not self.pipeline
+            return False
+        return not cycle.response_complete if self._is_in_head() else cycle.more_body and bool(self.pipeline)
+
+    def _is_owed(self) -> bool:
+        """Whether the client expects an answer next, when nothing before this one is owed: none has gone out to this
+        request. Every other would count for the wrong request."""
+        cycle = self.cycle
+        return cycle is None or self._is_in_head() or (cycle.more_body and not cycle.response_started)
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close; when the client is still sending, only after it had time to read the answer.
@@ -291,6 +323,13 @@ class GatheringProtocol(HttpToolsProtocol):
 def gathering(*, request_timeout: float) -> type[GatheringProtocol]:
     """Give the protocol class for a time limit of requests, in seconds; uvicorn takes a class."""
     return type("GatheringProtocol", (GatheringProtocol,), {"request_timeout": request_timeout})
+
+
+def _check_coding(headers: list[tuple[bytes, bytes]], version: str) -> None:
+    """Allow no transfer coding but `chunked`, once, and none before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError."""
+    codings = [value for name, value in headers if name == b"transfer-encoding"]
+    if codings and (version == "1.0" or [coding.strip(b" \t").lower() for coding in codings] != [b"chunked"]):
+        raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
 
 
 def _target(url: bytes, root_path: str) -> tuple[str, bytes, bytes]:

@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domain.ports import Hasher, Reads
 from models.queries import Query
+from server.pipeline.answers import WHOLE
 
 Result = TypeVar("Result")
 
@@ -170,8 +171,8 @@ class _TracedReads:
 
 
 async def _send(span: Span, send: Send, message: Message) -> None:
-    """Note the status of an answer, and the id that its line in the log has, too."""
-    if message["type"] == "http.response.start":
+    """Note the status of an answer, in parts or whole, and the id that its line in the log has, too."""
+    if message["type"] in ("http.response.start", WHOLE):
         status = message["status"]
         span.set_attribute("http.response.status_code", status)
         request_id = next((value for name, value in message["headers"] if name == b"x-request-id"), b"")

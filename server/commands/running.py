@@ -41,11 +41,16 @@ def cell(value: object) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of text under their columns; markup in them counts as text."""
+    """Print rows of text under their columns; markup in them counts as text, and nothing steers the terminal."""
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     table = Table(box=None, show_header=any(columns), header_style="bold", pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(text) for text in row))
+        table.add_row(*(Text(_visible(text)) for text in row))
     console.print(table)
+
+
+def _visible(text: str) -> str:
+    """Replace what cannot be seen: users, other programs and proxies choose some of what is shown."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -23,6 +23,8 @@ SCRYPT_WORK = 2**24
 ARGON2_KIB = 1024 * 1024
 ARGON2_WORK = 4 * 1024 * 1024
 """KiB times passes; OWASP's strongest is about a twentieth."""
+ARGON2_LANES = 16
+"""Each is a thread while a password is checked."""
 PBKDF2_ROUNDS = 10_000_000
 BCRYPT_ROUNDS = 15
 """As a power of two."""
@@ -65,6 +67,8 @@ def _look_at_argon2(hashed: str) -> None:
     except (InvalidHashError, ValueError):
         raise _problem(BROKEN) from None
     if found.memory_cost > ARGON2_KIB or found.memory_cost * found.time_cost > ARGON2_WORK:
+        raise _problem(COSTLY)
+    if found.parallelism > ARGON2_LANES:
         raise _problem(COSTLY)
     if min(found.memory_cost, found.time_cost, found.parallelism) < 1 or len(salt) < 8 or len(tag) < 4:
         raise _problem(BROKEN)

@@ -18,9 +18,9 @@ def instant(value: Any) -> object:
     """Give an instant that may be stored as seconds or milliseconds since 1970; anything else stays as it is."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
-    milliseconds = int(value) if abs(value) >= _MILLISECONDS_FROM else int(value * 1000)
     try:
+        milliseconds = int(value if abs(value) >= _MILLISECONDS_FROM else value * 1000)
         moment: datetime = from_milliseconds(milliseconds)
-    except OverflowError:
+    except (OverflowError, ValueError):  # Infinity, NaN, and years that there are not
         return value
     return moment

@@ -2,11 +2,12 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from socket import AI_PASSIVE, SOCK_STREAM, getaddrinfo, socket
 from threading import Lock, Thread
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
@@ -18,6 +19,11 @@ from server.metrics.merging import lasting, merge, metrics
 from server.metrics.reporting import ask
 from server.settings import Settings
 from server.sources import ConfigurationError
+
+PATH = "/metrics"
+
+_LONGEST_LINE = 8 * 1024
+"""Bytes of a request's first line; a longer one is not answered."""
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +45,7 @@ def exposed(settings: Settings) -> Iterator[Path | None]:
             server = _Server.at(host, port)
         except OSError as fault:
             raise ConfigurationError(f"metrics.port: {host}:{port}: {fault.strerror or fault}") from None
-        server.set_app(make_wsgi_app(registry))
+        server.set_app(_only_metrics(make_wsgi_app(registry)))
         thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
         thread.start()
         _log.info("metrics.started", address=f"{host}:{server.server_port}")
@@ -51,16 +57,66 @@ def exposed(settings: Settings) -> Iterator[Path | None]:
             thread.join()
 
 
+def _only_metrics(app: WSGIApplication) -> WSGIApplication:
+    """Give an application that hands over GET and HEAD of the one path alone; the library's answers every path."""
+
+    def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] != PATH:
+            return _refuse(start, "404 Not Found")
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            return _refuse(start, "405 Method Not Allowed", ("Allow", "GET, HEAD"))
+        return app({**environ, "REQUEST_METHOD": "GET"}, start)
+
+    return answer
+
+
+def _refuse(start: StartResponse, status: str, *headers: tuple[str, str]) -> Iterable[bytes]:
+    start(status, [("Content-Type", "text/plain; charset=utf-8"), *headers])
+    return [f"{status}\n".encode()]
+
+
+class _Answer(ServerHandler):
+    """One answer, which does not say what program gave it."""
+
+    environ: WSGIEnvironment
+    headers_sent: bool
+    server_software = ""
+
+    def write(self, data: bytes) -> None:
+        """Send headers and body; to HEAD the headers alone, with the length that the body would have."""
+        if self.environ["REQUEST_METHOD"] != "HEAD":
+            super().write(data)
+        elif not self.headers_sent:
+            self.bytes_sent = len(data)
+            self.send_headers()
+
+
 class _Connection(WSGIRequestHandler):
-    """One question, which must come in time; nothing of it is logged."""
+    """One question, which must come in time; nothing of it is logged, or said again in a refusal."""
 
     timeout = 1.0
     """Seconds without a byte after which the connection is closed."""
 
+    error_content_type = "text/plain; charset=utf-8"
+    error_message_format = "%(code)d %(message)s\n"
+
     def handle(self) -> None:
         """Answer, unless the other side falls silent or leaves."""
         with contextlib.suppress(OSError):
-            super().handle()
+            self.raw_requestline = self.rfile.readline(_LONGEST_LINE)
+            if self.raw_requestline.endswith(b"\n") and self.parse_request():
+                streams = self.rfile, self.wfile, self.get_stderr()
+                answer = _Answer(*streams, self.get_environ(), multithread=False)  # type: ignore[arg-type]
+                answer.request_handler = self  # type: ignore[attr-defined]  # What it asks to log itself.
+                answer.run(self.server.get_app())  # type: ignore[attr-defined]
+
+    def send_error(self, code: int, *_: object, **__: object) -> None:
+        """Refuse what is no request."""
+        super().send_error(code)
+
+    def send_response(self, code: int, message: str | None = None) -> None:
+        """Begin an answer as the library does, without its name."""
+        self.send_response_only(code, message)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -23,6 +23,8 @@ LEEWAY = 60
 DIRECT_AGE = timedelta(hours=1)
 """How old an ID token may be that an application brings."""
 _LONGEST_HEADER = 4096
+_TYPES = frozenset({"jwt", "id_token+jwt"})
+"""What the header may call an ID token, if it calls it anything; in lower case, without `application/` (RFC 7515)."""
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a hostile token may raise; a header deep enough exhausts the parser's stack."""
 
@@ -55,7 +57,7 @@ async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str
     """Give the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
     header = _header(token)
     algorithm = header["alg"]
-    if algorithm not in expected.algorithms or "crit" in header:
+    if algorithm not in expected.algorithms or "crit" in header or not _is_id_token(header.get("typ")):
         raise IdentityRefused
     key = await key_of(header.get("kid"), algorithm)
     if key is None:
@@ -84,6 +86,14 @@ def _header(token: str) -> Mapping[str, Any]:
     except _MALFORMED:
         raise IdentityRefused from None
     raise IdentityRefused
+
+
+def _is_id_token(kind: object) -> bool:
+    """Whether the header's `typ` allows an ID token. The same key signs access tokens (`at+jwt`), logout tokens
+    (`logout+jwt`) and others of which the claims may look alike (RFC 8725, 3.11 and 3.12)."""
+    if kind is None:
+        return True
+    return isinstance(kind, str) and kind.lower().removeprefix("application/") in _TYPES
 
 
 def _extract(token: str) -> jws.CompactSignature:

@@ -17,7 +17,10 @@ ADDRESSES = [
     "a@b.cd",
     "ada@example.com",
     "ada.lovelace+tag@sub.example.co.uk",
-    "o'hara!#$%&*/=?^_`{|}~-@x.test",
+    "o'hara!#$%&*/?=^_`{|}~-@x.test",
+    "=@b.test",
+    "a=.?b==c?=d=@b.test",
+    "?=@b.test",
     "1@2.test",
     "a@b.c",
     "a@1-2.x1",
@@ -70,6 +73,11 @@ NO_ADDRESSES = [
     "a@" + ("b" * 61 + ".") * 4 + "example",
     "mailto:a@b.test",
     "a\x00@b.test",
+    "=?utf-8?q?eve=40evil.test=2c?=@b.test",
+    "=?@b.test",
+    "a=?@b.test",
+    "a.b==?c@b.test",
+    "a?=?b@b.test",
 ]
 # V75 and V76: what Unicode makes look alike, and what it hides.
 LOOK_ALIKES = [

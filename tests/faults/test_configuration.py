@@ -1,6 +1,7 @@
 """Settings with which the service does not start, and what it says of them (R43)."""
 
 import logging
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from pathlib import Path
@@ -61,9 +62,13 @@ def restored() -> Iterator[None]:
 
 
 def complaints(directory: Path, variables: Mapping[str, str]) -> list[str]:
-    """Try to serve; give what is said against it, line by line. Nothing has begun by then."""
-    with chdir(directory):
-        done = CliRunner().invoke(app, ["serve", "--port", "0"], env={**SOUND, **variables})
+    """Try to serve; give what is said against it, line by line. Nothing has begun by then.
+
+    The port is taken: a service that begins all the same ends there, and the test with it.
+    """
+    with chdir(directory), socket.create_server(("127.0.0.1", 0)) as taken:
+        words = ["serve", "--port", str(taken.getsockname()[1])]
+        done = CliRunner().invoke(app, words, env={**SOUND, **variables})
     assert (done.exit_code, done.stdout) == (1, "")
     assert not (directory / "gatewright.db").exists()
     return done.stderr.splitlines()

@@ -169,10 +169,18 @@ class TestR1:
         assert re.search(r'"service.not_ready","reason":"ConnectionRefusedError"', logged)
 
     async def test_r1_dead_connections_are_dropped_unseen(
-        self, server: OwnCluster, asker: Asker, ada: tuple[str, Headers]
+        self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         """A restart that nobody saw costs nobody anything: the first request afterwards is served."""
+        waiting = "SELECT id FROM outbox WHERE state IN ('unresolved', 'queued')"
+
+        async def is_quiet() -> bool:
+            return not await server.run(waiting, url=url)
+
         assert await everything(asker, ada, 3) == ["200"]
+        await until(
+            is_quiet
+        )  # Mail under way would see the restart, and the whole pool would be dropped for it.
         await restart(server)
 
         assert await everything(asker, ada, 1) == ["200"]

@@ -54,6 +54,7 @@ SEVERAL: list[Any] = [
     "eve@example.com@example.com", "@evil.test:mike@example.com", "evil.test!mike@example.com@", f"{MIKE}%0a{EVE}",
     f"{MIKE}\n{EVE}", f"{MIKE}\r\nBcc: {EVE}", f"{MIKE}\u2028Bcc: {EVE}", f"{MIKE}\x00{EVE}", f"{MIKE}\t", f" {MIKE}",
     f"mailto:{MIKE}?cc={EVE}", "mike@[127.0.0.1]", "mike@127.0.0.1", "mike@localhost", "mike@example.com.",
+    f"=?utf-8?q?{EVE.replace('@', '=40')}=2c?=@example.com", "mike.=?us-ascii?b?ZXZlQGV2aWwudGVzdA==?=@example.com",
     [MIKE, EVE], {"0": MIKE, "1": EVE}, [[EVE]], {"address": EVE},
 ]  # fmt: skip
 """What a lenient reader takes for two addresses, or for somebody else's."""

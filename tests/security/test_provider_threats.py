@@ -344,6 +344,9 @@ FORGED: dict[str, Forgery] = {
     "an unknown crit": {"header": {"crit": ["exp"], "exp": 1}},
     "a crit that means nothing": {"header": {"crit": ["b64"], "b64": False}},
     "an empty crit": {"header": {"crit": []}},
+    "an access token": {"header": {"typ": "at+jwt"}},
+    "a logout token": {"header": {"typ": "application/logout+JWT"}},
+    "a type that is a list": {"header": {"typ": ["JWT"]}},
 }
 """Tokens whose content is right, and whose header or signature is not."""
 
@@ -492,6 +495,14 @@ class TestV19:
 
         assert error_of(answer) == "unable_to_get_user_info"
         assert await nothing_came_of_it(social)
+
+    async def test_v19_what_providers_call_an_id_token_is_one(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        for kind in (None, "JWT", "jwt", "application/jwt", "id_token+jwt"):
+            answer = await sign_in_directly(social, provider.mint(header={"typ": kind}))
+
+            assert code(answer) == "200", kind
 
     @pytest.mark.parametrize("text", ["", ".", "..", "a.b.c", "....", "e30.e30.", "é.é.é", "null"])
     async def test_v19_what_is_no_token_is_refused(self, social: Service, text: str) -> None:

@@ -245,6 +245,11 @@ class TestUsers:
         assert ada in done.stdout
         assert "Signs in with: credential" in done.stdout
 
+    def test_show_lets_nothing_steer_the_terminal(self, run: Run, ada: str) -> None:
+        run("users", "ban", ADA, "--reason", "a\x1b[2Jb\r\nc\u202ed")
+
+        assert "a\ufffd[2Jb\ufffd\ufffdc\ufffdd" in run("users", "show", ADA).stdout
+
     def test_ban_for_a_time_and_unban(self, run: Run, ada: str) -> None:
         banned = run("users", "ban", ADA, "--reason", "spam", "--for", "7d")
         user = json.loads(run("users", "show", ADA, "--json").stdout)["user"]

@@ -5,12 +5,13 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
 
 from server import profiles
 from server.metrics.exposing import exposed
@@ -62,6 +63,79 @@ def test_one_process_tells_what_it_counted(tmp_path: Path) -> None:
     assert found["gatewright_request_seconds_count", "sessions.get_current"] == 3
     assert found["gatewright_process_memory_bytes",] > 1_000_000
     assert ("gatewright_build_info", "0.1.0") in found
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a port behind which no process answers."""
+    folder = tmp_path_factory.mktemp("metrics")
+    settings = profiles.load({"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_METRICS__PORT": "0"}, folder)
+    with contextlib.ExitStack() as stack:
+        with capture_logs() as logs:
+            stack.enter_context(exposed(settings))
+        yield logs[0]["address"]
+
+
+class TestWhatIsAsked:
+    """One path, two methods, and nothing said of what program answers."""
+
+    @pytest.mark.parametrize(
+        "path", ["/", "/metrics/", "/metrics/x", "/favicon.ico", "/METRICS", "/metricsx", "/?/metrics"]
+    )
+    @pytest.mark.parametrize("method", ["GET", "POST"])
+    def test_another_path_is_not_found(self, port: str, method: str, path: str) -> None:
+        answer = httpx.request(method, f"http://{port}{path}")
+
+        assert (answer.status_code, answer.text) == (404, "404 Not Found\n")
+
+    @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"])
+    def test_another_method_is_told_which_there_are(self, port: str, method: str) -> None:
+        answer = httpx.request(method, f"http://{port}/metrics")
+
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
+
+    def test_head_is_told_the_length_alone(self, port: str) -> None:
+        whole = httpx.get(f"http://{port}/metrics?x=1")
+        head = httpx.head(f"http://{port}/metrics")
+
+        assert (whole.status_code, head.status_code, head.content) == (200, 200, b"")
+        assert head.headers["content-length"] == whole.headers["content-length"]
+        assert head.headers["content-type"] == whole.headers["content-type"]
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /nope HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"POST /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET <b> too many words HTTP/1.1\r\n\r\n",
+            b"GET /metrics HTTP/<b>\r\n\r\n",
+            b"GET /metrics HTTP/2.0\r\n\r\n",
+            b"GET /metrics HTTP/1.1\r\n" + b"x: y\r\n" * 200 + b"\r\n",
+        ],
+    )
+    def test_no_answer_names_a_library_or_says_again_what_was_sent(self, port: str, raw: bytes) -> None:
+        answer = answer_to(port, raw)
+
+        assert answer
+        assert (b"server:" in answer.lower(), b"ython" in answer, b"<b>" in answer) == (False, False, False)
+
+    def test_an_endless_line_is_not_answered(self, port: str) -> None:
+        assert answer_to(port, b"GET /" + b"x" * 10_000) == b""
+
+
+def answer_to(address: str, raw: bytes) -> bytes:
+    """Send bytes; give all that comes back until the connection ends."""
+    host, number = address.rsplit(":", 1)
+    heard = b""
+    with (
+        contextlib.suppress(ConnectionError),
+        socket.create_connection((host, int(number)), timeout=PATIENCE) as connection,
+    ):
+        connection.sendall(raw)
+        while part := connection.recv(65536):
+            heard += part
+    return heard
 
 
 def test_those_who_connect_and_say_nothing_take_no_threads(tmp_path: Path) -> None:

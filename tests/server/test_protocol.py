@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pytest
@@ -67,6 +67,8 @@ class App:
     """Whether it gives its answers in one message each."""
     seen: list[dict[str, Any]] = field(default_factory=list)
     answered: int = 0
+    waits: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether it waits for `release`."""
     release: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -79,6 +81,7 @@ class App:
             await self.reply(send, 404, b"no")
             return
         if path == "/wait":
+            self.waits.set()
             await self.release.wait()
         if path == "/begin":
             await send(start(200, [(b"content-length", b"100")]))
@@ -322,15 +325,121 @@ class TestWhatIsNoHttp:
 
         assert await wire.refusal() == (400, "BAD_REQUEST")
 
-    async def test_never_gets_between_an_earlier_request_and_its_answer(
-        self, connect: Connect, app: App
+    @pytest.mark.parametrize(
+        "coding",
+        ["gzip, chunked", "chunked, chunked", "identity", "gzip", "xchunked", ", chunked", "chunked;a=b"],
+    )
+    async def test_nor_is_another_coding_of_a_body_than_chunked(
+        self, connect: Connect, app: App, coding: str
     ) -> None:
         wire = await connect()
 
-        await wire.send(get("/wait") + b"garbage\r\n\r\n")
+        await wire.send(post("/a", f"Transfer-Encoding: {coding}") + b"0\r\n\r\n" + get("/smuggled"))
 
-        assert await wire.rest() == b""
+        assert (await wire.refusal(), app.seen) == ((400, "BAD_REQUEST"), [])
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            post("/a", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked"),
+            post("/a", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
+            post("/a", "Transfer-Encoding: chunked").replace(b"HTTP/1.1", b"HTTP/1.0"),
+        ],
+    )
+    async def test_nor_are_two_codings_or_one_that_is_newer_than_the_version(
+        self, connect: Connect, app: App, raw: bytes
+    ) -> None:
+        wire = await connect()
+
+        await wire.send(raw + b"0\r\n\r\n" + get("/smuggled"))
+
+        assert (await wire.refusal(), app.seen) == ((400, "BAD_REQUEST"), [])
+
+    async def test_chunked_may_be_written_in_any_case(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(post("/a", "Transfer-Encoding:  Chunked ") + b"2\r\nxy\r\n0\r\n\r\n")
+
+        assert (await wire.answer())[2] == b"/a xy"
+
+
+class TestWhatCannotBeReadBehindARequest:
+    """It is refused after the request has been answered whole, once, and nothing behind it is read."""
+
+    BEHIND: ClassVar[dict[str, tuple[bytes, tuple[int, str]]]] = {
+        "no http": (b"garbage\r\n\r\n", (400, "BAD_REQUEST")),
+        "bytes": (b"\x16\x03\x01\x02\x00", (400, "BAD_REQUEST")),
+        "a header": (get("/b", "Na me: x"), (400, "BAD_REQUEST")),
+        "a coding": (post("/b", "Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n", (400, "BAD_REQUEST")),
+        "two lengths": (post("/b", "Content-Length: 2", "Content-Length: 3"), (400, "BAD_REQUEST")),
+        "a chunk": (post("/b", "Transfer-Encoding: chunked") + b"zz\r\n", (400, "BAD_REQUEST")),
+        "a target": (b"GET /" + b"x" * (MAX_HEAD + 2 * PIECE), (414, "URI_TOO_LONG")),
+    }
+
+    @pytest.mark.parametrize("name", BEHIND)
+    async def test_is_refused_after_the_answers(self, connect: Connect, app: App, name: str) -> None:
+        raw, refusal = self.BEHIND[name]
+        wire = await connect()
+
+        sending = asyncio.create_task(wire.send(get("/a") + get("/wait") + raw + get("/smuggled")))
+        assert (await wire.answer())[2] == b"/a "
         app.release.set()
+
+        assert (await wire.answer())[2] == b"/wait "
+        assert await wire.refusal() == refusal
+        assert [scope["path"] for scope in app.seen] == ["/a", "/wait"]
+        await sending
+
+    async def test_also_when_it_comes_later(self, connect: Connect, app: App) -> None:
+        wire = await connect()
+        await wire.send(get("/a"))
+        await wire.answer()
+        await wire.send(get("/wait"))
+        await asyncio.wait_for(app.waits.wait(), PATIENCE)
+
+        await wire.send(b"garbage\r\n\r\n" + get("/smuggled"))
+        app.release.set()
+
+        assert (await wire.answer())[2] == b"/wait "
+        assert (await wire.refusal(), len(app.seen)) == ((400, "BAD_REQUEST"), 2)
+
+    async def test_the_whole_of_a_stream_comes_first(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(get("/stream") + b"garbage\r\n\r\n")
+
+        streamed, _, refused = (await wire.rest()).partition(b"0\r\n\r\n")
+        assert streamed.endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n")
+        assert refused.startswith(b"HTTP/1.1 400 ")
+        assert refused.count(b"HTTP/1.1") == 1
+
+    @pytest.mark.parametrize(
+        "first", [get("/a", "Connection: close"), b"GET /a HTTP/1.0\r\n\r\n", get("/refuse")]
+    )
+    async def test_nothing_follows_an_answer_that_ends_the_connection(
+        self, connect: Connect, first: bytes
+    ) -> None:
+        wire = await connect()
+
+        await wire.send(first + b"garbage\r\n\r\n")
+
+        status, headers, _ = await wire.answer()
+        assert (status, headers["connection"]) == (413 if b"refuse" in first else 200, "close")
+        assert await wire.rest() == b""
+
+    async def test_without_end_it_is_not_read(self, connect: Connect, app: App) -> None:
+        wire = await connect(request_timeout=SHORT)
+
+        sending = asyncio.create_task(wire.send(get("/wait") + repeated(b"garbage\r\n", 20_000_000)))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wire.reader.read(1), SHORT * 2)
+        assert not sending.done()
+        app.release.set()
+
+        assert (await wire.answer())[2] == b"/wait "
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+        with contextlib.suppress(ConnectionError):
+            await sending
 
 
 CHUNKED = post("/a", "Transfer-Encoding: chunked") + b"2\r\n{}\r\n"

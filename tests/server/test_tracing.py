@@ -20,7 +20,7 @@ from server.app import assemble
 from server.services import Services
 from server.tracing import tracing_of
 from tests.bench.servers import free_port
-from tests.live import ROOT
+from tests.live import ROOT, serving
 from tests.service import BASE_URL, PASSWORD, environment
 
 PATIENCE = 60.0
@@ -135,6 +135,15 @@ class TestSpans:
         }
         assert (span.trace_id.hex(), span.parent_span_id.hex()) == (TRACE, PARENT)
         assert span.kind == Span.SPAN_KIND_SERVER
+
+    def test_so_it_is_behind_the_server_of_ours(self, receiver: Receiver, tmp_path: Path) -> None:
+        with serving(tmp_path, {"tracing.endpoint": receiver.url}) as live:
+            answer = httpx.get(f"{live.url}/get-session")
+            span = receiver.wait_for("sessions.get_current")
+
+        told = attributes(span)
+        assert told["http.response.status_code"] == 401
+        assert told["gatewright.request_id"] == answer.headers["x-request-id"]
 
     async def test_hashes_and_the_database_are_parts_of_it(self, traced: Tracer, receiver: Receiver) -> None:
         client = await traced(receiver.url)

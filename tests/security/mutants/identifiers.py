@@ -3,9 +3,10 @@
 from tests.security.mutants.mutant import Mutant
 
 _CONTRACT = "openapi/components/schemas.yaml"
+_ATOM = "(?:(?:[A-Za-z0-9!#$%&'*+/?^_`{|}~-]|=+[A-Za-z0-9!#$%&'*+/^_`{|}~-])+=*|=+)"
 _ADDRESS = (
     "      format: email\n      maxLength: 254\n      pattern: >-\n"
-    "        ^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
+    f"        ^{_ATOM}(?:\\.{_ATOM})*@"
     "(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$\n"
     "      allOf: # The local part has 1 to 64 characters, and the last label is no number.\n"
     "        - type: string\n          pattern: '^[^@]{1,64}@(?:[^.]+\\.)+[0-9]*[A-Za-z-][A-Za-z0-9-]*$'\n"
@@ -84,6 +85,20 @@ MUTANTS = (
         _CONTRACT,
         _ADDRESS,
         "      pattern: '@'\n",
+    ),
+    Mutant(
+        "V78",
+        "an address holds no encoded word",
+        _CONTRACT,
+        f"        ^{_ATOM}(?:",
+        "        ^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:",
+    ),
+    Mutant(
+        "V78",
+        "an address to sign in with holds no encoded word",
+        "domain/identifiers.py",
+        "|=+[A-Za-z0-9!#$%&'*+/^_`{|}~-])+=*|=+)",
+        "|=)+|=+)",
     ),
     Mutant(
         "V78",

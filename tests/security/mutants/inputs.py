@@ -321,6 +321,20 @@ MUTANTS = (
         "        super().send_400_response(msg)\n\n    def _read_in_pieces",
     ),
     Mutant(
+        "R39",
+        "what cannot be read waits for the answers before it",
+        "server/protocol.py",
+        "        if self._is_behind():\n            self._refuse_later(refusal)\n            return\n",
+        "",
+    ),
+    Mutant(
+        "R39",
+        "a body comes in no other coding than chunked",
+        "server/protocol.py",
+        "        _check_coding(self.headers, self.parser.get_http_version())\n",
+        "",
+    ),
+    Mutant(
         "R40",
         "an unknown path is answered as JSON",
         "server/errors.py",

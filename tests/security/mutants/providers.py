@@ -170,8 +170,15 @@ MUTANTS = (
         "V19",
         "critical extensions are refused",
         "server/providers/id_tokens.py",
-        '    if algorithm not in expected.algorithms or "crit" in header:\n',
-        "    if algorithm not in expected.algorithms:\n",
+        '    if algorithm not in expected.algorithms or "crit" in header or',
+        "    if algorithm not in expected.algorithms or",
+    ),
+    Mutant(
+        "V19",
+        "a token of another kind is no ID token",
+        "server/providers/id_tokens.py",
+        ' or "crit" in header or not _is_id_token(header.get("typ")):\n',
+        ' or "crit" in header:\n',
     ),
     Mutant(
         "V19",

@@ -66,7 +66,7 @@ def test_what_is_damaged(hashed: str) -> None:
 @pytest.mark.parametrize(
     "hashed",
     [ARGON2.replace("m=1024", "m=2147483647"), ARGON2.replace("t=1", "t=1000000"),
-     "argon2" + ARGON2.replace("m=1024", "m=2147483647"), BCRYPT.replace("$04$", "$31$"),
+     ARGON2.replace("p=1", "p=17"), "argon2" + ARGON2.replace("m=1024", "m=2147483647"), BCRYPT.replace("$04$", "$31$"),
      SCRYPT.replace("ln=10", "ln=30"), SCRYPT.replace("p=1", "p=1000000"), PBKDF2.replace("$1000$", "$4000000000$"),
      DJANGO_SCRYPT.replace("$1024$", "$1073741824$"),
      VECTORS["of_password_as_sent"]["django bcrypt_sha256"].replace("$04$", "$31$"),

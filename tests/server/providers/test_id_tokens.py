@@ -184,11 +184,25 @@ class TestHeader:
             {"b64": False},
             {"kid": "unknown"},
             {"kid": ""},
+            {"typ": ""},
+            {"typ": "at+jwt"},
+            {"typ": "application/at+JWT"},
+            {"typ": "logout+jwt"},
+            {"typ": "dpop+jwt"},
+            {"typ": "secevent+jwt"},
+            {"typ": "text/jwt"},
+            {"typ": 7},
         ],
         ids=json.dumps,
     )
     async def test_refuses(self, visitor: Visitor, provider: ProviderProcess, header: dict[str, Any]) -> None:
         assert await is_refused(visitor, provider.mint(header=header))
+
+    @pytest.mark.parametrize("kind", [None, "JWT", "jwt", "application/JWT", "id_token+jwt"])
+    async def test_may_say_that_it_is_an_id_token(
+        self, visitor: Visitor, provider: ProviderProcess, kind: str | None
+    ) -> None:
+        assert (await bring(visitor, provider.mint(header={"typ": kind}))).identity.subject == "1001"
 
     @pytest.mark.parametrize(
         ("algorithm", "sign_with"),
