@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -121,7 +122,7 @@ def test_the_other_jobs_of_the_workflow_pass(folder: Path, places: dict[str, str
         assert '{"ok":true}' in printed or "May be published" in printed
 
 
-@SLOW
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed, so oasdiff cannot be built")
 def test_the_comparison_of_the_guide_passes(folder: Path, places: dict[str, str]) -> None:
     contract = "mkdir -p contract && gatewright/.venv/bin/gatewright openapi > contract/gatewright.json"
 
