@@ -2,6 +2,7 @@
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
+SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract contract-diff \
@@ -19,7 +20,11 @@ setup: $(INSTALLED) ## make .venv with everything in the versions of constraints
 $(INSTALLED): pyproject.toml constraints.txt
 	@.ci/setup.sh
 
-run: setup ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
+# What only runs the service, or asks it for the contract, does without the tools of development.
+$(SERVICE): pyproject.toml constraints.txt
+	@.ci/setup.sh service
+
+run: $(SERVICE) ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
 	@GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
 
 try-social: setup ## try sign-in by a provider: serve beside the test provider, with a page to begin at
@@ -88,13 +93,13 @@ contract-diff: setup ## what breaks clients of an older contract, as in: make co
 	@test -n "$(BASE)" || { echo 'Say what to compare with, as in: make contract-diff BASE=main' >&2; exit 2; }
 	@program=$$(.ci/oasdiff.sh) && $(BIN)/python -m codegen.diff "$(BASE)" --oasdiff "$$program"
 
-sdk-python: setup ## generate the Python SDK into build/sdk/python
+sdk-python: $(SERVICE) ## generate the Python SDK into build/sdk/python
 	@.ci/sdk.sh python
 
-sdk-typescript: setup ## generate the TypeScript SDK into build/sdk/typescript
+sdk-typescript: $(SERVICE) ## generate the TypeScript SDK into build/sdk/typescript
 	@.ci/sdk.sh typescript
 
-sdk: setup ## generate an SDK in another language, as in: make sdk LANG=go (java, kotlin, csharp, ruby, ...)
+sdk: $(SERVICE) ## generate an SDK in another language, as in: make sdk LANG=go (java, kotlin, csharp, ruby, ...)
 	@.ci/sdk.sh "$(LANG)"
 
 types: setup ## write handlers/shapes.py anew from openapi/
@@ -102,7 +107,7 @@ types: setup ## write handlers/shapes.py anew from openapi/
 
 ##@ The database
 
-migrate: setup ## bring the configured database up to date (the profile is development unless set)
+migrate: $(SERVICE) ## bring the configured database up to date (the profile is development unless set)
 	@GATEWRIGHT_PROFILE=$${GATEWRIGHT_PROFILE:-development} $(BIN)/gatewright migrate
 
 migration: setup ## draft the next migration from models/, as in: make migration NAME="audit records"

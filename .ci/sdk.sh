@@ -9,20 +9,9 @@ language=${1:-}
 export LANG=C.UTF-8
 [[ $language =~ ^[a-z][a-z0-9-]*$ ]] || stop_with "Say which language, as in: make sdk LANG=go"
 target=build/sdk/$language
-tools=build/sdk/.tools
 config=codegen/sdk
 
 contract() { .venv/bin/gatewright openapi --for-clients "$@"; }
-
-# Each generator has a place of its own: what it depends on is not what the service depends on.
-python_tool() {
-  local folder=$tools/$1 wanted=$2
-  if ! cmp -s "$wanted" "$folder/installed"; then
-    .venv/bin/python -m venv --clear "$folder"
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --requirement "$wanted" </dev/null
-    cp "$wanted" "$folder/installed"
-  fi
-}
 
 # What was made of the same document in the same way is there already; whoever uses it meanwhile is not disturbed.
 is_made() {
@@ -59,21 +48,17 @@ typescript_sdk() {
   echo "$digest" >"$tools/typescript.made"
 }
 
-# openapi-generator needs Java 11 or newer.
 other_sdk() {
-  command -v java >/dev/null 2>&1 || stop_with "openapi-generator needs Java. On Debian: apt-get install default-jre-headless"
-  python_tool others "$config/others/requirements.txt"
+  local generator
+  generator=$(openapi_generator)
   contract >"$tools/others.json"
   local options=()
   [ ! -f "$config/others/$language.yaml" ] || options=(--config "$config/others/$language.yaml")
-  "$tools/others/bin/openapi-generator-cli" generate --generator-name "$language" --input-spec "$tools/others.json" \
+  "$generator" generate --generator-name "$language" --input-spec "$tools/others.json" \
     --output "$target" --global-property apiTests=false,modelTests=false,apis,models,supportingFiles "${options[@]}"
 }
 
-mkdir -p "$tools"
-# Two at once would write into the same folders.
-exec 9>"$tools/lock"
-! command -v flock >/dev/null 2>&1 || flock 9
+. .ci/generators.sh
 case $language in
 python) python_sdk ;;
 typescript) typescript_sdk ;;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Make .venv with the exact versions of constraints.txt and this project in it. Run by `make setup` when that has changed.
+# Make .venv with the exact versions of constraints.txt and this project in it. Run by `make setup` when that has changed;
+# with the word "service" by `make run`, which leaves out what only development needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/packages.sh
@@ -36,7 +37,12 @@ if [ ! -x .venv/bin/pip ]; then
   echo "Making .venv with $("$python" --version)"
   "$python" -m venv .venv
 fi
+case ${1:-} in
+service) what=. made=(.venv/service) ;;
+*) what='.[dev]' made=(.venv/service .venv/installed) ;;
+esac
 echo "Installing what pyproject.toml asks for, in the versions of constraints.txt"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
-  --constraint constraints.txt --editable '.[dev]' </dev/null
-touch .venv/installed
+# Python compiles a module when it is first used: most of what lies in the packages never is.
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
+  --constraint constraints.txt --editable "$what" </dev/null
+touch "${made[@]}"

@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
 
@@ -25,6 +25,14 @@ from server import sqlite_connection
 
 Connect = Callable[[float], Awaitable["asyncpg.Connection[Any]"]]
 """Opens a PostgreSQL connection within the given number of seconds."""
+
+_READS_ONLY = "gatewright_reads_only"
+"""The execution option of a transaction that leaves SQLite's lock for writing to others."""
+
+_SNAPSHOTS: dict[str, dict[str, Any]] = {
+    "sqlite": {_READS_ONLY: True},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+}
 
 _started: ContextVar[float] = ContextVar("_started")
 """When (monotonic seconds) the transaction that now looks for a connection began to look."""
@@ -57,6 +65,14 @@ def _note_start(session: Session, transaction: object) -> None:
     _started.set(time.monotonic())
 
 
+async def begin_snapshot(session: AsyncSession) -> None:
+    """Begin a session's transaction so that to its end it sees the database as it is now; it may only read.
+
+    Nobody waits for it, however long it lasts.
+    """
+    await session.connection(execution_options=_SNAPSHOTS[session.get_bind().dialect.name])
+
+
 def _remaining(timeout: float) -> float:
     """Give the seconds left to get a connection that may be used, out of `timeout`; never negative."""
     now = time.monotonic()
@@ -64,7 +80,8 @@ def _remaining(timeout: float) -> float:
 
 
 def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
-    """Make the engine of a SQLite file; every transaction begins with the lock for writing, or fails after `timeout`.
+    """Make the engine of a SQLite file; every transaction begins with the lock for writing, or fails after `timeout`,
+    but for those of `begin_snapshot`.
 
     One connection: only one transaction can write anyway, and waiting for the pool is fair and costs nothing, whereas
     SQLite waits for its lock by sleeping and trying again. Who only reads uses `Database.reads`.
@@ -111,7 +128,8 @@ def _lower(value: object) -> object:
 def _begin_sqlite(timeout: float, connection: Connection) -> None:
     # What the pool's queue has taken is not waited for a second time at SQLite's lock.
     connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(_remaining(timeout) * 1000)}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    reads_only = connection.get_execution_options().get(_READS_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
 
 
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:

@@ -21,6 +21,8 @@ import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+from server.masks import hide_secrets, mask_path, mask_query
+
 Format = Literal["json", "console"]
 
 _FOREIGN_LINE = 500
@@ -28,14 +30,6 @@ _FOREIGN_LINE = 500
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
 """Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
 
-_SECRET_ENDINGS = ("password", "token", "secret", "authorization", "cookie", "link")
-"""How the keys of values end that are never written: `token`, `reset_token`, `newPassword`."""
-_MASK = "***"
-_LONG_RUN = re.compile(r"[A-Za-z0-9_=-]{24,}", re.ASCII)
-_AFTER_RESET = re.compile(r"(/reset-password/).+", re.ASCII)
-_SHOWN_QUERY = frozenset({"disableRefresh", "error"})
-_PLAIN_NAME = re.compile(r"[A-Za-z_]{1,31}", re.ASCII)
-_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]{1,31}", re.ASCII)
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 
@@ -123,7 +117,7 @@ def configure(
     render = _json_line if form == "json" else _console_line
     output = Output(stream or standard, render, least, shows_requests)
     structlog.configure(
-        processors=[_add_header, _describe_exception, _hide_secrets, _renderer(output)],
+        processors=[_add_header, _describe_exception, hide_secrets, _renderer(output)],
         wrapper_class=structlog.make_filtering_bound_logger(least),
         logger_factory=output,
         cache_logger_on_first_use=False,
@@ -170,24 +164,6 @@ def access(  # noqa: PLR0913 - one parameter per fact
     output.write_soon(event)
 
 
-def mask_path(path: str) -> str:
-    """Give a path that nobody expected without what may be a token in it."""
-    return _LONG_RUN.sub(_MASK, _AFTER_RESET.sub(rf"\1{_MASK}", path))[:256]
-
-
-def mask_query(query: str) -> str:
-    """Give the names of a query; values only of the few parameters that never hold anything secret."""
-    return "&".join(_mask_parameter(parameter) for parameter in query[:2048].split("&")[:16])
-
-
-def _mask_parameter(parameter: str) -> str:
-    name, equals, value = parameter.partition("=")
-    if not _PLAIN_NAME.fullmatch(name):
-        return _MASK
-    shown = name in _SHOWN_QUERY and _PLAIN_VALUE.fullmatch(value)
-    return f"{name}={value if shown else _MASK}" if equals else name
-
-
 def names(error: BaseException) -> list[str]:
     """Give the types of an error and of its causes, the outermost first."""
     return [f"{type(step).__module__}.{type(step).__qualname__}" for step in _chain(error)]
@@ -230,10 +206,6 @@ def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDic
     if isinstance(error, BaseException):
         event = {**event, "error": names(error), "trace": frames(error)}
     return event
-
-
-def _hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {key: _MASK if key.lower().endswith(_SECRET_ENDINGS) else value for key, value in event.items()}
 
 
 def _renderer(output: Output) -> Callable[[WrappedLogger, str, EventDict], bytes]:

@@ -1,18 +1,18 @@
 """The outbox worker: delivers filed mail in the background, woken when some is filed (behaviour 8.1)."""
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 
 from domain import outbox
 from domain.context import Client, Context
 from domain.errors import Unavailable
-from domain.outbox import Claim, Kind, Payload
+from domain.outbox import Claim, Payload
 from server.clock import Clock
+from server.lanes import Lane, end
 from server.mail import FinalError, Sender, TemporaryError
 from server.metrics.tallies import Tallies
 from server.rendering import Renderer
@@ -46,26 +46,6 @@ class Run(Protocol):
         self, job: Callable[[Context], Awaitable[Result]], /, *, client: Client = NOBODY
     ) -> Result:
         """Give the job's result, after the commit. `client` is on whose behalf it runs."""
-
-
-class Lane:
-    """One kind of rows with its own four places, so that a hanging server holds up no other kind."""
-
-    def __init__(self, kind: Kind, work: Callable[[Claim], Coroutine[Any, Any, None]]) -> None:
-        self.kind = kind
-        self.work = work
-        self.woken = asyncio.Event()
-        self.running: set[asyncio.Task[None]] = set()
-
-    def begin(self, row: Claim) -> None:
-        """Work on a row beside the others; when it is done the lane looks for the next."""
-        task = asyncio.create_task(self.work(row))
-        self.running.add(task)
-        task.add_done_callback(self._end)
-
-    def _end(self, task: asyncio.Task[None]) -> None:
-        self.running.discard(task)
-        self.woken.set()
 
 
 class OutboxWorker:
@@ -115,8 +95,8 @@ class OutboxWorker:
         self._stopping = True
         for lane in self._lanes:
             lane.woken.set()
-        await _end(self._loops, grace)
-        await _end([task for lane in self._lanes for task in lane.running], grace)
+        await end(self._loops, grace)
+        await end([task for lane in self._lanes for task in lane.running], grace)
         self._loops = []
 
     async def drain(self) -> None:
@@ -142,7 +122,7 @@ class OutboxWorker:
                 seconds = min(2.0**faults, LONGEST_PAUSE)
                 faults = min(faults + 1, 10)
                 _report(fault, seconds=seconds)
-            await _wait(lane.woken, seconds)
+            await lane.wait(seconds)
 
     async def _look(self, lane: Lane) -> float:
         """Begin with what is due; give in how many seconds to look again if nothing wakes the lane before."""
@@ -256,25 +236,8 @@ def _client_of(payload: Payload) -> Client:
     return Client(payload.get("address"), payload.get("user_agent"), payload.get("request_id") or "")
 
 
-async def _end(tasks: list[asyncio.Task[None]], grace: float) -> None:
-    """Wait until the tasks have ended, and cancel those that take longer than `grace` seconds."""
-    if not tasks:
-        return
-    _, late = await asyncio.wait(tasks, timeout=grace)
-    for task in late:
-        task.cancel()
-    await asyncio.gather(*late, return_exceptions=True)
-
-
 def _report(fault: Exception, **facts: str | float) -> None:
     """Log what kept the worker from its work; only a defect is worth a traceback."""
     log.warning(
         "outbox.fault", error=type(fault).__name__, exc_info=not isinstance(fault, Unavailable), **facts
     )
-
-
-async def _wait(woken: asyncio.Event, seconds: float) -> None:
-    """Wait until the event is set, or for so many seconds."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await woken.wait()

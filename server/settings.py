@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from server import service_groups
+from server import provider_groups, service_groups
 from server import setting_groups as groups
 from server.sources import CONFIG, ConfigurationError, Environment, TomlFile
 from server.values import BasePath, Items, Network, OptionalUrl, Origin
@@ -92,11 +92,15 @@ class Settings(BaseSettings):
     change_email: groups.ChangeEmail = Field(default=groups.ChangeEmail(), description="Changes of address.")
     delete_user: groups.DeleteUser = Field(default=groups.DeleteUser(), description="Deletion by the user.")
     two_factor: groups.TwoFactor = Field(default=groups.TwoFactor(), description="Second factor.")
-    account_linking: groups.AccountLinking = Field(
-        default=groups.AccountLinking(), description="Linked accounts."
+    account_linking: provider_groups.AccountLinking = Field(
+        default=provider_groups.AccountLinking(), description="Linked accounts."
     )
-    oauth: groups.OAuth = Field(default=groups.OAuth(), description="Sign-in by a provider.")
-    providers: dict[ProviderId, groups.Provider] = Field(default={}, description="The providers, by id.")
+    oauth: provider_groups.OAuth = Field(
+        default=provider_groups.OAuth(), description="Sign-in by a provider."
+    )
+    providers: dict[ProviderId, provider_groups.Provider] = Field(
+        default={}, description="The providers, by id."
+    )
     mail: service_groups.Mail = Field(default=service_groups.Mail(), description="Mail.")
     limits: service_groups.Limits = Field(default=service_groups.Limits(), description="Limits.")
     audit: service_groups.Audit = Field(default=service_groups.Audit(), description="Audit records.")

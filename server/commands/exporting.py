@@ -5,18 +5,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Any, BinaryIO
 
 import orjson
 import typer
 
 from domain import disclosure
+from domain.context import Context
 from domain.disclosure import Held
+from domain.errors import Unavailable
 from handlers import wire
 from server import private_files
 from server.commands import configuration
 from server.commands.running import run
+from server.engines import begin_snapshot
+from server.requests import Requests
 from server.services import opened
 from server.settings import Settings
 from server.sources import ConfigurationError
@@ -53,14 +56,31 @@ def users(output: Output = None) -> None:
 
 
 async def _write_users(settings: Settings, file: BinaryIO) -> int:
-    """Write page after page, each read in a transaction of its own, so that nobody waits for the export."""
-    number, last = 0, ""
     async with opened(settings) as services:
-        while page := await services.requests.run(partial(disclosure.move_out, after=last)):
+        return await write_users(services.requests, file)
+
+
+async def write_users(requests: Requests, file: BinaryIO) -> int:
+    """Write every user, all as they were at one moment, page by page; give how many there were.
+
+    Nobody waits for it: the transaction only reads. Raises Unavailable, too where it would have to begin again.
+    """
+    begun = False
+
+    async def write(ctx: Context) -> int:
+        nonlocal begun
+        if begun:
+            raise Unavailable  # What is written cannot be taken back.
+        await begin_snapshot(ctx.db)
+        number, last = 0, ""
+        while page := await disclosure.move_out(ctx, after=last):
+            begun = True
             for held in page:
                 file.write(_json(held))
             number, last = number + len(page), page[-1]["id"]
-    return number
+        return number
+
+    return await requests.run(write)
 
 
 @contextmanager

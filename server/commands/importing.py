@@ -3,9 +3,10 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -13,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from domain.importing import Field, Outcome
+from domain.newcomers import Field, Outcome
 from server import logs, private_files
 from server.commands import configuration
 from server.importing import better_auth as of_better_auth
@@ -25,6 +26,7 @@ from server.importing.issuers import issuers
 from server.importing.json_lines import JsonLines
 from server.importing.reports import Report
 from server.importing.sources import Source
+from server.importing.tables import SourceDatabase
 from server.services import opened
 from server.settings import Settings
 from server.sources import ConfigurationError
@@ -101,13 +103,8 @@ def better_auth(
 ) -> None:
     """Take over the users of a Better Auth database."""
     secrets = [_secret(path) for path in secret_file or ()]
-
-    @asynccontextmanager
-    async def open_source(settings: Settings) -> AsyncIterator[Source]:
-        async with tables.opened(from_, settings.database_url.get_secret_value()) as source:
-            yield await of_better_auth.better_auth(source, secrets)
-
-    _run(open_source, _options(dry_run, report, ids, without, without_provider))
+    take = partial(of_better_auth.better_auth, secrets=secrets)
+    _run(_in_tables(from_, take), _options(dry_run, report, ids, without, without_provider))
 
 
 @app.command("fastapi-users")
@@ -120,13 +117,10 @@ def fastapi_users(
     without_provider: WithoutProvider = None,
 ) -> None:
     """Take over the users of a fastapi-users database."""
-
-    @asynccontextmanager
-    async def open_source(settings: Settings) -> AsyncIterator[Source]:
-        async with tables.opened(from_, settings.database_url.get_secret_value()) as source:
-            yield await of_fastapi_users.fastapi_users(source)
-
-    _run(open_source, _options(dry_run, report, ids, without, without_provider))
+    _run(
+        _in_tables(from_, of_fastapi_users.fastapi_users),
+        _options(dry_run, report, ids, without, without_provider),
+    )
 
 
 @app.command("json-lines")
@@ -143,6 +137,17 @@ def json_lines(
     """Take over the users of a file, in the format of the guide."""
     source = JsonLines(file)
     _run(lambda _: nullcontext(source), _options(dry_run, report, ids, without, without_provider))
+
+
+def _in_tables(url: str, take: Callable[[SourceDatabase], Awaitable[Source]]) -> Open:
+    """Give what opens another program's database, and takes the users from it."""
+
+    @asynccontextmanager
+    async def open_source(settings: Settings) -> AsyncIterator[Source]:
+        async with tables.opened(url, settings.database_url.get_secret_value()) as database:
+            yield await take(database)
+
+    return open_source
 
 
 def _options(
@@ -193,6 +198,7 @@ async def _import(settings: Settings, open_source: Open, options: Options, repor
         rules = Rules(
             now=services.clock(),
             issuers=issuers(settings),
+            mails_codes=services.policy.two_factor.otp_available,
             origin=source.origin,
             without=options.without,
             without_providers=options.without_providers,

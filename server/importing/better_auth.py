@@ -10,7 +10,7 @@ from typing import Any
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
 from nacl.exceptions import CryptoError
 
-from domain.importing import Field, Problem
+from domain.newcomers import Field, Problem
 from models import CREDENTIAL
 from server.importing.records import flag, instant
 from server.importing.sources import Row

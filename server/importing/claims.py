@@ -13,7 +13,7 @@ _AT_ONCE = 500
 
 
 class Claims:
-    """Who would have what, by the keys of `domain.importing.Known`."""
+    """Who would have what, by the keys of `domain.newcomers.Known`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Take a connection to an empty database."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from domain import identifiers, secrets
 from domain.errors import Refusal
-from domain.importing import Field, Linked, Person, Problem, SecondFactor
+from domain.newcomers import Field, Linked, Person, Problem, SecondFactor
 from models import CREDENTIAL
 from server.importing import hashes, values
 from server.importing.values import Fields
@@ -47,6 +47,8 @@ class Rules:
     now: datetime
     issuers: Mapping[str, str | None]
     """The configured providers by id: the issuer of an identity there, None where only the provider knows it."""
+    mails_codes: bool
+    """Whether users may come whose second factor is a code by mail: without a sender they could never sign in."""
     origin: str
     """Where the users come from; ids that cannot stay as they are, are made of it and of the id."""
     without: frozenset[Field] = frozenset()
@@ -87,7 +89,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[Person, tuple[
         created_at=values.past(fields, "createdAt", rules.now),
         updated_at=values.past(fields, "updatedAt", rules.now),
         password=optional(lambda: _password(fields), None),
-        second_factor=optional(lambda: _second_factor(fields), None),
+        second_factor=optional(lambda: _second_factor(fields, rules), None),
         accounts=optional(lambda: _accounts(fields, rules), ()),
     )
     return person, tuple(left)
@@ -165,7 +167,7 @@ def _password(fields: Fields) -> str | None:
     return None if text is None else hashes.stored(text)
 
 
-def _second_factor(fields: Fields) -> SecondFactor | None:
+def _second_factor(fields: Fields, rules: Rules) -> SecondFactor | None:
     value = values.present(fields, "twoFactor")
     if value is None:
         return None
@@ -173,7 +175,10 @@ def _second_factor(fields: Fields) -> SecondFactor | None:
     issuer = values.line(table, "issuer", 64)
     if issuer is not None and ":" in issuer:
         raise Problem("twoFactor", "the issuer holds a colon", Field.TWO_FACTOR)
-    return SecondFactor(_totp_secret(values.text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR)), issuer)
+    secret = _totp_secret(values.text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR))
+    if secret is None and not rules.mails_codes:
+        raise Problem("twoFactor", "has no secret, and no codes are mailed here", Field.TWO_FACTOR)
+    return SecondFactor(secret, issuer)
 
 
 def _totp_secret(text: str | None) -> str | None:

@@ -12,7 +12,7 @@ from argon2 import extract_parameters
 from argon2.exceptions import InvalidHashError
 from passlib.context import CryptContext
 
-from domain.importing import Field, Problem
+from domain.newcomers import Field, Problem
 from server import foreign_hashes
 
 LONGEST = 1024

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import orjson
 
 from domain import secrets
-from domain.importing import Problem
+from domain.newcomers import Problem
 from server.importing.sources import Row, SourceRefused
 from server.importing.values import Fields
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import orjson
 
-from domain.importing import Outcome, Person, Problem, Verdict
+from domain.newcomers import Outcome, Person, Problem, Verdict
 from server.importing.sources import Row
 
 REASONS_KEPT = 200

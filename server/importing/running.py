@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from domain import importing
-from domain.importing import Outcome, Person, Problem, Verdict
+from domain.newcomers import Outcome, Person, Problem, Verdict
 from server.importing import fields
 from server.importing.claims import Claims
 from server.importing.fields import Rules

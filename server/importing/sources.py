@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from domain.importing import Problem
+from domain.newcomers import Problem
 from server.importing.values import Fields
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from domain import identifiers
-from domain.importing import Field, Problem
+from domain.newcomers import Field, Problem
 from server.reads.plans import is_storable
 
 Fields = Mapping[str, object]

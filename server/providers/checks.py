@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from server.provider_groups import Provider
 from server.providers.addresses import is_loopback
 from server.providers.configuration import (
     ALGORITHMS,
@@ -15,7 +16,6 @@ from server.providers.configuration import (
     uses_pkce,
 )
 from server.providers.presets import OPENID_NAMES, PRESETS, Preset
-from server.setting_groups import Provider
 from server.settings import Settings
 from server.values import is_http
 

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import SecretStr
 
 from domain.providers import Habits
+from server.provider_groups import Provider
 from server.providers.presets import OAUTH_NAMES, OPENID_NAMES, PRESETS, Endpoints, Names, Preset
-from server.setting_groups import Provider
 from server.settings import Settings
 
 DISCOVERY = "/.well-known/openid-configuration"

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 
 from codegen.bundle import bundle
 from codegen.operation_ids import flat_ids
+from codegen.version_3_1 import to_3_1
 from tests.live import serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -27,8 +28,8 @@ class Door:
 
     service: str
     issuer: str
-    document: Path
-    """The contract, with the links that the service does not publish."""
+    documents: Mapping[str, Path]
+    """The contract in both forms, with the links that the service does not publish."""
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +38,17 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     provider_process.reset()
     settings = {**social_settings(provider_process), "limits.enabled": "false"}
     folder = tmp_path_factory.mktemp("knocked")
-    document = folder / "openapi.json"
-    document.write_bytes(orjson.dumps(flat_ids(bundle())))
+    published = flat_ids(bundle())
+    documents = {"3.0": folder / "3.0.json", "3.1": folder / "3.1.json"}
+    documents["3.0"].write_bytes(orjson.dumps(published))
+    documents["3.1"].write_bytes(orjson.dumps(to_3_1(published)))
     with serving(folder, settings) as live:
-        yield Door(live.url, provider_process.issuer, document)
+        yield Door(live.url, provider_process.issuer, documents)
 
 
-def knock(door: Door, carried_by: str, phases: str) -> None:
+def knock(door: Door, form: str, carried_by: str, phases: str) -> None:
     """Run schemathesis against a service; its report is the text of the failure."""
-    options = ["--config-file", str(HERE / "schemathesis.toml"), "run", str(door.document)]
+    options = ["--config-file", str(HERE / "schemathesis.toml"), "run", str(door.documents[form])]
     finished = subprocess.run(
         [sys.executable, "-m", "schemathesis.cli", *options, "--url", door.service, "--phases", phases],
         cwd=ROOT,
@@ -64,10 +67,12 @@ def knock(door: Door, carried_by: str, phases: str) -> None:
     assert finished.returncode == 0, f"{finished.stdout}\n{finished.stderr}"
 
 
-@pytest.mark.parametrize("carried_by", ["bearer", "cookie", "pending", "nothing"])
-def test_every_operation_keeps_the_contract(door: Door, carried_by: str) -> None:
-    knock(door, carried_by, "examples,coverage,fuzzing")
+@pytest.mark.parametrize(
+    ("carried_by", "form"), [("bearer", "3.0"), ("cookie", "3.1"), ("pending", "3.0"), ("nothing", "3.1")]
+)
+def test_every_operation_keeps_the_contract(door: Door, carried_by: str, form: str) -> None:
+    knock(door, form, carried_by, "examples,coverage,fuzzing")
 
 
 def test_chains_of_operations_keep_the_contract(door: Door) -> None:
-    knock(door, "bearer", "stateful")
+    knock(door, "3.0", "bearer", "stateful")

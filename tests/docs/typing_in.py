@@ -17,7 +17,11 @@ BASE = "http://127.0.0.1:8000"
 BIN = Path(sys.executable).parent
 DONE = "-- done --"
 _PLACEHOLDER = re.compile(r"'paste the (link|code) of the mail ([a-z-]+)'")
+_PROGRAM = re.compile(r"(?<![\w/])\.venv/bin/")
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+TIME_LIMIT = 600.0
+"""Seconds for a command to end; the longest fetches packages."""
 
 Places = Mapping[str, str]
 """What a document names, and what stands for it in a test: addresses and folders."""
@@ -26,7 +30,7 @@ NOTHING: Places = {}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a document; `title` is the name of a file it shows, or empty."""
+    """A block of a document; `title` is the name of a file it shows, or a name for commands, or empty."""
 
     language: str
     title: str
@@ -49,13 +53,49 @@ def blocks(text: str, *languages: str) -> list[Block]:
     return [block for block in every if not languages or block.language in languages]
 
 
+def commands(text: str, title: str) -> str:
+    """Give the commands of this title. Raises ValueError unless there is one such block."""
+    [block] = [each for each in blocks(text, "sh") if each.title == title]
+    return block.text
+
+
+def write_files(text: str, directory: Path) -> None:
+    """Write every file that a document shows into a folder."""
+    for block in blocks(text):
+        if block.language != "sh" and block.title:
+            place = directory / block.title
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(block.text, "utf-8")
+
+
+def surroundings(variables: Places = NOTHING) -> dict[str, str]:
+    """Give the environment of an application beside the service: this project's programs, and these variables."""
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return {**_inherited(), "PATH": path, "PYTHONUNBUFFERED": "1", **variables}
+
+
+def _inherited() -> dict[str, str]:
+    """Give this process's variables, without settings of the service."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+
+
+def typed(script: str, directory: Path) -> str:
+    """Type commands into a shell of their own, which finds this project's programs; give what they printed.
+
+    Raises AssertionError if one of them failed.
+    """
+    shell = Shell(directory, surroundings())
+    printed = shell.type(script)
+    assert shell.leave() == 0, printed
+    return printed
+
+
 class Shell:
     """A shell that lives through all blocks, so that its variables do, as in a terminal."""
 
     def __init__(self, directory: Path, variables: Mapping[str, str] = NOTHING) -> None:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
         self.process: Any = subprocess.Popen(
-            ["bash", "-eu"], cwd=directory, env={**inherited, **variables},
+            ["bash", "-euo", "pipefail"], cwd=directory, env={**_inherited(), **variables},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -94,9 +134,9 @@ def as_printed(live: LiveService, text: str) -> str:
 
 def placed(text: str, places: Places) -> str:
     """Give commands with the addresses and folders that a test has, and the programs of this environment."""
-    for named, real in {**places, ".venv/bin/": f"{BIN}/"}.items():
+    for named, real in places.items():
         text = text.replace(named, real)
-    return text
+    return _PROGRAM.sub(f"{BIN}/", text)
 
 
 def follow(

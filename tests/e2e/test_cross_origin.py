@@ -13,15 +13,14 @@ from playwright.async_api import Page, expect
 
 from server import profiles
 from tests.bench.servers import free_port
+from tests.docs.typing_in import blocks, guide
 from tests.e2e.browser import browsing, picture
 from tests.e2e.cross_origin import at_another_origin
-from tests.guides import guide
 from tests.live import LiveService, serving
 from tests.service import PASSWORD
 
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
-GUIDE = guide.read("browser")
-SHOWN = {block.title: block.text for block in GUIDE.blocks}
+SHOWN = {block.title: block.text for block in blocks(guide("browser"))}
 
 PLAIN_FETCH = """async ([address, body]) => {
   try {

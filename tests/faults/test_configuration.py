@@ -11,7 +11,7 @@ import structlog
 from typer.testing import CliRunner
 
 from server.cli import app
-from server.profiles import SAMPLE_SECRET
+from server.setting_checks import SAMPLE_SECRET
 
 SECRET = "a secret that nobody else has got nor ever will"
 SOUND = {

@@ -20,9 +20,10 @@ import httpx
 import pytest
 
 from tests.bench.servers import free_port
-from tests.guides.guide import Guide, at, surroundings, typed
+from tests.docs.typing_in import blocks, commands, guide, placed, surroundings, typed, write_files
 from tests.guides.relay import Relay
 from tests.live import LiveService, serving
+from tests.sdk.test_sdks import generate
 from tests.service import PASSWORD
 
 ADA, BOB = "ada@example.com", "bob@example.com"
@@ -53,7 +54,8 @@ class Application:
     """A running application, the Gatewright it asks, and the wire between the two."""
 
     url: str
-    guide: Guide
+    guide: str
+    """The text it is made of."""
     live: LiveService
     relay: Relay
     directory: Path
@@ -92,17 +94,17 @@ Carried = Callable[[str], dict[str, str]]
 
 
 @contextmanager
-def protecting(guide: Guide, place: Path, directory: Path, **variables: str) -> Iterator[Application]:
+def protecting(text: str, place: Path, directory: Path, **variables: str) -> Iterator[Application]:
     """Run the application of a guide beside a Gatewright, which lives in `directory`, with the users Ada and Bob.
 
     The files of the application lie in `place`.
     """
     port = free_port()
     with serving(directory, SETTINGS) as live, closing(Relay(live.url)) as relay:
-        command = at(guide.commands("serve"), {GATEWRIGHT: relay.url, APPLICATION: str(port)})
+        command = placed(commands(text, "serve"), {GATEWRIGHT: relay.url, APPLICATION: str(port)})
         printed = directory / "printed.txt"
         with running(command, place, port, printed, **variables):
-            application = Application(f"http://127.0.0.1:{port}", guide, live, relay, directory, printed)
+            application = Application(f"http://127.0.0.1:{port}", text, live, relay, directory, printed)
             for email in (ADA, BOB):
                 name = email.partition("@")[0].title()
                 application.post("/sign-up/email", {"name": name, "email": email, "password": PASSWORD})
@@ -110,11 +112,25 @@ def protecting(guide: Guide, place: Path, directory: Path, **variables: str) -> 
 
 
 @contextmanager
+def in_python(name: str, places: pytest.TempPathFactory) -> Iterator[Application]:
+    """Follow the guide for a framework of Python, and run its application."""
+    place, text = places.mktemp(name), guide(f"protect-{name}")
+    for block in blocks(text, "sh"):
+        if block.title == "start":
+            typed(block.text, place)
+    write_files(text, place)
+    with protecting(
+        text, place, places.mktemp("gatewright"), PYTHONPATH=str(generate("python"))
+    ) as application:
+        yield application
+
+
+@contextmanager
 def running(command: str, place: Path, port: int, printed: Path, **variables: str) -> Iterator[None]:
     """Run a command that serves on a port until the end of the block; what it prints goes into a file."""
     with printed.open("wb") as output:
         process = subprocess.Popen(
-            ["bash", "-c", command], cwd=place, env=surroundings(**variables), stdin=subprocess.DEVNULL,
+            ["bash", "-c", command], cwd=place, env=surroundings(variables), stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
@@ -164,7 +180,7 @@ class ProtectedApplication:
 
     def test_what_the_guide_types_answers_as_it_says(self, application: Application) -> None:
         places = {GATEWRIGHT: application.live.url, f":{APPLICATION}": f":{httpx.URL(application.url).port}"}
-        grace = at(application.guide.commands("try"), {**places, ADA: "grace@example.com"})
+        grace = placed(commands(application.guide, "try"), {**places, ADA: "grace@example.com"})
 
         printed = typed(grace, application.directory)
 

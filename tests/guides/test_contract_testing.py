@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,13 +14,12 @@ import pytest
 import yaml
 
 from tests.bench.servers import free_port
-from tests.guides import guide
-from tests.guides.guide import TIME_LIMIT, at, surroundings
+from tests.docs.typing_in import TIME_LIMIT, blocks, commands, guide, placed, surroundings
 from tests.live import ROOT
 from tests.sdk.test_sdks import SLOW
 
-GUIDE = guide.read("contract-testing")
-WORKFLOW = next(block.text for block in GUIDE.blocks if block.title.endswith(".yml"))
+GUIDE = guide("contract-testing")
+WORKFLOW = next(block.text for block in blocks(GUIDE) if block.title.endswith(".yml"))
 
 PASSED = re.compile(r"(\d{2,}) generated, \1 passed")
 """How schemathesis sums up when nothing was found."""
@@ -43,7 +43,7 @@ def shell(script: str, folder: Path, places: dict[str, str]) -> Iterator[str]:
     """Run a script, which may leave programs behind; give what it printed, and end what is left."""
     # `--port 8000` names a port without a colon.
     for named, real in places.items():
-        script = at(script, {named: real, f"--port {named[1:]}": f"--port {real[1:]}"})
+        script = placed(script, {named: real, f"--port {named[1:]}": f"--port {real[1:]}"})
     with (folder / "printed.txt").open("w+", encoding="utf-8") as printed:
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=surroundings(),
@@ -87,26 +87,26 @@ def test_the_workflow_is_one() -> None:
 
 def test_gatewright_keeps_its_contract(folder: Path, places: dict[str, str]) -> None:
     # Installing would touch what this test runs with.
-    commands = [each for each in steps("gatewright-keeps-its-contract") if "setup" not in each]
+    lines = [each for each in steps("gatewright-keeps-its-contract") if "setup" not in each]
 
-    with shell("\n".join(commands), folder, places) as printed:
+    with shell("\n".join(lines), folder, places) as printed:
         assert "Selected: 42/42" in printed
         assert PASSED.search(printed)
 
 
 @SLOW
 def test_the_commands_of_the_guide_find_nothing(folder: Path, places: dict[str, str]) -> None:
-    commands = [GUIDE.commands(title) for title in ("document", "serve", "check")]
+    lines = [commands(GUIDE, title) for title in ("document", "serve", "check")]
 
-    with shell("\n".join(commands), folder, places) as printed:
+    with shell("\n".join(lines), folder, places) as printed:
         assert PASSED.search(printed)
 
 
 @SLOW
 def test_a_mock_answers_as_the_guide_says(folder: Path, places: dict[str, str]) -> None:
-    commands = [GUIDE.commands(title) for title in ("document", "mock", "ask")]
+    lines = [commands(GUIDE, title) for title in ("document", "mock", "ask")]
 
-    with shell("\n".join(commands), folder, places) as printed:
+    with shell("\n".join(lines), folder, places) as printed:
         assert re.findall(r" (\d{3})$", printed, re.MULTILINE) == ["200", "403", "400", "401"]
         assert '"code":"BANNED_USER"' in printed
         assert '"code":"VALIDATION_ERROR"' in printed
@@ -122,9 +122,9 @@ def test_the_other_jobs_of_the_workflow_pass(folder: Path, places: dict[str, str
         assert '{"ok":true}' in printed or "May be published" in printed
 
 
-@SLOW
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed, so oasdiff cannot be built")
 def test_the_comparison_of_the_guide_passes(folder: Path, places: dict[str, str]) -> None:
     contract = "mkdir -p contract && gatewright/.venv/bin/gatewright openapi > contract/gatewright.json"
 
-    with shell(f"{contract}\n{GUIDE.commands('compare')}", folder, places) as printed:
+    with shell(f"{contract}\n{commands(GUIDE, 'compare')}", folder, places) as printed:
         assert "Nothing breaks." in printed

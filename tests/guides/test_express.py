@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.guides import guide
-from tests.guides.guide import at, typed
+from tests.docs.typing_in import commands, guide, placed, typed, write_files
 from tests.guides.protected import Application, ProtectedApplication, protecting
 from tests.live import ROOT
 from tests.sdk.test_sdks import generate
@@ -18,19 +17,19 @@ PLACE = ROOT / "build" / "guides" / "express"
 def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     """The application of the guide."""
     sdk = generate("typescript")
-    shown = guide.read("protect-express")
+    shown = guide("protect-express")
     # Its first line makes the SDK.
-    install = at(shown.commands("install").partition("\n")[2], {"./build/sdk/typescript": str(sdk)})
+    install = placed(commands(shown, "install").partition("\n")[2], {"./build/sdk/typescript": str(sdk)})
     installed = PLACE / "installed.sh"
     PLACE.mkdir(parents=True, exist_ok=True)
     if not installed.exists() or installed.read_text("utf-8") != install:
-        shown.write(PLACE)
+        write_files(shown, PLACE)
         typed(install, PLACE)
         installed.write_text(install, "utf-8")
     wanted = (PLACE / "package.json").read_bytes()
-    shown.write(PLACE)
+    write_files(shown, PLACE)
     (PLACE / "package.json").write_bytes(wanted)
-    typed(shown.commands("compile"), PLACE)
+    typed(commands(shown, "compile"), PLACE)
     with protecting(shown, PLACE, tmp_path_factory.mktemp("express")) as application:
         yield application
 

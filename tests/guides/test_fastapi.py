@@ -4,18 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.guides import guide
-from tests.guides.protected import Application, ProtectedApplication, protecting
-from tests.sdk.test_sdks import generate
+from tests.guides.protected import Application, ProtectedApplication, in_python
 
 
 @pytest.fixture(scope="module")
 def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     """The application of the guide."""
-    place, gatewright = tmp_path_factory.mktemp("fastapi"), tmp_path_factory.mktemp("gatewright")
-    shown = guide.read("protect-fastapi")
-    shown.write(place)
-    with protecting(shown, place, gatewright, PYTHONPATH=str(generate("python"))) as application:
+    with in_python("fastapi", tmp_path_factory) as application:
         yield application
 
 

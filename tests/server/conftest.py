@@ -1,12 +1,16 @@
-"""Databases for the tests of the server's parts: an address of either kind, and what opens it."""
+"""For the tests of the server's parts: databases of either kind and what opens them, and commands."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import structlog
 
 from server.database import Database, open_database
 from server.migrations import prepare
+from tests.server.terminal import Run, typing_in
+from tests.service import CHEAP
 
 OpenDatabase = Callable[..., Awaitable[Database]]
 
@@ -39,3 +43,24 @@ async def migrated(empty_url: str, opening: OpenDatabase) -> Database:
     database = await opening(empty_url)
     await prepare(database, "auto")
     return database
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    """Leave logging as it was found: every command sets it up for its process."""
+    handlers = logging.getLogger().handlers[:]
+    yield
+    logging.getLogger().handlers[:] = handlers
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def command_settings() -> Mapping[str, str]:
+    """What `run` is given beside what a test says."""
+    return CHEAP
+
+
+@pytest.fixture
+def run(tmp_path: Path, command_settings: Mapping[str, str], restored: None) -> Run:
+    """Run a command in an empty folder; settings are given by their variables."""
+    return typing_in(tmp_path, command_settings)

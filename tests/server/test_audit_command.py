@@ -2,25 +2,20 @@
 
 import asyncio
 import json
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import chdir
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from server.cli import app
+from tests.server.terminal import Run
 from tests.service import CHEAP, PASSWORD, Service, close_service, open_service
 
 ADA = "ada@example.com"
 NOBODY = "nobody@example.com"
 YEAR_AGO = datetime.now(UTC) - timedelta(days=360)
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -32,19 +27,9 @@ def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> st
 
 
 @pytest.fixture
-def run(tmp_path: Path, database: str) -> Iterator[Run]:
-    """Run a command on that database; logging is left as it was found."""
-    handlers = logging.getLogger().handlers[:]
-
-    def run(*words: str, stdin: str = "") -> Result:
-        with chdir(tmp_path):
-            return CliRunner().invoke(
-                app, words, input=stdin, env=CHEAP | {"GATEWRIGHT_DATABASE_URL": database}
-            )
-
-    yield run
-    logging.getLogger().handlers[:] = handlers
-    structlog.reset_defaults()
+def command_settings(database: str) -> Mapping[str, str]:
+    """That database."""
+    return CHEAP | {"GATEWRIGHT_DATABASE_URL": database}
 
 
 @pytest.fixture

@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import chdir
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,12 +14,10 @@ from typing import Any
 
 import httpx
 import pytest
-import structlog
-from typer.testing import CliRunner, Result
 
-from server.cli import app
 from tests.postgres import Cluster
 from tests.security import second_factor
+from tests.server.terminal import Run
 from tests.service import Service, close_service, open_service
 from tests.trail import trail
 
@@ -35,28 +31,13 @@ DEVELOPMENT = {
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
 }
 
-Run = Callable[..., Result]
 Job = Callable[[Service], Awaitable[Any]]
 
 
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    """Leave logging as it was found: every command sets it up for its process."""
-    handlers = logging.getLogger().handlers[:]
-    yield
-    logging.getLogger().handlers[:] = handlers
-    structlog.reset_defaults()
-
-
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run a command in an empty folder, in the development profile; settings are given by their variables."""
-
-    def run(*words: str, stdin: str | bytes = "", **variables: str) -> Result:
-        with chdir(tmp_path):
-            return CliRunner().invoke(app, words, input=stdin, env=DEVELOPMENT | variables)
-
-    return run
+def command_settings() -> Mapping[str, str]:
+    """The development profile, which prints its mails."""
+    return DEVELOPMENT
 
 
 @pytest.fixture

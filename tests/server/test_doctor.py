@@ -1,13 +1,12 @@
 """What `gatewright doctor` finds: every fault it knows, brought about with the real thing."""
 
 import json
-import logging
 import re
 import sqlite3
 import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, chdir, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -15,15 +14,13 @@ from typing import Any
 
 import asyncpg
 import pytest
-import structlog
 from redis.asyncio import Redis
 from sqlalchemy import make_url
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from server import migrations, profiles
-from server.cli import app
 from server.clock import system_clock
-from server.diagnosis import database, others, written
+from server.diagnosis import database, others, postgresql, written
 from server.diagnosis.findings import Finding, Verdict
 from server.settings import Settings
 from tests.bench.servers import free_port
@@ -32,6 +29,7 @@ from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.redis_server import RedisServer
+from tests.server.terminal import typing_in
 from tests.service import environment
 from tests.smtp_peer import CREDENTIALS, HOST, SmtpPeer, certificate
 
@@ -45,14 +43,7 @@ PRODUCTION = {
     "trusted_proxies": "10.0.0.0/8",
 }
 
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    """Leave logging as it was found: every command sets it up for its process."""
-    handlers = logging.getLogger().handlers[:]
-    yield
-    logging.getLogger().handlers[:] = handlers
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("restored")
 
 
 def settings(directory: Path, url: str | None = None, **chosen: str) -> Settings:
@@ -191,14 +182,14 @@ class TestPostgresql:
         assert "codes of authenticator apps are refused beyond 30 s" in finding.found
 
     def test_slow_answers_and_lost_time_outs_are_odd(self) -> None:
-        assert [one.verdict for one in database.judge_timeouts(2, 5, True)] == [Verdict.WARNING]
-        assert [one.verdict for one in database.judge_timeouts(0.1, 5, False)] == [Verdict.WARNING]
-        assert list(database.judge_timeouts(0.1, 5, True)) == []
+        assert [one.verdict for one in postgresql.judge_timeouts(2, 5, True)] == [Verdict.WARNING]
+        assert [one.verdict for one in postgresql.judge_timeouts(0.1, 5, False)] == [Verdict.WARNING]
+        assert list(postgresql.judge_timeouts(0.1, 5, True)) == []
 
     def test_a_clock_that_is_a_little_apart_is_odd(self) -> None:
-        assert database.judge_clock(-5, 30).verdict is Verdict.WARNING
-        assert database.judge_clock(-31, 30).verdict is Verdict.WRONG
-        assert database.judge_clock(0.5, 30).verdict is Verdict.OK
+        assert postgresql.judge_clock(-5, 30).verdict is Verdict.WARNING
+        assert postgresql.judge_clock(-31, 30).verdict is Verdict.WRONG
+        assert postgresql.judge_clock(0.5, 30).verdict is Verdict.OK
 
 
 class TestSqlite:
@@ -507,8 +498,7 @@ class TestWritten:
 def doctor(directory: Path, *words: str, **variables: str) -> Result:
     """Run the command in a folder, in the development profile."""
     environ = {"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_BASE_URL": f"http://127.0.0.1:{free_port()}"}
-    with chdir(directory):
-        return CliRunner().invoke(app, ["doctor", *words], env=environ | variables)
+    return typing_in(directory, environ)("doctor", *words, **variables)
 
 
 class TestCommand:

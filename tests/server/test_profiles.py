@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from server import policy, profiles
+from server.setting_checks import SAMPLE_SECRET
 from server.settings import Settings
 from server.sources import ConfigurationError
 
@@ -144,8 +145,8 @@ class TestProduction:
             ({"SECRETS": ""}, "secrets"),
             ({"SECRETS": "too-short"}, "secrets"),
             ({"SECRETS": f"{SECRET},too-short"}, "secrets"),
-            ({"SECRETS": profiles.SAMPLE_SECRET}, "secrets"),
-            ({"SECRETS": f"{SECRET},{profiles.SAMPLE_SECRET}"}, "secrets"),
+            ({"SECRETS": SAMPLE_SECRET}, "secrets"),
+            ({"SECRETS": f"{SECRET},{SAMPLE_SECRET}"}, "secrets"),
             ({"BASE_URL": "absent"}, "base_url"),
             ({"BASE_URL": "http://auth.example.com"}, "base_url"),
             ({"DATABASE_URL": "absent"}, "database_url"),

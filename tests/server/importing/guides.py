@@ -4,7 +4,7 @@ import re
 import shlex
 
 from tests.live import ROOT
-from tests.server.importing.terminal import Run
+from tests.server.terminal import Run
 
 GUIDES = ROOT / "docs" / "pages" / "guides"
 IMPORT, EXPORT = ((GUIDES / name).read_text("utf-8") for name in ("import.md", "export.md"))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from domain.importing import Field, Outcome, Problem
+from domain.newcomers import Field, Outcome, Problem
 from server.importing import fields, running
 from server.importing.claims import claims
 from server.importing.fields import Rules
@@ -26,6 +26,7 @@ def rules(service: Service, origin: str, *without: Field, providers: Iterable[st
     return Rules(
         now=datetime.now(UTC),
         issuers=issuers(service.services.settings),
+        mails_codes=service.services.policy.two_factor.otp_available,
         origin=origin,
         without=frozenset(without),
         without_providers=frozenset(providers),
@@ -67,7 +68,7 @@ async def take_lines(
 
 async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> list[str]:
     """Give why rows are refused before any database is asked."""
-    chosen, found = Rules(now=datetime.now(UTC), issuers={}, origin="json-lines"), []
+    chosen, found = Rules(datetime.now(UTC), issuers={}, mails_codes=True, origin="json-lines"), []
     with write_lines(path, rows).open("rb") as file:
         async for row in JsonLines(file).rows():
             try:

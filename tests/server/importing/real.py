@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.live import ROOT
+from tests.postgres import Cluster
 
 HERE = Path(__file__).parent
 BUILD = ROOT / "build"
@@ -20,6 +21,11 @@ Filled = dict[str, tuple[str, dict[str, str]]]
 SECRET = "the-secret-of-better-auth-which-is-long-enough"
 PASSWORD = "Pässword ① correct horse"
 """NFKC changes it: whoever hashed it as it is typed has another hash than who normalized it first."""
+
+
+def empty(cluster: Cluster, directory: Path) -> dict[str, str]:
+    """Give the address of an empty database of either kind."""
+    return {"sqlite": f"sqlite:///{directory / 'users.db'}", "postgresql": cluster.create()}
 
 
 def better_auth(urls: Mapping[str, str]) -> Filled:

@@ -7,21 +7,19 @@ from pathlib import Path
 import pyotp
 import pytest
 
-from domain.importing import Field
+from domain.newcomers import Field
 from models import Account, TwoFactor, User
 from server.importing.better_auth import better_auth
 from server.importing.reports import Report
 from server.importing.tables import opened
-from tests.conftest import MakeService
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.security import second_factor
 from tests.server.importing import real
 from tests.server.importing.guides import IMPORT, follow
 from tests.server.importing.moving import counts, take
-from tests.server.importing.terminal import Run
+from tests.server.terminal import Run
 from tests.service import Service
 from tests.trail import trail
 
@@ -31,11 +29,7 @@ ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 @pytest.fixture(scope="module")
 def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
     """Give for each database its address, and what the test must know of the users in it."""
-    urls = {
-        "sqlite": f"sqlite:///{tmp_path_factory.mktemp('better-auth') / 'auth.db'}",
-        "postgresql": cluster.create(),
-    }
-    return real.better_auth(urls)
+    return real.better_auth(real.empty(cluster, tmp_path_factory.mktemp("better-auth")))
 
 
 @pytest.fixture
@@ -46,12 +40,6 @@ def url(filled: real.Filled, dialect: str) -> str:
 @pytest.fixture
 def there(filled: real.Filled, dialect: str) -> dict[str, str]:
     return filled[dialect][1]
-
-
-@pytest.fixture
-async def target(make_service: MakeService, provider: ProviderProcess) -> Service:
-    """A service that knows the provider, and its issuer, by name."""
-    return await make_service(social_settings(provider, issuer=provider.issuer))
 
 
 async def move(service: Service, url: str, *without: Field, secret: str | None = real.SECRET) -> Report:

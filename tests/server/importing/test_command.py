@@ -16,7 +16,7 @@ from server.importing.running import BATCH
 from tests.live import ROOT
 from tests.postgres import Cluster
 from tests.server.importing.moving import HASH, write_lines
-from tests.server.importing.terminal import Run, lines, mode
+from tests.server.terminal import Run, lines, mode
 from tests.service import CHEAP
 
 ADA, BOB = "ada@example.com", "bob@example.com"

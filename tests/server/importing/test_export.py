@@ -1,18 +1,25 @@
 """`gatewright export`: everything that is held about one user, and users who move to another Gatewright."""
 
+import asyncio
 import json
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from sqlalchemy import LargeBinary
+from sqlalchemy import text as sql
 
 from domain import disclosure
 from domain.errors import UndecipherableSecret
 from models import metadata
+from server.commands.exporting import write_users
+from server.database import open_database
 from server.importing.json_lines import JsonLines
 from tests.conftest import MakeService
 from tests.handlers.steps import bearer, execute, join, sign_in
@@ -21,7 +28,7 @@ from tests.provider.settings import social_settings
 from tests.provider.steps import as_user, enter
 from tests.security import second_factor
 from tests.server.importing.moving import HASH, counts, take, take_lines, write_lines
-from tests.server.importing.terminal import Run, lines, mode
+from tests.server.terminal import Run, lines, mode
 from tests.service import PASSWORD, Service
 
 ADA, BOB = "ada@example.com", "bob@example.com"
@@ -125,12 +132,50 @@ class TestMovingOn:
         assert {row["email"] for row in rows} == {row["email"] for row in many}
         assert len(rows) == len(many)
 
+    async def test_all_are_as_they_were_at_one_moment(self, service: Service, tmp_path: Path) -> None:
+        many = [{"email": f"user{number}@example.com"} for number in range(disclosure.PAGE + 1)]
+        await take_lines(service, tmp_path / "users.jsonl", many)
+        url = service.services.settings.database_url.get_secret_value()
+        statement = "UPDATE \"user\" SET name = 'Eve'"
+
+        with ThreadPoolExecutor(1) as others:
+            first = Interrupted(lambda: others.submit(asyncio.run, elsewhere(url, statement)).result(60))
+            number = await write_users(service.services.requests, first)
+
+        rows = [json.loads(line) for line in first.getvalue().splitlines()]
+        assert number == len(many)
+        assert {row["name"] for row in rows} == {row["email"].partition("@")[0] for row in many}
+        assert {row["name"] for row in await moving_out(service)} == {"Eve"}
+
     async def test_a_secret_under_a_lost_key_is_no_silent_loss(self, service: Service) -> None:
         await second_factor.enrol(service)
         await execute(service, "UPDATE two_factor SET secret = :other", other=b"sealed by nobody")
 
         with pytest.raises(UndecipherableSecret):
             await moving_out(service)
+
+
+class Interrupted(BytesIO):
+    """A file during whose first row something else happens."""
+
+    def __init__(self, event: Callable[[], object]) -> None:
+        super().__init__()
+        self.event = event
+
+    def write(self, row: Any) -> int:
+        if not self.tell():
+            self.event()
+        return super().write(row)
+
+
+async def elsewhere(url: str, statement: str) -> None:
+    """Change a database, as another process would."""
+    database = await open_database(url, pool_size=3, timeout=30)
+    try:
+        async with database.transaction() as session:
+            await session.execute(sql(statement))
+    finally:
+        await database.close()
 
 
 async def moving_out(service: Service) -> list[dict[str, Any]]:

@@ -10,15 +10,13 @@ import pytest
 from server.importing.fastapi_users import fastapi_users
 from server.importing.reports import Report
 from server.importing.tables import opened
-from tests.conftest import MakeService
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.server.importing import real
 from tests.server.importing.guides import IMPORT, follow
 from tests.server.importing.moving import counts, take
-from tests.server.importing.terminal import Run
+from tests.server.terminal import Run
 from tests.service import Service
 
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
@@ -27,17 +25,7 @@ ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 @pytest.fixture(scope="module")
 def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
     """Give for each database its address, and the ids of the users in it."""
-    urls = {
-        "sqlite": f"sqlite:///{tmp_path_factory.mktemp('fastapi-users') / 'users.db'}",
-        "postgresql": cluster.create(),
-    }
-    return real.fastapi_users(urls)
-
-
-@pytest.fixture
-async def target(make_service: MakeService, provider: ProviderProcess) -> Service:
-    """A service that knows the provider, and its issuer, by name."""
-    return await make_service(social_settings(provider, issuer=provider.issuer))
+    return real.fastapi_users(real.empty(cluster, tmp_path_factory.mktemp("fastapi-users")))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from server.importing.fields import ACCOUNT_NAMES, NAMES, TWO_FACTOR_NAMES
 from tests.server.importing.guides import EXPORT, IMPORT, blocks, follow
-from tests.server.importing.terminal import Run, lines, mode
+from tests.server.terminal import Run, lines, mode
 
 
 class TestImport:

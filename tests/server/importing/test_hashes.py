@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.importing import Problem
+from domain.newcomers import Problem
 from server.hashing import HashingRules, PasswordPool
 from server.importing import hashes
 

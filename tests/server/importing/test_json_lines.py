@@ -7,8 +7,9 @@ from typing import Any
 import pyotp
 import pytest
 
-from domain.importing import Field
+from domain.newcomers import Field
 from server.importing.json_lines import LONGEST_LINE
+from tests.conftest import MakeService
 from tests.handlers.steps import bearer, join, sign_in, user_of
 from tests.security import second_factor
 from tests.server.importing.moving import HASH, HASHED, counts, refusals, take_lines
@@ -17,6 +18,8 @@ from tests.service import Service
 ADA, BOB = "ada@example.com", "bob@example.com"
 ID = "abcdefghijklmnopqrstuvwxyzABCDEF"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+ENROLLED = 'SELECT email FROM "user" JOIN two_factor ON two_factor.user_id = "user".id'
 
 Row = Mapping[str, Any]
 
@@ -74,6 +77,21 @@ class TestUsers:
         answer = await sign_in(service, ADA, HASHED)
 
         assert answer.json()["twoFactorMethods"] == ["otp"]
+
+    @pytest.mark.parametrize("switch", [{"mail.sender": "none"}, {"two_factor.otp_enabled": "false"}])
+    async def test_nobody_comes_who_would_wait_for_codes_that_nobody_mails(
+        self, make_service: MakeService, file: Path, switch: dict[str, str]
+    ) -> None:
+        service = await make_service(switch)
+        rows = [{"email": ADA, "twoFactor": {}}, {"email": BOB, "twoFactor": {"secret": SECRET}}]
+
+        strict = await take_lines(service, file, rows)
+        lenient = await take_lines(service, file, rows, Field.TWO_FACTOR)
+
+        assert dict(strict.refused) == {"twoFactor: has no secret, and no codes are mailed here": 1}
+        assert counts(strict) == (1, 0, 1)
+        assert counts(lenient) == (1, 1, 0)
+        assert [row.email for row in await service.rows(ENROLLED)] == [BOB]
 
 
 REFUSED: list[tuple[str, Row | bytes, str]] = [

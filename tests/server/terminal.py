@@ -1,0 +1,32 @@
+"""Commands as somebody types them, and the files they write."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+from server.cli import app
+
+Run = Callable[..., Result]
+"""Runs a command: words, `stdin`, and settings by their variables."""
+
+
+def typing_in(directory: Path, settings: Mapping[str, str]) -> Run:
+    """Give what runs commands in a folder, with these settings; the variables of a call go before them."""
+
+    def run(*words: str, stdin: str | bytes = "", **variables: str) -> Result:
+        with chdir(directory):
+            return CliRunner().invoke(app, words, input=stdin, env={**settings, **variables})
+
+    return run
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def mode(path: Path) -> str:
+    return oct(path.stat().st_mode & 0o777)
