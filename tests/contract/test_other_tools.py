@@ -19,10 +19,10 @@ from codegen.bundle import bundle
 from codegen.links import without_links
 from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
+from tests.packages import from_npm
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent / "linters"
-BUILD = ROOT / "build" / "linters"
 PAGE = ROOT / "docs" / "pages" / "reference" / "tools.md"
 TIME_LIMIT = 300.0
 
@@ -58,16 +58,9 @@ PINS = {
 @pytest.fixture(scope="module")
 def linters() -> Path:
     """The folder with the tools, installed once."""
-    assert shutil.which("npm"), (
-        "Node.js 20 or newer with npm is needed: on Debian, apt-get install nodejs npm"
-    )
-    BUILD.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "package.json").read_bytes()
-    if not (BUILD / "node_modules").exists() or (BUILD / "package.json").read_bytes() != wanted:
-        (BUILD / "package.json").write_bytes(wanted)
-        run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=BUILD)
-    shutil.copy(HERE / "spectral.yaml", BUILD)
-    return BUILD
+    place = from_npm("linters", HERE / "package.json")
+    shutil.copy(HERE / "spectral.yaml", place)
+    return place
 
 
 @pytest.fixture(scope="module")
