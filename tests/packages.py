@@ -9,7 +9,15 @@ from pathlib import Path
 from tests.live import ROOT
 
 TIME_LIMIT = 600.0
-NPM = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
+NPM = (
+    "npm",
+    "install",
+    "--no-package-lock",
+    "--prefer-offline",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+)
 
 
 def from_npm(name: str, package: Path) -> Path:
