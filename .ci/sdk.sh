@@ -40,7 +40,7 @@ typescript_sdk() {
   ! is_made "$digest" "$target/dist" || return 0
   if ! cmp -s "$config/typescript/package.json" "$target/package.json" || [ ! -d "$target/node_modules" ]; then
     cp "$config/typescript/package.json" "$target/"
-    (cd "$target" && npm install --no-package-lock --no-audit --no-fund --loglevel=error </dev/null)
+    (cd "$target" && npm install --no-package-lock --prefer-offline --no-audit --no-fund --loglevel=error </dev/null)
   fi
   cp "$config"/typescript/{openapi-ts.config.mjs,tsconfig.json} "$target/"
   cp "$tools/typescript.json" "$target/openapi.json"

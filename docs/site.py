@@ -14,7 +14,7 @@ HOUSE = ("The house", "How a request travels", "Decisions")
 _REFERENCE = """
 # Reference
 
-Made from the service itself each time this site is built, so that it says what the service does.
+Made from the service itself each time this site is built, but for one page, so that it says what the service does.
 
 | Page | Made from |
 |---|---|
@@ -23,6 +23,7 @@ Made from the service itself each time this site is built, so that it says what 
 | [Errors](errors.md): every code, what it means, and which operations answer it | `domain/errors.py` and the contract |
 | [Settings](settings.md): every setting, its variable, default and meaning | the settings classes |
 | [Commands](commands.md): what `gatewright` can do | the program |
+| [Tools](tools.md): what others' linters and generators say of the document | hand, and held by the tests |
 | [Changelog](../changelog.md) of the contract | `openapi/CHANGELOG.md` |
 """
 

@@ -19,7 +19,7 @@ from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-TIME_LIMIT = 300
+TIME_LIMIT = 900
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,9 @@ _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE 
 TIME_LIMIT = 600.0
 """Seconds for a command to end; the longest fetches packages."""
 
+SPARING = {"PIP_NO_COMPILE": "1", "npm_config_prefer_offline": "true"}
+"""What saves the installers of packages work that no test looks at."""
+
 Places = Mapping[str, str]
 """What a document names, and what stands for it in a test: addresses and folders."""
 NOTHING: Places = {}
@@ -150,7 +153,7 @@ def follow(
 
 def walk(text: str, live: LiveService, start: Path, places: Places) -> list[str]:
     """Type the commands of a document, beginning in the folder `start`, and write its files; give what was printed."""
-    shell = Shell(start, {"GATEWRIGHT_PROFILE": "development"})
+    shell = Shell(start, {"GATEWRIGHT_PROFILE": "development", **SPARING})
     printed = []
     for block in blocks(text):
         if block.title:

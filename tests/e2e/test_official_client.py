@@ -1,37 +1,24 @@
 """Better Auth's published JavaScript client drives a running service, unmodified (behaviour 1.8)."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import packages
 from tests.live import serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent / "official_client"
-BUILD = Path(__file__).parents[2] / "build" / "official_client"
 TIME_LIMIT = 180.0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def installed() -> Path:
-    """A folder with the suite and the packages it names, installed once."""
-    assert shutil.which("npm"), (
-        "Node.js 20 or newer with npm is needed: on Debian, apt-get install nodejs npm"
-    )
-    BUILD.mkdir(parents=True, exist_ok=True)
-    stale = not (BUILD / "package.json").exists() or (
-        (BUILD / "package.json").read_bytes() != (HERE / "package.json").read_bytes()
-    )
-    for file in HERE.iterdir():
-        shutil.copy(file, BUILD)
-    if stale or not (BUILD / "node_modules").exists():
-        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(command, cwd=BUILD, check=True, timeout=TIME_LIMIT)
-    return BUILD
+    """A folder with the suite, which finds the packages it names."""
+    return packages.better_auth(HERE)
 
 
 @pytest.mark.parametrize("base_path", ["", "/api/auth"])

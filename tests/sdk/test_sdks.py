@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,9 @@ def run(*command: str | Path, where: Path = ROOT, **environment: str) -> None:
     assert finished.returncode == 0, f"{command}\n{finished.stdout}\n{finished.stderr}"
 
 
+@cache
 def generate(language: str) -> Path:
-    """Generate the SDK of a language; give its folder. Skips where the language's own tools are not installed."""
+    """Generate the SDK of a language, once; give its folder. Skips where the language's own tools are not installed."""
     program = NEEDS.get(language)
     if program is not None and shutil.which(program) is None:
         pytest.skip(f"{program} is not installed, so an SDK for {language} cannot be built")
