@@ -12,7 +12,7 @@ import asyncpg
 import httpx
 
 from tests.haproxy import INSTANCE, balancing, listening, names
-from tests.live import NOTHING, PATIENCE, LiveService, Output, serving
+from tests.live import PATIENCE, LiveService, Output, serving
 from tests.postgres import _wait_for
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -40,7 +40,7 @@ class Way:
     through: str | None = None
     workers: int = 1
     """Processes of each instance."""
-    overrides: Mapping[str, str] = NOTHING
+    overrides: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
