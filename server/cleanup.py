@@ -31,6 +31,10 @@ _BATCH = 500
 _PAUSE = 0.02
 """Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
 
+_REST = 3
+"""How many times as long as a batch took nothing is removed after it: the database is there for requests, and nobody
+waits for this."""
+
 _LEASE = "cleanup"
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
@@ -119,10 +123,9 @@ def _finished(now: datetime) -> Sequence[_Finished]:
 
 
 async def _batches(database: Database, finished: _Finished) -> AsyncIterator[int]:
-    """Remove the rows batch by batch, and give the size of each; rows that a request is using just now are left for
-    the next sweep.
+    """Remove the rows batch by batch, and give the size of each.
 
-    After each batch it rests as long as the batch took: the database is there for requests, and nobody waits for this.
+    Rows that a request is using just now are left for the next sweep.
     """
     since = EPOCH
     while True:
@@ -133,7 +136,7 @@ async def _batches(database: Database, finished: _Finished) -> AsyncIterator[int
         if len(moments) < _BATCH:
             return
         since = max(moments)
-        await asyncio.sleep(max(_PAUSE, time.monotonic() - begun))
+        await asyncio.sleep(max(_PAUSE, _REST * (time.monotonic() - begun)))
 
 
 def _removal(finished: _Finished, since: datetime) -> ReturningDelete[Any]:

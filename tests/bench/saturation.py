@@ -53,7 +53,9 @@ def main(seconds: Seconds = 20.0, crowd: Crowd = 500, databases: Databases = "sq
         load.check()
         cores = machine.choose_cores()
         os.sched_setaffinity(0, {cores.load})
-        print("| Database, request | before: p50 / p99 ms | during: p50 / p99 ms | longest | asked | failed | goal |")
+        print(
+            "| Database, request | before: p50 / p99 ms | during: p50 / p99 ms | longest | asked | failed | goal |"
+        )
         print("|---|---|---|---|---|---|---|")
         for database in databases.split(","):
             with _service(database, cores.server) as server:
@@ -127,9 +129,7 @@ def _ask(server: Server, asked: Mapping[str, Mapping[str, str]], seconds: float)
     return waits
 
 
-def _one(
-    connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str], waits: Waits
-) -> None:
+def _one(connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str], waits: Waits) -> None:
     begun = time.perf_counter()
     try:
         connection.request("GET", path, headers=dict(headers))
