@@ -87,14 +87,17 @@ def _measure(server: Server, seconds: float, crowd: int) -> None:
     before = _ask(server, asked, seconds)
     with _flood(server, visitor.email, crowd, HEAD_START + seconds) as said:
         time.sleep(HEAD_START)
+        spent = -machine.spent_seconds(server.pid)
         during = _ask(server, asked, seconds)
+        spent += machine.spent_seconds(server.pid)
     for path in asked:
         print(_row(f"{server.name}, {path}", before[path], during[path]), flush=True)
     granted = said["requests"] - said["refused"]
     took = said["duration"] / 1e6
     print(
         f"{server.name}: of {crowd} who sign in at once {granted / took:,.0f} a second were let in,"
-        f" {said['refused'] / took:,.0f} refused, {said['broken']} broken",
+        f" {said['refused'] / took:,.0f} refused, {said['broken']} broken; the server had {spent / seconds:.0%} of its"
+        " processor",
         file=sys.stderr,
     )
 
