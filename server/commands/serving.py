@@ -116,8 +116,9 @@ class _AnnouncedServer(uvicorn.Server):
 
     def _serve_connection(self) -> asyncio.Protocol:
         """Make what serves one connection, as the server of the event loop does."""
-        make: type[GatheringProtocol] = self.config.http_protocol_class
-        return make(self.config, self.server_state, self.lifespan.state)
+        return self.config.http_protocol_class(  # type: ignore[call-arg]  # as uvicorn itself has to say
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
 
 class _Supervisor(Multiprocess):
