@@ -6,7 +6,7 @@ Nothing depends on it but the size of the tables: whoever reads a row looks at i
 import asyncio
 import time
 from collections import Counter as Counts
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,6 +31,10 @@ _BATCH = 500
 _PAUSE = 0.02
 """Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
 
+_REST = 3
+"""How many times as long as a batch took nothing is removed after it: the database is there for requests, and nobody
+waits for this."""
+
 _LEASE = "cleanup"
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
@@ -53,17 +57,37 @@ async def turn(
 ) -> None:
     """Sweep once if `holder` has the lease, or gets it; of all instances one does.
 
-    The lease is kept until the next turn, so that the others' turns in between find nothing to do.
+    The lease is kept until the next turn, so that the others' turns in between find nothing to do. A sweep that lasts
+    longer prolongs it.
     """
-    if await leases.take(database, _LEASE, holder, now=clock(), seconds=EVERY):
-        _log.info("cleanup.done", **await sweep(database, clock(), audit_retention))
+
+    async def is_ours() -> bool:
+        return await leases.take(database, _LEASE, holder, now=clock(), seconds=EVERY)
+
+    if await is_ours():
+        _log.info("cleanup.done", **await sweep(database, clock(), audit_retention, go_on=is_ours))
 
 
-async def sweep(database: Database, now: datetime, audit_retention: timedelta = FOR_EVER) -> dict[str, int]:
-    """Remove every row whose time is over at `now`, in short transactions; give the number of rows by table."""
+async def _always() -> bool:
+    return True
+
+
+async def sweep(
+    database: Database,
+    now: datetime,
+    audit_retention: timedelta = FOR_EVER,
+    go_on: Callable[[], Awaitable[bool]] = _always,
+) -> dict[str, int]:
+    """Remove every row whose time is over at `now`, in short transactions; give the number of rows by table.
+
+    After each full batch `go_on` says whether to do the rest as well.
+    """
     removed: Counts[str] = Counts()
     for finished in (*_finished(now), *_forgotten(now, audit_retention)):
-        removed[finished.key.class_.__tablename__] += await _remove(database, finished)
+        async for number in _batches(database, finished):
+            removed[finished.key.class_.__tablename__] += number
+            if number == _BATCH and not await go_on():
+                return dict(removed)
     return dict(removed)
 
 
@@ -98,21 +122,21 @@ def _finished(now: datetime) -> Sequence[_Finished]:
     ]
 
 
-async def _remove(database: Database, finished: _Finished) -> int:
-    """Remove the rows batch by batch; rows that a request is using just now are left for the next sweep.
+async def _batches(database: Database, finished: _Finished) -> AsyncIterator[int]:
+    """Remove the rows batch by batch, and give the size of each.
 
-    After each batch it rests as long as the batch took: the database is there for requests, and nobody waits for this.
+    Rows that a request is using just now are left for the next sweep.
     """
-    removed, since = 0, EPOCH
+    since = EPOCH
     while True:
         begun = time.monotonic()
         async with database.transaction() as session:
             moments = (await session.scalars(_removal(finished, since), execution_options=_UNCHANGED)).all()
-        removed += len(moments)
+        yield len(moments)
         if len(moments) < _BATCH:
-            return removed
+            return
         since = max(moments)
-        await asyncio.sleep(max(_PAUSE, time.monotonic() - begun))
+        await asyncio.sleep(max(_PAUSE, _REST * (time.monotonic() - begun)))
 
 
 def _removal(finished: _Finished, since: datetime) -> ReturningDelete[Any]:

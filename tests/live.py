@@ -3,10 +3,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Thread
@@ -88,6 +89,7 @@ def launch(
         env={**environment(overrides), **variables},
         stdout=output,
         stderr=subprocess.STDOUT,
+        process_group=0,
     )
 
 
@@ -118,7 +120,9 @@ def serving(
         try:
             process.wait(timeout=60)
         finally:
-            process.kill()  # One that does not end is a failure, but of this test alone.
+            # One that does not end is a failure, but of this test alone; nor may its workers go on without it.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             reader.join()
             process.stdout.close()

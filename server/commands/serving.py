@@ -21,6 +21,7 @@ from uvicorn.server import HANDLED_SIGNALS
 from uvicorn.supervisors import Multiprocess
 
 from server import logs
+from server.accepting import Accepting
 from server.app import create_app
 from server.commands import configuration, database
 from server.metrics.exposing import exposed
@@ -90,9 +91,13 @@ class _Config(uvicorn.Config):
 class _AnnouncedServer(uvicorn.Server):
     """A server that tells when it serves and when it has stopped, each in one line."""
 
+    _accepting: Accepting | None = None
+
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Open the application, then the socket."""
         await super().startup(sockets)
+        listeners = [each for server in self.servers for each in server.sockets]
+        self._accepting = Accepting(listeners, self._serve_connection)
         # What is there by now stays: to look through it for garbage again and again would hold up requests.
         gc.freeze()
         _log.info("service.started", address=_bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
@@ -100,12 +105,20 @@ class _AnnouncedServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Take nothing new, finish what is in flight unless told to hurry by a second SIGINT, close the application."""
         _log.info("service.stopping", requests=len(self.server_state.tasks))
+        if self._accepting is not None:
+            await self._accepting.close()
         await super().shutdown(sockets)
         if (
             self.force_exit
         ):  # uvicorn leaves the application as it is, and its threads would keep the process.
             await self.lifespan.shutdown()
         _log.info("service.stopped")
+
+    def _serve_connection(self) -> asyncio.Protocol:
+        """Make what serves one connection, as the server of the event loop does."""
+        return self.config.http_protocol_class(  # type: ignore[call-arg]  # as uvicorn itself has to say
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
 
 class _Supervisor(Multiprocess):

@@ -32,6 +32,17 @@ CHEAP_HASHES = {"password.argon2_memory_kib": "1024", "password.argon2_time": "1
 UNLIMITED = {"limits.requests": "0", "limits.mail_burst": "0", "limits.mail_daily": "0"}
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How instances reach their database: by the address `through`, if there is one, and with which settings."""
+
+    database_url: str
+    through: str | None = None
+    workers: int = 1
+    """Processes of each instance."""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class Instances:
     """The running instances in the order of the balancer, and the address of all of them together."""
@@ -93,32 +104,33 @@ class Instances:
 
 
 @contextmanager
-def together(
-    directory: Path,
-    provider: ProviderProcess,
-    database_url: str,
-    *,
-    through: str | None = None,
-    workers: int = 1,
-    **overrides: str,
-) -> Iterator[Instances]:
-    """Run two instances on a database behind a balancer; they reach it by the address `through`, if there is one."""
+def together(directory: Path, provider: ProviderProcess, way: Way) -> Iterator[Instances]:
+    """Run two instances behind a balancer, on a database that they reach in some way."""
     with listening() as listener, ExitStack() as ends:
         settings = {
-            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **social_settings(provider), **overrides,
+            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **social_settings(provider), **way.overrides,
             "log.level": "info",
-            "database_url": through or database_url,
+            "database_url": way.through or way.database_url,
             "base_url": listener.url,
             "trusted_proxies": "127.0.0.1/32",
             "mail.file_path": str(directory / "mail.jsonl"),
         }  # fmt: skip
-        instances = Instances(listener.url, directory, database_url, settings)
+        instances = Instances(listener.url, directory, way.database_url, settings)
         for number in range(2):
-            instances.running.append(ends.enter_context(instances.serve(number, workers=workers)))
+            instances.running.append(ends.enter_context(instances.serve(number, workers=way.workers)))
         ends.enter_context(balancing(directory, listener, [live.url for live in instances.running]))
         with instances.client() as client:
             client.get("/ready", timeout=SLOWEST_START).raise_for_status()
         yield instances
+
+
+def all_steps(instances: Instances, provider: ProviderProcess) -> list[Answer]:
+    """Take every step of the journey through the whole contract, by the balancer; give the answers."""
+    provider.reset()
+    witness = instances.witness()
+    for _ in everything.journey(witness, provider):
+        pass
+    return witness.answers
 
 
 def served_by(answers: Sequence[Answer]) -> list[str]:

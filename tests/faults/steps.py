@@ -45,6 +45,11 @@ def ask_for_reset(client: httpx.Client, name: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
+def succeeded(answers: list[Answer]) -> set[str]:
+    """Give the operationIds of what was granted."""
+    return {answer.operation_id for answer in answers if answer.response.status_code < 400}
+
+
 def faults(answers: list[Answer]) -> set[str]:
     """Give the codes of faults, but for those of the provider, which the journey makes fail."""
     codes = {answer.body["code"] for answer in answers if answer.response.status_code >= 500}

@@ -3,7 +3,6 @@
 With GATEWRIGHT_LONG=1 each instance has two processes.
 """
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,14 +11,14 @@ import pytest
 
 from server.database import DatabaseAbsent, open_database
 from tests.contract.reading import OPERATIONS
-from tests.faults.instances import Instances, together
-from tests.faults.steps import bearer, faults, join, sign_in, status, token_of
+from tests.faults.instances import Instances, Way, all_steps
+from tests.faults.places import IS_LONG
+from tests.faults.steps import bearer, faults, join, sign_in, status, succeeded, token_of
 from tests.pgbouncer import pooling
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
-from tests.security import everything
 
-WORKERS = 2 if os.environ.get("GATEWRIGHT_LONG") else 1
+WORKERS = 2 if IS_LONG else 1
 CONNECTIONS = 4
 """Fewer than there are processes that want one, so that each transaction gets what another has left."""
 
@@ -38,34 +37,19 @@ def pooled_url(database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def instances(
-    database_url: str,
-    pooled_url: str,
-    provider_process: ProviderProcess,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Instances]:
-    """Two instances that reach the database by the pooler alone."""
-    directory = tmp_path_factory.mktemp("pooled")
-    pooler = {"database.pooler": "transaction"}
-    with together(
-        directory, provider_process, database_url, through=pooled_url, workers=WORKERS, **pooler
-    ) as instances:
-        yield instances
+def way(database_url: str, pooled_url: str) -> Way:
+    """Both instances reach the database by the pooler alone."""
+    return Way(database_url, pooled_url, WORKERS, {"database.pooler": "transaction"})
 
 
 class TestR21Pooled:
     def test_r21_every_operation_works_through_the_pooler(
         self, instances: Instances, provider_process: ProviderProcess
     ) -> None:
-        provider_process.reset()
-        witness = instances.witness()
+        answers = all_steps(instances, provider_process)
 
-        for _ in everything.journey(witness, provider_process):
-            pass
-
-        succeeded = {each.operation_id for each in witness.answers if each.response.status_code < 400}
-        assert succeeded == set(OPERATIONS)
-        assert faults(witness.answers) == set()
+        assert succeeded(answers) == set(OPERATIONS)
+        assert faults(answers) == set()
 
     def test_r21_many_at_once_get_what_is_theirs(self, instances: Instances) -> None:
         def live(number: int) -> list[int]:

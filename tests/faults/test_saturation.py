@@ -1,7 +1,10 @@
-"""More passwords than can be hashed: R42 of the fault list. What limits are for is in tests/security."""
+"""More passwords than can be hashed: R42 of the fault list. What limits are for is in tests/security.
+
+How long the others wait meanwhile is measured by `python -m tests.bench.saturation`: here the crowd and they are one
+client, which is busier than the service.
+"""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import httpx
 import pytest
 
 from tests.conftest import Headers
-from tests.faults.asking import LONG, OVERLOADED, PLAIN, Asker, asking, measured, told
+from tests.faults.asking import LONG, OVERLOADED, PLAIN, Asker, asking, told
 from tests.live import serving
 
 WORKERS, QUEUE = 1, 16
@@ -44,16 +47,13 @@ class TestR42ManyAtOnce:
             others.append(await look(asker, headers))
         answers = told(await flood)
 
-        slowest = sorted(seconds for _, seconds in others)
-        measured("R42 /get-session and /ok, 99 of 100 within", slowest[len(slowest) * 99 // 100])
-        assert {answer.status_code for answer, _ in others} == {200}
+        assert {answer.status_code for answer in others} == {200}
         assert set(answers) == {"200", OVERLOADED}
         assert answers["200"] >= WORKERS + QUEUE
         assert (await asker.sign_in(email)).status_code == 200
 
 
-async def look(asker: Asker, headers: Headers) -> tuple[httpx.Response, float]:
-    """Look at a session; give the answer, and how many seconds that and the pulse took."""
-    began = time.monotonic()
+async def look(asker: Asker, headers: Headers) -> httpx.Response:
+    """Feel the pulse, and look at a session; give the answer."""
     assert (await asker.get("/ok")).status_code == 200
-    return await asker.get("/get-session", headers), time.monotonic() - began
+    return await asker.get("/get-session", headers)

@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -23,6 +25,16 @@ PATIENT = {"server.request_timeout": "10m", "server.shutdown_grace": "5m"}
 def dialect(request: pytest.FixtureRequest) -> str:
     """The database, which matters little here; each test starts processes of its own, and that takes long."""
     return str(request.param)
+
+
+@contextmanager
+def hanging_up(reaction: signal.Handlers) -> Iterator[None]:
+    """Let processes that start meanwhile ignore the loss of a terminal, as under nohup, or not, as without it."""
+    before = signal.signal(signal.SIGHUP, reaction)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 async def in_flight(live: LiveService, number: int) -> list[InFlight]:
@@ -136,7 +148,7 @@ class TestR25:
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
     async def test_r25_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
-        with place.serving(PATIENT, workers=workers) as live:
+        with hanging_up(signal.SIG_DFL), place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 4)
 
             live.process.send_signal(signal.SIGHUP)
@@ -148,13 +160,9 @@ class TestR25:
 
     @LONG
     async def test_r25_under_nohup_it_goes_on_without_terminal(self, place: Place) -> None:
-        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        try:
-            with place.serving() as live:
-                live.process.send_signal(signal.SIGHUP)
-                async with Visitor(live) as visitor:
-                    assert (await visitor.get("/ok")).status_code == 200
-                live.process.terminate()
-                assert await ended(live) == 0
-        finally:
-            signal.signal(signal.SIGHUP, before)
+        with hanging_up(signal.SIG_IGN), place.serving() as live:
+            live.process.send_signal(signal.SIGHUP)
+            async with Visitor(live) as visitor:
+                assert (await visitor.get("/ok")).status_code == 200
+            live.process.terminate()
+            assert await ended(live) == 0

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from domain import secrets
-from models import Counter, Grant, KnownNetwork, MailState, Outbox, Purpose, Session, TrustedDevice
+from models import Counter, Grant, KnownNetwork, Lease, MailState, Outbox, Purpose, Session, TrustedDevice
 from server import cleanup, leases
 from server.database import Database
 from tests.rows import NOW, session, user
@@ -148,3 +148,24 @@ class TestTurn:
         await cleanup.turn(migrated, lambda: NOW, secrets.token())
 
         assert await left(migrated, Grant.digest) == {b"over"}
+
+    async def test_prolongs_the_lease_while_it_lasts(self, migrated: Database) -> None:
+        """Each look at the clock finds it three minutes later."""
+        await add(migrated, *(grant(str(number), Purpose.RESET, NOW) for number in range(1100)))
+        moments = [NOW + number * timedelta(minutes=3) for number in range(4)]
+        later = iter(moments)
+
+        await cleanup.turn(migrated, lambda: next(later), secrets.token())
+
+        assert await left(migrated, Lease.until) == {moments[-1] + timedelta(seconds=cleanup.EVERY)}
+
+    async def test_leaves_the_rest_to_who_has_the_lease_by_then(self, migrated: Database) -> None:
+        await add(migrated, *(grant(str(number), Purpose.RESET, NOW) for number in range(1100)))
+
+        async def is_lost() -> bool:
+            return False
+
+        removed = await cleanup.sweep(migrated, NOW, go_on=is_lost)
+
+        assert removed == {"session": 0, "grant": 500}
+        assert len(await left(migrated, Grant.digest)) == 600
