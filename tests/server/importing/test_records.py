@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from domain.importing import Problem
+from domain.newcomers import Problem
 from server.importing import values
 from server.importing.records import instant
 
