@@ -30,6 +30,7 @@ run: $(SERVICE) ## serve on http://127.0.0.1:8000 with SQLite, mail printed here
 try-social: setup ## try sign-in by a provider: serve beside the test provider, with a page to begin at
 	@$(BIN)/python -m tests.provider.trying
 
+# Tests start many processes, each of which would compile the whole program anew where Python may not keep its bytecode.
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
 	@.ci/postgresql.sh
 	@.ci/redis.sh
@@ -38,7 +39,7 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/node.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
 	$(BIN)/ruff check .

@@ -1,1 +1,9 @@
 """The composition root: everything is wired together here."""
+
+from server.imports import without
+
+# The log is rendered here; structlog would have rich show traces.
+with without("rich"):
+    import structlog
+
+__all__ = ["structlog"]

@@ -1,5 +1,6 @@
 """The passwords nobody may choose: the built-in list, and the operator's own (behaviour 4.1)."""
 
+from functools import cache
 from pathlib import Path
 
 from domain.new_password import canonical
@@ -15,10 +16,16 @@ def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
     """
     if not enabled:
         return frozenset()
-    listed = _lines(COMMON_PASSWORDS)[1:]
-    if extra_file is not None:
-        listed += _lines(extra_file)
-    return frozenset(canonical(line) for line in listed if line)
+    return _common() if extra_file is None else _common() | _canonical(_lines(extra_file))
+
+
+@cache
+def _common() -> frozenset[str]:
+    return _canonical(_lines(COMMON_PASSWORDS)[1:])
+
+
+def _canonical(passwords: list[str]) -> frozenset[str]:
+    return frozenset(canonical(password) for password in passwords if password)
 
 
 def _lines(file: Path) -> list[str]:

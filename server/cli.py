@@ -1,32 +1,22 @@
 """The command `gatewright`."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, cast
 
 import typer
 from jinja2 import TemplateError
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from domain.errors import Refusal
-from server.commands import (
-    audit,
-    configuration,
-    contract,
-    database,
-    doctor,
-    exporting,
-    importing,
-    mail,
-    providers,
-    reference,
-    serving,
-    users,
-)
 from server.database import DatabaseAbsent
 from server.importing.sources import SourceRefused
 from server.mail import DeliveryError
 from server.migrations import SchemaRefused
 from server.reads.plans import is_storable
 from server.sources import ConfigurationError
+
+Command = TyperCommand | TyperGroup
 
 EXPECTED = (
     ConfigurationError,
@@ -39,9 +29,62 @@ EXPECTED = (
 )
 """What an operator can mend: told in plain lines, without a trace."""
 
+PLACES = {
+    "serve": ("serving", "serve"),
+    "migrate": ("database", "migrate"),
+    "openapi": ("contract", "openapi"),
+    "check-config": ("configuration", "check_config"),
+    "doctor": ("doctor", "doctor"),
+    "settings": ("reference", "settings"),
+    "audit": ("audit", "audit"),
+    "export": ("exporting", "app"),
+    "import": ("importing", "app"),
+    "mail": ("mail", "app"),
+    "providers": ("providers", "app"),
+    "users": ("users", "app"),
+}
+"""Where each command is: a module of server/commands, and a function or a group of further commands in it."""
+
+
+class Loaded(Mapping[str, Command]):
+    """The commands by their names, each loaded when it is asked for: what the others need is of no use to a service."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._met:
+            self._met[name] = _load(name)
+        return self._met[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+def code(name: str) -> Any:
+    """Load what a command runs: a function, or a group of further commands. Raises KeyError for a name of none."""
+    module, attribute = PLACES[name]
+    return getattr(import_module(f"server.commands.{module}"), attribute)
+
+
+def _load(name: str) -> Command:
+    one, holder = code(name), typer.Typer()
+    if isinstance(one, typer.Typer):
+        holder.add_typer(one, name=name)
+    else:
+        holder.command(name)(one)
+    return cast(Command, typer.main.get_group(holder).commands[name])
+
 
 class Commands(TyperGroup):
     """The commands, with one way to report what went wrong."""
+
+    def __init__(self, **attributes: Any) -> None:
+        """Take what typer says of the group; the commands in it are ours."""
+        super().__init__(**{**attributes, "commands": Loaded()})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the words of the command line; no command has a use for one that cannot be stored."""
@@ -63,20 +106,12 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="gatewright",
     cls=Commands,
-    help="An authentication server.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(serving.serve)
-app.command()(database.migrate)
-app.command()(contract.openapi)
-app.command("check-config")(configuration.check_config)
-app.command()(doctor.doctor)
-app.command()(reference.settings)
-app.command()(audit.audit)
-app.add_typer(exporting.app, name="export")
-app.add_typer(importing.app, name="import")
-app.add_typer(mail.app, name="mail")
-app.add_typer(providers.app, name="providers")
-app.add_typer(users.app, name="users")
+
+
+@app.callback()
+def gatewright() -> None:
+    """An authentication server."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal, Protocol
 
 import structlog
@@ -15,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from domain.ports import Reads
 from server.database_faults import is_retryable, is_unavailable, reason
 from server.engines import TimedSession, postgresql_connect, postgresql_engine, sqlite_engine
-from server.reads import PostgresqlReads, SqliteReads
+from server.reads.sqlite import SqliteReads
 
 __all__ = [
     "Address",
@@ -164,7 +165,9 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
     connect = postgresql_connect(address.target, timeout, pooled=pooled)
     engine = postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
     read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
-    return Database(address, engine, PostgresqlReads(read, readers, timeout), timeout, pooled=pooled)
+    # Loaded here, with SQLAlchemy's half for PostgreSQL: on SQLite, it would be for nothing.
+    reads: _ClosableReads = import_module("server.reads.postgresql").PostgresqlReads(read, readers, timeout)
+    return Database(address, engine, reads, timeout, pooled=pooled)
 
 
 async def _reach(database: Database, patience: float) -> None:

@@ -1,9 +1,9 @@
 """What a database error means: worth a second try, a database that cannot serve now, or neither (behaviour 12)."""
 
 import sqlite3
+import sys
 from collections.abc import Iterator
 
-from asyncpg import InterfaceError
 from sqlalchemy import exc
 
 _RETRYABLE_STATES = frozenset({"40001", "40P01"})
@@ -98,10 +98,16 @@ def _says_unavailable(error: BaseException) -> bool:
             return True
         case sqlite3.Error():
             return _sqlite_code(error) in _UNAVAILABLE_SQLITE
-        case InterfaceError():
-            return "closed" in str(error)
+    if _is_of_asyncpg(error):
+        return "closed" in str(error)
     state = _state(error)
     return state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES
+
+
+def _is_of_asyncpg(error: BaseException) -> bool:
+    """Whether the client of PostgreSQL complains; it is loaded only by a service that has one."""
+    asyncpg = sys.modules.get("asyncpg")
+    return asyncpg is not None and isinstance(error, asyncpg.InterfaceError)
 
 
 def _state(error: BaseException) -> str:

@@ -1,7 +1,9 @@
-"""The service's own documents, served from memory: the contract at /openapi.json, Swagger UI at /docs."""
+"""The service's own documents: the contract at /openapi.json, Swagger UI at /docs."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from domain import secrets
 from domain.errors import MethodNotAllowed, Refusal
 from domain.origins import TrustedOrigins
 from handlers.reply import Header
-from server.errors import Rendered, render_refusal
+from server.errors import Rendered, render, render_refusal
 from server.pipeline import answers, origins, sizes
 from server.pipeline.head import Head
 from server.pipeline.routing import check_separators
@@ -35,14 +37,16 @@ _ALWAYS: tuple[Header, ...] = (
 """With every document. Swagger UI styles elements in place, so inline styles are allowed; nothing may come from
 another host."""
 
-STATIC = {
-    "swagger-ui.css": b"text/css; charset=utf-8",
-    "swagger-ui-bundle.js": b"text/javascript; charset=utf-8",
-    "favicon-32x32.png": b"image/png",
-}
+SCRIPT, STYLE = b"text/javascript; charset=utf-8", b"text/css; charset=utf-8"
 
-STYLE = Path(__file__).parent / "templates" / "docs" / "page.css"
-"""Our own style sheet, after that of Swagger UI, which knows no dark page."""
+FILES: dict[str, tuple[Path, bytes]] = {
+    "swagger-ui.css": (swagger_ui_path / "swagger-ui.css", STYLE),
+    "swagger-ui-bundle.js": (swagger_ui_path / "swagger-ui-bundle.js", SCRIPT),
+    "favicon-32x32.png": (swagger_ui_path / "favicon-32x32.png", b"image/png"),
+    # After that of Swagger UI, which knows no dark page.
+    "page.css": (Path(__file__).parent / "templates" / "docs" / "page.css", STYLE),
+}
+"""What lies beside the page, with its media type."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -78,7 +82,7 @@ START = b"""SwaggerUIBundle({
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One answer, prepared at start."""
+    """One answer, prepared before it is first sent."""
 
     body: bytes
     etag: bytes
@@ -91,23 +95,36 @@ def prepared(body: bytes, media_type: bytes) -> Document:
     return Document(body, etag, ((b"content-type", media_type), (b"etag", etag)))
 
 
+@cache
+def _file(path: Path, media_type: bytes) -> Document:
+    """Give a file as a document; most services are never asked for these 1.5 MB, so they are read when they are."""
+    return prepared(path.read_bytes(), media_type)
+
+
 class Documents:
     """An ASGI application for its few paths; whoever mounts it asks `matches` first.
 
     `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash. Pages of
-    `trusted` origins may read the answers; `max_body` is in bytes. Requests go through the checks of behaviour 1.3.
+    `trusted` origins may read the answers; `max_body` is in bytes; `files` are read when they are first asked for.
+    Requests go through the checks of behaviour 1.3.
     """
 
     def __init__(
-        self, document: dict[str, Any], base_path: str, trusted: TrustedOrigins, max_body: int
+        self,
+        document: dict[str, Any],
+        base_path: str,
+        trusted: TrustedOrigins,
+        max_body: int,
+        files: Mapping[str, tuple[Path, bytes]] = FILES,
     ) -> None:
-        self._documents = _prepare(document, base_path)
+        self._made = _prepare(document, base_path)
+        self._files = {f"{base_path}/docs/{name}": file for name, file in files.items()}
         self._cors_of = origins.cors(trusted)
         self._max_body = max_body
 
     def matches(self, path: str) -> bool:
         """Whether a decoded request path (base path included) is one of the documents."""
-        return path in self._documents
+        return path in self._made or path in self._files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 200, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
@@ -117,11 +134,13 @@ class Documents:
             rendered = self._answer(scope, head, is_preflight=origins.is_preflight(head, cors))
         except Refusal as refusal:
             rendered = render_refusal(refusal)
+        except OSError as error:  # The program was replaced, or is incomplete.
+            rendered = render(error, request_id)
         always = _ALWAYS if rendered[0] in (200, 304) else answers.ALWAYS
         await answers.send_answer(scope, send, rendered, request_id, cors, always=always)
 
     def _answer(self, scope: Scope, head: Head, *, is_preflight: bool) -> Rendered:
-        document, method = self._documents[scope["path"]], scope["method"]
+        method = scope["method"]
         check_separators(scope)
         if method == "OPTIONS":
             return answers.options(METHODS, is_preflight=is_preflight)
@@ -129,25 +148,22 @@ class Documents:
             status, headers, body = render_refusal(MethodNotAllowed())
             return status, (*headers, (b"allow", METHODS.encode())), body
         sizes.check(scope, head, self._max_body)
+        document = self._made.get(scope["path"]) or _file(*self._files[scope["path"]])
         if _is_known(document.etag, head):
             return 304, ((b"etag", document.etag),), b""
         return 200, document.headers, document.body
 
 
 def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
-    """Give every document by its path."""
+    """Give every document that is not a file, by its path."""
     page = PAGE.format(title=escape(document["info"]["title"]), base_path=escape(base_path))
     contract = f"{base_path}/openapi.json"
     start = START % orjson.dumps(contract)
-    documents = {
+    return {
         contract: prepared(orjson.dumps(document), b"application/json"),
         f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
-        f"{base_path}/docs/start.js": prepared(start, STATIC["swagger-ui-bundle.js"]),
+        f"{base_path}/docs/start.js": prepared(start, SCRIPT),
     }
-    documents[f"{base_path}/docs/page.css"] = prepared(STYLE.read_bytes(), STATIC["swagger-ui.css"])
-    for name, media_type in STATIC.items():
-        documents[f"{base_path}/docs/{name}"] = prepared((swagger_ui_path / name).read_bytes(), media_type)
-    return documents
 
 
 def _is_known(etag: bytes, head: Head) -> bool:

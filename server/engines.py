@@ -10,9 +10,9 @@ import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import asyncpg
 from sqlalchemy import URL, Connection, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
@@ -22,6 +22,9 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
 
 from server import sqlite_connection
+
+if TYPE_CHECKING:
+    import asyncpg
 
 Connect = Callable[[float], Awaitable["asyncpg.Connection[Any]"]]
 """Opens a PostgreSQL connection within the given number of seconds."""
@@ -147,14 +150,18 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
     # asyncpg's default. Without its cache it names no statement, and parses each again in the message that executes it.
     prepared = 0 if pooled else 100
 
+    # The driver is loaded by a service that has PostgreSQL: on SQLite, it would be for nothing.
+    driver = import_module("asyncpg")
+
     async def connect(within: float) -> "asyncpg.Connection[Any]":
-        return await asyncpg.connect(
+        opened: asyncpg.Connection[Any] = await driver.connect(
             dsn,
             timeout=within,
             command_timeout=timeout,
             server_settings=parameters,
             statement_cache_size=prepared,
         )
+        return opened
 
     return connect
 

@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from models import Lease
 from server.database import Database
+from server.upserts import insert
 
 
 async def take(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
@@ -15,8 +15,9 @@ async def take(database: Database, name: str, holder: str, *, now: datetime, sec
     It may when nobody else holds the lease or the time has passed; who holds it may prolong it. One statement decides,
     so of several instances that try at once one succeeds.
     """
-    insert = postgresql.insert if database.dialect == "postgresql" else sqlite.insert
-    statement = insert(Lease).values(name=name, holder=holder, until=now + timedelta(seconds=seconds))
+    statement = insert(database, Lease).values(
+        name=name, holder=holder, until=now + timedelta(seconds=seconds)
+    )
     free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)
     wanted = {"holder": statement.excluded.holder, "until": statement.excluded.until}
     taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)

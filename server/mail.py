@@ -1,4 +1,5 @@
-"""The senders of mail: SMTP, console and file (behaviour 8.2). Each delivers a mail or says why not."""
+"""The senders of mail: SMTP and file (behaviour 8.2); `mail_console.py` has the third. Each delivers a mail or says why
+not."""
 
 import asyncio
 import contextlib
@@ -17,7 +18,6 @@ from typing import Literal, Protocol
 
 import aiosmtplib
 import orjson
-from rich.console import Console
 
 from handlers import wire
 
@@ -121,25 +121,6 @@ class SmtpSender:
             timeout=options.timeout,
             local_hostname=local_hostname,
         )
-
-
-class ConsoleSender:
-    """Prints what one needs while developing: to whom, what, and the link or the code."""
-
-    def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console()
-
-    async def send(self, mail: Mail) -> None:
-        """Print recipient, subject, and link or code, each on a line that is never wrapped."""
-        self._console.rule(f"[bold]mail: {mail.template}", align="left")
-        for label, value in (
-            ("to", mail.to),
-            ("subject", mail.subject),
-            ("link", mail.link),
-            ("code", mail.code),
-        ):
-            if value is not None:
-                self._console.print(f"{label:8} {value}", markup=False, highlight=False, soft_wrap=True)
 
 
 class FileSender:

@@ -28,7 +28,7 @@ MESSAGES = (
 )  # fmt: skip
 PARTS = ("subject.txt", "body.txt", "body.html")
 LAYOUTS = ("layout.txt", "layout.html")
-"""What the bodies stand in; read at construction as well, so that a broken one stops the start too."""
+"""What the bodies stand in; read at construction as well, so that a broken one of the operator's stops the start."""
 
 _NAME_LENGTH = 64
 _JOINERS = "\u200c\u200d"
@@ -39,23 +39,17 @@ _WORD_JOINER = "\u2060"
 
 
 class Renderer:
-    """Makes mails of outbox rows. Its construction reads every template; a TemplateError names a broken one in a line.
+    """Makes mails of outbox rows. `sender` is the From address.
 
-    `sender` is the From address; `templates_dir` may replace single files, such as `<template>/body.html`.
+    `templates_dir` may replace single files, such as `<template>/body.html`. Where it is given, construction reads
+    every template, and a TemplateError names a broken one in a line; the built-in ones are read when they are needed.
     """
 
     def __init__(self, app_name: str, base_url: str, sender: str, templates_dir: Path | None = None) -> None:
-        folders = [folder for folder in (templates_dir, BUILT_IN) if folder is not None]
-        environment = ImmutableSandboxedEnvironment(
-            loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
-            autoescape=lambda name: name is None or not name.endswith(".txt"),
-            undefined=StrictUndefined,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        names = [*LAYOUTS, *(f"{message}/{part}" for message in MESSAGES for part in PARTS)]
-        self._templates = {name: _read(environment, name) for name in names}
+        self._templates = _BUILT_IN if templates_dir is None else _environment(templates_dir, BUILT_IN)
+        if templates_dir is not None:
+            for name in (*LAYOUTS, *(f"{message}/{part}" for message in MESSAGES for part in PARTS)):
+                _read(self._templates, name)
         self._service = {"app_name": app_name, "service": urlsplit(base_url).netloc}
         self._sender = sender
 
@@ -79,7 +73,7 @@ class Renderer:
             "switched": payload.get("switched"),
         }
         subject, text, html = (
-            self._templates[f"{row.template}/{part}"].render(
+            _read(self._templates, f"{row.template}/{part}").render(
                 self._service if part == "subject.txt" else values
             )
             for part in PARTS
@@ -98,8 +92,22 @@ class Renderer:
         )
 
 
+def _environment(*folders: Path) -> Environment:
+    return ImmutableSandboxedEnvironment(
+        loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
+        autoescape=lambda name: name is None or not name.endswith(".txt"),
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+_BUILT_IN = _environment(BUILT_IN)
+
+
 def _read(environment: Environment, name: str) -> Template:
-    """Read one template. Raises TemplateError."""
+    """Read one template, or give it as it was read. Raises TemplateError."""
     try:
         return environment.get_template(name)
     except TemplateSyntaxError as fault:

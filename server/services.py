@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from email.utils import formataddr
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import structlog
@@ -24,7 +25,7 @@ from server.counters import store
 from server.database import Database, open_database
 from server.database_faults import reason
 from server.hashing import HashingRules, PasswordPool
-from server.mail import ConsoleSender, FileSender, Sender, SmtpOptions, SmtpSender
+from server.mail import FileSender, Sender, SmtpOptions, SmtpSender
 from server.metrics.reporting import Reporter
 from server.metrics.sampling import Sampler
 from server.metrics.tallies import Tallies
@@ -32,8 +33,8 @@ from server.outbox import OutboxWorker
 from server.pipeline.limiter import RequestLimiter
 from server.pipeline.ports import Observer, Observers
 from server.policy import policy_of
-from server.providers.client import Watch
 from server.providers.serving import providers_of
+from server.providers.watching import Watch
 from server.records import Desk
 from server.refusals import KeptRefusals
 from server.rendering import Renderer
@@ -259,7 +260,7 @@ def senders(settings: Settings) -> dict[str, Sender]:
     """Give the ways out for mails that are in use, by kind."""
     make: dict[str, Callable[[], Sender]] = {
         "smtp": partial(_smtp, settings),
-        "console": ConsoleSender,
+        "console": _console,
         "file": partial(_file, settings),
     }
     wanted = {settings.mail.sender, settings.password_reset.sender} - {"none"}
@@ -282,6 +283,11 @@ def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> S
         timeout=settings.mail.timeout.total_seconds(),
         tls_context=context,
     )
+
+
+def _console() -> Sender:
+    made: Sender = import_module("server.mail_console").ConsoleSender()
+    return made
 
 
 def _file(settings: Settings) -> Sender:

@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 from sqlalchemy import text
 
 from models import metadata
@@ -101,6 +103,13 @@ Peer = tuple[str, int] | None
 LOOPBACK: Peer = ("127.0.0.1", 50000)
 
 
+@cache
+def _referee(document: bytes) -> Contract:
+    """Give the judge of a contract: most services of the suite keep the same one, and to compile it takes longer than
+    to open a service."""
+    return Contract(orjson.loads(document))
+
+
 async def open_service(
     database_url: str, directory: Path, overrides: Mapping[str, str], *, peer: Peer = LOOPBACK
 ) -> Service:
@@ -113,7 +122,7 @@ async def open_service(
     await services.open()
     checked = CheckingTransport(
         httpx.ASGITransport(app, client=peer),  # type: ignore[arg-type]  # a Unix socket has no other end
-        Contract(contract(configured)),
+        _referee(orjson.dumps(contract(configured))),
     )
     client = httpx.AsyncClient(transport=checked, base_url=BASE_URL + services.policy.base_path)
     return Service(services, clock, mail_file, client)

@@ -7,8 +7,8 @@ import typer
 
 from server.commands import configuration
 from server.providers import inspecting
+from server.providers.clients import calls_of
 from server.providers.configuration import Configuration, configurations
-from server.providers.serving import calls_of
 from server.settings import Settings
 from server.sources import ConfigurationError
 

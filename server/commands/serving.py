@@ -7,7 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from socket import socket
 from types import FrameType
@@ -24,7 +26,6 @@ from server import logs
 from server.accepting import Accepting
 from server.app import create_app
 from server.commands import configuration, database
-from server.metrics.exposing import exposed
 from server.protocol import GatheringProtocol, gathering
 from server.settings import Settings
 
@@ -155,12 +156,24 @@ def serve(
     # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one.
     for number in HANDLED_SIGNALS:
         signal.signal(number, lambda *_: None)
-    with exposed(settings) as reports:
+    with metrics_port(settings) as reports:
         config = _Config(settings, workers, reports)
         if workers == 1:
             _AnnouncedServer(config).run()
         else:
             _serve_with_processes(config)
+
+
+def metrics_port(settings: Settings) -> AbstractContextManager[Path | None]:
+    """Listen on `metrics.port`, and give the folder in which processes are to report; None when there is no port.
+
+    Raises ConfigurationError when the port cannot be had, or the folder cannot be made.
+    """
+    if settings.metrics.port is None:
+        return nullcontext()
+    # What Prometheus reads is written by its own library, which is loaded where it is wanted.
+    exposed: AbstractContextManager[Path] = import_module("server.metrics.exposing").exposed(settings)
+    return exposed
 
 
 def _serve_with_processes(config: uvicorn.Config) -> None:

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, delete, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -16,6 +15,7 @@ from models import Counter
 from models.queries import COUNTER_BY_KEY, CounterRow
 from server.database import Database, is_retryable, is_unavailable
 from server.pipeline.limiter import Tally
+from server.upserts import insert
 
 SKEW = timedelta(minutes=1)
 """How far ahead another clock may be (behaviour 12). A request that began before the window did counts in it, too: if
@@ -87,8 +87,7 @@ class DatabaseCounters:
 
     def _adding(self, count: Count, amount: int, now: datetime, end: datetime, skew: timedelta) -> Any:
         """Give the statement that adds, begins a new window where the last is over, and gives no row when spent."""
-        insert = postgresql.insert if self._opened().dialect == "postgresql" else sqlite.insert
-        statement = insert(Counter).values(key=count.key, count=amount, window_end=end)
+        statement = insert(self._opened(), Counter).values(key=count.key, count=amount, window_end=end)
         anew, ends = statement.excluded, col(Counter.window_end)
         over = or_(ends <= now, ends > now + count.window + skew)
         there_is_room = None if count.is_open else or_(over, col(Counter.count) < count.number)

@@ -17,8 +17,8 @@ from server.diagnosis.findings import Finding, odd, ok, skipped, wrong
 from server.diagnosis.written import is_local
 from server.mail import SmtpSender
 from server.providers import inspecting
+from server.providers.clients import calls_of
 from server.providers.configuration import configurations
-from server.providers.serving import calls_of
 from server.services import smtp_options
 from server.settings import Settings
 

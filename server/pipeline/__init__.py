@@ -1,11 +1,10 @@
 """Connexion's middlewares, compiled once per operation at start: routing, security, validation, calling."""
 
-import warnings
+from server.imports import without
 
-# Importing Connexion imports Starlette's test client, which warns of its own httpx. Users can do nothing about it.
-warnings.filterwarnings("ignore", message="Using `httpx`", module="connexion")
-
-from server.pipeline.building import build  # noqa: E402
-from server.pipeline.ports import Call, Challenges, Endpoint, Refusals, Sessions  # noqa: E402
+# Connexion brings applications on Flask, a client for tests, and ways to fetch a contract or check a token elsewhere.
+with without("flask", hollow={"httpx": (), "requests": (), "starlette.testclient": ("TestClient",)}):
+    from server.pipeline.building import build
+    from server.pipeline.ports import Call, Challenges, Endpoint, Refusals, Sessions
 
 __all__ = ["Call", "Challenges", "Endpoint", "Refusals", "Sessions", "build"]

@@ -1,9 +1,7 @@
 """What is wrong with the tables of providers, found before the service starts (behaviour 2.1, 7.1)."""
 
 from collections.abc import Iterator
-
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from importlib import import_module
 
 from server.provider_groups import Provider
 from server.providers.addresses import is_loopback
@@ -93,11 +91,8 @@ def _secrets(table: Provider, preset: Preset) -> Iterator[str]:
 
 
 def _is_signing_key(pem: str | None) -> bool:
-    try:
-        key = load_pem_private_key((pem or "").encode(), None)
-    except (ValueError, TypeError):
-        return False
-    return isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, SECP256R1)
+    # What reads keys of every kind is loaded where there is one to be read.
+    return pem is not None and bool(import_module("server.providers.signing_keys").is_p256(pem))
 
 
 def _details(table: Provider, preset: Preset) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The client of one configured provider: what the rules ask of it, and what they are told when it fails."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,42 +22,15 @@ from domain.providers import (
     Tokens,
 )
 from server.clock import Clock
-from server.metrics.tallies import Tallies
 from server.providers import messages
 from server.providers.calls import Calls, Fault
 from server.providers.configuration import Configuration
 from server.providers.kinds import Kind
 from server.providers.openid import open_id
 from server.providers.plain import PlainOAuth
-from server.tracing import Span
+from server.providers.watching import NOBODY, Watch
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Who wants to know of questions to providers: what counts them, and what makes them spans."""
-
-    tallies: Tallies | None = None
-    span: Span | None = None
-
-    @contextmanager
-    def over(self, provider_id: str) -> Iterator[None]:
-        """Watch one question, with all the calls it takes; a provider that has been heard lately is not called."""
-        result = "unavailable"
-        try:
-            with nullcontext() if self.span is None else self.span(f"provider {provider_id}"):
-                yield
-            result = "answered"
-        except (CodeRefused, RefreshRefused, IdentityRefused):
-            result = "refused"
-            raise
-        finally:
-            if self.tallies is not None:
-                self.tallies.provider_call(provider_id, result)
-
-
-NOBODY = Watch()
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,5 +157,12 @@ def free_port() -> int:
 
 
 def _clean_environment() -> dict[str, str]:
-    """Give the environment without settings of the service that happen to be set."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+    """Give the environment without settings of the service that happen to be set.
+
+    Nor without bytecode: an installation has it, and a start that compiles the program first is none that is warm.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GATEWRIGHT_") and name != "PYTHONDONTWRITEBYTECODE"
+    }

@@ -1,6 +1,7 @@
 """The contract and its reading room, as a browser meets them."""
 
 import re
+from pathlib import Path
 
 import httpx
 import pytest
@@ -75,6 +76,18 @@ class TestUnderAnyBasePath:
 
         assert f'url: "{base_path}/openapi.json"' in start
         assert "validatorUrl: null" in start
+
+
+class TestFiles:
+    async def test_one_that_is_gone_is_a_rendered_error(self, tmp_path: Path) -> None:
+        gone = {"page.css": (tmp_path / "page.css", b"text/css")}
+        documents = Documents(flat_ids(bundle()), "", ORIGINS, 65536, gone)
+        transport = httpx.ASGITransport(documents)
+
+        async with httpx.AsyncClient(transport=transport, base_url="http://auth.test") as browser:
+            answer = await browser.get("/docs/page.css")
+
+        assert (answer.status_code, answer.json()["code"]) == (500, "INTERNAL_SERVER_ERROR")
 
 
 class TestAnswers:

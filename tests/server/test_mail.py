@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from server.mail import ConsoleSender, FileSender, FinalError, Mail, SmtpOptions, SmtpSender, TemporaryError
+from server.mail import FileSender, FinalError, Mail, SmtpOptions, SmtpSender, TemporaryError
+from server.mail_console import ConsoleSender
 from tests.smtp_peer import CREDENTIALS, HOST, Mood, SmtpPeer, certificate
 
 MAIL = Mail(

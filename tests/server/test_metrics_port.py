@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
 from server import profiles
-from server.metrics.exposing import exposed
+from server.commands.serving import metrics_port
 from server.sources import ConfigurationError
 from tests.live import LiveService, serving
 
@@ -180,7 +180,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
             {"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_METRICS__PORT": str(taken)}, tmp_path
         )
 
-        with pytest.raises(ConfigurationError) as refused, exposed(settings):
+        with pytest.raises(ConfigurationError) as refused, metrics_port(settings):
             pytest.fail("the port is taken")
 
     assert str(refused.value) == f"metrics.port: 127.0.0.1:{taken}: Address already in use"
@@ -189,7 +189,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
 def test_there_is_no_port_unless_one_is_set(tmp_path: Path) -> None:
     settings = profiles.load({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
-    with exposed(settings) as folder:
+    with metrics_port(settings) as folder:
         assert folder is None
 
 

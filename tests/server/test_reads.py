@@ -27,7 +27,8 @@ from models.queries import (
 )
 from server.database import Database, is_retryable, is_unavailable
 from server.engines import postgresql_connect
-from server.reads import PostgresqlReads, SqliteReads
+from server.reads.postgresql import PostgresqlReads
+from server.reads.sqlite import SqliteReads
 from tests.postgres import Cluster
 from tests.rows import NOW, WEEK, session, user
 from tests.server.conftest import OpenDatabase

@@ -99,7 +99,9 @@ async def make_visitor(
             own = {f"providers.{id_}.{key}": value for key, value in more.items()}
             providers = providers_of(load({**social_settings(provider), **(settings or {}), **own}), clock)
             ends.push_async_callback(providers.close)
-            return Visitor(providers.clients[id_], clock)
+            client = providers.clients[id_]
+            assert isinstance(client, ProviderClient)
+            return Visitor(client, clock)
 
         yield make
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from domain.providers import DirectProof
 from server.cli import app
+from server.providers.clients import Clients
 from server.services import Services
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -30,24 +31,23 @@ class TestServices:
 
     async def test_keep_no_connection(self, load: Load, provider: ProviderProcess) -> None:
         services = Services(load(social_settings(provider)), clock=MovableClock())
-        http = services.providers.http
+        assert isinstance(services.providers, Clients)
 
         await services.providers.close()
 
-        assert http is not None
-        assert http.is_closed
+        assert services.providers.http.is_closed
 
     async def test_have_no_http_client_without_providers(self, load: Load) -> None:
         services = Services(load({}), clock=MovableClock())
 
         await services.providers.close()
 
-        assert services.providers.http is None
+        assert not isinstance(services.providers, Clients)
 
     async def test_send_nobodys_cookies_on(self, load: Load, provider: ProviderProcess) -> None:
         services = Services(load(social_settings(provider)), clock=MovableClock())
+        assert isinstance(services.providers, Clients)
         http = services.providers.http
-        assert http is not None
         async with http.stream("GET", f"{provider.issuer}/jwks") as answer:
             answer.headers["Set-Cookie"] = "session=theirs; Path=/"
             http.cookies.extract_cookies(answer)

@@ -1,0 +1,30 @@
+"""The contract without its answers still says everything of requests."""
+
+from openapi_spec_validator import validate
+
+from codegen.bundle import bundle
+from codegen.requests_only import without_answers
+from codegen.walk import operations
+
+
+def test_every_operation_keeps_all_but_what_it_answers() -> None:
+    document = bundle()
+
+    kept = {(one.method, one.path): one.spec for one in operations(without_answers(document))}
+
+    for one in operations(document):
+        spared = kept[one.method, one.path]
+        assert {**spared, "responses": None} == {**one.spec, "responses": None}
+        assert list(spared["responses"]) == list(one.spec["responses"])
+
+
+def test_no_reference_leads_nowhere() -> None:
+    validate(without_answers(bundle()))
+
+
+def test_the_contract_itself_stays_whole() -> None:
+    document = bundle()
+
+    without_answers(document)
+
+    assert document == bundle()
