@@ -72,7 +72,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = profiles.load({"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_METRICS__PORT": "0"}, folder)
     with contextlib.ExitStack() as stack:
         with capture_logs() as logs:
-            stack.enter_context(exposed(settings))
+            stack.enter_context(metrics_port(settings))
         yield logs[0]["address"]
 
 
