@@ -13,18 +13,22 @@ from functools import partial
 from typing import Any
 
 import asyncpg
-from sqlalchemy import URL, Connection, event
+from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
+from sqlalchemy.util import await_
 
 from server import sqlite_connection
 
 Connect = Callable[[float], Awaitable["asyncpg.Connection[Any]"]]
 """Opens a PostgreSQL connection within the given number of seconds."""
+
+HAS_BEGUN = "gatewright_has_begun"
+"""The option of a connection to SQLite that is in a transaction before SQLAlchemy hears of it."""
 
 _started: ContextVar[float] = ContextVar("_started")
 """When (monotonic seconds) the transaction that now looks for a connection began to look."""
@@ -51,13 +55,23 @@ class CountedPool(AsyncAdaptedQueuePool):
 class TimedSession(Session):
     """A session whose transactions note when they began to look for a connection."""
 
+    join: Callable[[], Connection] | None = None
+    """Gives the connection of a transaction that was begun without this session, should it be wanted here, too."""
+
+    def get_bind(self, *arguments: Any, **named: Any) -> Engine | Connection:
+        """Give what the next statement is executed by."""
+        if self.join is not None:
+            self.bind, self.join = self.join(), None
+        return super().get_bind(*arguments, **named)
+
 
 @event.listens_for(TimedSession, "after_transaction_create")
-def _note_start(session: Session, transaction: object) -> None:
+def note_start(*_: object) -> None:
+    """Note that a transaction begins to look for a connection now."""
     _started.set(time.monotonic())
 
 
-def _remaining(timeout: float) -> float:
+def remaining(timeout: float) -> float:
     """Give the seconds left to get a connection that may be used, out of `timeout`; never negative."""
     now = time.monotonic()
     return max(0.0, _started.get(now) + timeout - now)
@@ -80,6 +94,8 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
         pool_size=1,
         max_overflow=0,
         pool_timeout=timeout,
+        # Whoever gives the connection back has ended the transaction: SQLAlchemy's own, and `SqliteTransaction`.
+        pool_reset_on_return=None,
         hide_parameters=True,
     )
     event.listen(engine.sync_engine, "do_connect", lambda *_: _keep_private(path))
@@ -109,9 +125,13 @@ def _lower(value: object) -> object:
 
 
 def _begin_sqlite(timeout: float, connection: Connection) -> None:
-    # What the pool's queue has taken is not waited for a second time at SQLite's lock.
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(_remaining(timeout) * 1000)}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    if connection.get_execution_options().get(HAS_BEGUN):
+        return
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite_connection.Connection)  # noqa: S101
+    if not driver.begin_at_once():
+        # What the pool's queue has taken is not waited for a second time at SQLite's lock.
+        await_(driver.begin(remaining(timeout)))
 
 
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:
@@ -145,7 +165,7 @@ def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEn
     """Make an engine of at most `size` connections; to get one takes at most `timeout` seconds."""
 
     async def create() -> "asyncpg.Connection[Any]":
-        return await connect(_remaining(timeout))
+        return await connect(remaining(timeout))
 
     engine = create_async_engine(
         "postgresql+asyncpg://",

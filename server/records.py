@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
+from domain.ports import Transaction
 from handlers import wire
 from models import Audit, Outcome
+from models.commands import ADD_AUDIT
 from server.database import Database
 
 WAITING_AT_MOST = 100
@@ -27,6 +29,11 @@ def log(records: Sequence[Audit]) -> None:
         facts = {name: value for name, value in columns.items() if value not in (None, {})}
         write = _log.warning if record.outcome == Outcome.FAILURE else _log.info
         write(record.event, **facts)
+
+
+async def write(db: Transaction, record: Audit) -> None:
+    """Write a record in a transaction."""
+    await db.run(ADD_AUDIT, **{name: getattr(record, name) for name in ADD_AUDIT.sets})
 
 
 class Desk:
@@ -80,6 +87,7 @@ async def write_apart(database: Database, records: Sequence[Audit]) -> None:
     """Write records in a transaction of their own; when that fails, the log alone has them (behaviour 11)."""
     try:
         async with database.transaction() as session:
-            session.add_all(records)
+            for record in records:
+                await write(session, record)
     except Exception as fault:
         _log.warning("audit.unwritten", records=len(records), error=type(fault).__name__)

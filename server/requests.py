@@ -173,16 +173,15 @@ class Requests:
 
     async def _commit(self, ctx: Context, done: Sequence[Audit]) -> None:
         """Write what is filed, and with it what was done: without the record it was not."""
-        if ctx.outbox:
-            ctx.db.add_all(ctx.outbox)
-        if done:
-            ctx.db.add_all(done)
-        if ctx.opened is None:
+        if not (ctx.outbox or done or ctx.opened):
             return
         try:
-            await ctx.opened.commit()
+            ctx.db.add_all(ctx.outbox)
+            for record in done:
+                await records.write(ctx.db, record)
+            await ctx.db.commit()
         finally:
-            await ctx.opened.close()
+            await ctx.db.close()
         if ctx.outbox:
             self.mailed()
         self.tell(done)
