@@ -4,6 +4,7 @@ One budget covers everything between a transaction's start and its first stateme
 connection, for the network, and for SQLite's lock. It starts anew with each transaction of a `TimedSession`.
 """
 
+import asyncio
 import contextlib
 import os
 import time
@@ -20,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
-from sqlalchemy.util import await_
+from sqlalchemy.util import await_, greenlet_spawn
 
 from server import sqlite_connection
 
@@ -50,6 +51,39 @@ class CountedPool(AsyncAdaptedQueuePool):
             raise
         finally:
             self.waiting -= 1
+
+
+class FairPool(CountedPool):
+    """A pool of one connection that may also be borrowed without SQLAlchemy, in the order of coming."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # Those who borrow wait here: SQLAlchemy's own queue makes a task and a greenlet for each who waits.
+        self._turn = asyncio.Semaphore()
+
+    async def borrow(self) -> PoolProxiedConnection:
+        """Give the connection. Raises TimeoutError when it is not free in time."""
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self.timeout()):
+                await self._turn.acquire()
+        except TimeoutError:
+            self.timeouts += 1
+            raise
+        finally:
+            self.waiting -= 1
+        try:
+            return await greenlet_spawn(self.connect)
+        except BaseException:
+            self._turn.release()
+            raise
+
+    def give_back(self, borrowed: PoolProxiedConnection) -> None:
+        """Take the connection back."""
+        try:
+            borrowed.close()
+        finally:
+            self._turn.release()
 
 
 class TimedSession(Session):
@@ -90,7 +124,7 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
             "isolation_level": None,
             "async_creator_fn": sqlite_connection.connect,
         },
-        poolclass=CountedPool,
+        poolclass=FairPool,
         pool_size=1,
         max_overflow=0,
         pool_timeout=timeout,

@@ -19,7 +19,6 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import PoolProxiedConnection
-from sqlalchemy.util import greenlet_spawn
 
 from domain import ports
 from models.commands import Command
@@ -151,23 +150,35 @@ class SqliteTransaction(Transaction):
         lent, self._lent = self._lent, None
         if lent is not None:
             self._session.bind, self._session.join = self._engine, None
-            _give_back(lent)
+            self._give_back(lent)
 
     async def _begin(self) -> PoolProxiedConnection:
         """Take the connection and begin; whatever else this session does happens on it from now on."""
         engines.note_start()
-        pool = self._engine.pool
-        assert isinstance(pool, engines.CountedPool)  # noqa: S101
-        lent = await greenlet_spawn(pool.connect)
+        pool = self._pool
+        lent = await pool.borrow()
         try:
             driver = _driver(lent)
             if not driver.begin_at_once():
                 await driver.begin(engines.remaining(pool.timeout()))
-            self._session.join = partial(_joined, self._engine, lent)
         except BaseException:
-            _give_back(lent)
+            self._give_back(lent)
             raise
+        self._session.join = partial(_joined, self._engine, lent)
         return lent
+
+    @property
+    def _pool(self) -> engines.FairPool:
+        pool = self._engine.pool
+        assert isinstance(pool, engines.FairPool)  # noqa: S101
+        return pool
+
+    def _give_back(self, lent: PoolProxiedConnection) -> None:
+        try:
+            if lent.is_valid:
+                _driver(lent).undo()
+        finally:
+            self._pool.give_back(lent)
 
 
 def _joined(engine: Engine, lent: PoolProxiedConnection) -> Connection:
@@ -178,11 +189,3 @@ def _driver(lent: PoolProxiedConnection) -> SqliteConnection:
     driver = lent.driver_connection
     assert isinstance(driver, SqliteConnection)  # noqa: S101
     return driver
-
-
-def _give_back(lent: PoolProxiedConnection) -> None:
-    try:
-        if lent.is_valid:
-            _driver(lent).undo()
-    finally:
-        lent.close()
