@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher, Reads, Transaction
 from domain.providers import Provider
-from models import Audit, Outbox
+from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
 Result = TypeVar("Result")
@@ -110,7 +110,7 @@ class Context:
     presented: Presented = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
     """Mails of this transaction; written at commit, sent after it."""
-    records: list[Audit] = field(default_factory=list)
+    records: list[AuditRecord] = field(default_factory=list)
     """What happened: successes are written at commit, the rest whatever becomes of the transaction."""
     opened: Transaction | None = None
 

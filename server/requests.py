@@ -16,7 +16,7 @@ from domain.ports import Cipher, Counters, Hasher
 from domain.providers import Provider
 from handlers import cookies
 from handlers.reply import Redirect
-from models import Audit, Outcome
+from models import AuditRecord, Outcome
 from server import records
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
@@ -171,7 +171,7 @@ class Requests:
             await self._commit(ctx, ctx.records)
         return result
 
-    async def _commit(self, ctx: Context, done: Sequence[Audit]) -> None:
+    async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:
         """Write what is filed, and with it what was done: without the record it was not."""
         if not (ctx.outbox or done or ctx.opened):
             return
@@ -186,7 +186,7 @@ class Requests:
             self.mailed()
         self.tell(done)
 
-    def tell(self, events: Sequence[Audit]) -> None:
+    def tell(self, events: Sequence[AuditRecord]) -> None:
         """Log events, and count them."""
         records.log(events)
         if self.tallies is not None:
@@ -242,5 +242,5 @@ async def _roll_back(ctx: Context) -> None:
         await ctx.opened.close()
 
 
-def _successes(ctx: Context) -> list[Audit]:
+def _successes(ctx: Context) -> list[AuditRecord]:
     return [record for record in ctx.records if record.outcome == Outcome.SUCCESS]

@@ -23,6 +23,8 @@ class Connection(aiosqlite.Connection):
     """Jobs that the thread was given; the event loop counts them."""
     _done = 0
     """Those it has finished; the thread counts them. One may still run whose caller has left."""
+    _is_hasty = False
+    """Whether the connection waits for no lock, as it was told last."""
 
     def cursor(self) -> "Cursor":  # type: ignore[override]
         """Give a cursor, which costs nothing until it executes something."""
@@ -38,7 +40,8 @@ class Connection(aiosqlite.Connection):
         if self._is_busy:
             return False
         try:
-            _begin(self._conn, 0)
+            _begin(self._conn, None if self._is_hasty else 0)
+            self._is_hasty = True
         except sqlite3.Error:
             # Somebody has the lock, or there is a fault, which whoever waits for it in the thread will meet, too.
             return False
@@ -46,6 +49,7 @@ class Connection(aiosqlite.Connection):
 
     async def begin(self, within: float) -> None:
         """Begin a transaction with the lock for writing, waiting `within` seconds. Raises what sqlite3 raises."""
+        self._is_hasty = False
         await self._execute(_begin, self._conn, within)
 
     async def run(self, sql: str, parameters: tuple[object, ...]) -> list[Row]:
@@ -152,10 +156,12 @@ def _execute(connection: sqlite3.Connection, sql: str, parameters: Any, many: bo
         cursor.close()
 
 
-def _begin(connection: sqlite3.Connection, within: float) -> None:
+def _begin(connection: sqlite3.Connection, within: float | None) -> None:
+    """Begin, waiting `within` seconds for the lock; None for as long as last time."""
     # Whoever had the connection before has left it in order, or was cancelled.
     _undo(connection)
-    connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()
+    if within is not None:
+        connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()
     connection.execute("BEGIN IMMEDIATE").close()
 
 

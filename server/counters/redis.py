@@ -27,7 +27,7 @@ from redis.maint_notifications import MaintNotificationsConfig
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Unavailable
-from domain.ports import Count, Counted, Transaction
+from domain.ports import Count, Counted
 from server.pipeline.limiter import Tally
 
 _CONNECTIONS = 32
@@ -179,7 +179,7 @@ class RedisCounters:
         pairs = zip(counts, numbers, strict=True)
         return Counted(filled=frozenset(count.key for count, number in pairs if number == count.number))
 
-    async def forget(self, db: Transaction, keys: Sequence[bytes]) -> None:
+    async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
         """Delete the counts; a server that is away keeps them to the end of their windows, and hinders nobody."""
         question = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
         with contextlib.suppress(Unavailable):
