@@ -11,6 +11,7 @@ from domain import audit, errors, secrets, users
 from domain.context import Context
 from domain.providers import Identity, Tokens
 from models import CREDENTIAL, Account
+from models.commands import ADD_ACCOUNT, PASSWORD_OF_USER
 from models.queries import ACCOUNTS_OF_USER, AccountRow
 
 Way = TypeVar("Way", AccountRow, Account)
@@ -23,29 +24,36 @@ SCOPES_AT_MOST = 100
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
     """Give the user's password hash as this transaction sees it, or None."""
-    hashes = select(Account.password).where(Account.user_id == user_id, Account.provider_id == CREDENTIAL)
-    return (await ctx.db.execute(hashes)).scalar_one_or_none()
+    hashes = await ctx.db.run(PASSWORD_OF_USER, user_id=user_id)
+    return hashes[0] if hashes else None
 
 
-def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
+async def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
     """Give a user who has none a credential account."""
-    ctx.db.add(
-        Account(
-            id=secrets.token(),
-            user_id=user_id,
-            provider_id=CREDENTIAL,
-            account_id=user_id,
-            password=hashed,
-            created_at=ctx.now,
-            updated_at=ctx.now,
-        )
+    account = AccountRow(
+        id=secrets.token(),
+        user_id=user_id,
+        provider_id=CREDENTIAL,
+        issuer="",
+        account_id=user_id,
+        access_token=None,
+        refresh_token=None,
+        id_token=None,
+        token_type=None,
+        scope=None,
+        access_token_expires_at=None,
+        refresh_token_expires_at=None,
+        refresh_lease_until=None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
     )
+    await ctx.db.run(ADD_ACCOUNT, **account._asdict(), password=hashed)
 
 
 async def set_password(ctx: Context, user_id: str, hashed: str) -> None:
     """Replace the user's password hash, making the credential account if there is none."""
     if not await _update_password(ctx, user_id, hashed):
-        add_credential(ctx, user_id, hashed)
+        await add_credential(ctx, user_id, hashed)
 
 
 async def replace_hash(ctx: Context, user_id: str, old: str, new: str) -> None:

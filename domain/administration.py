@@ -23,7 +23,7 @@ from domain import (
 from domain.authentication import SignUp
 from domain.context import Context
 from models import Account, User
-from models.queries import SessionRow
+from models.queries import SessionRow, UserRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ async def show(ctx: Context, identifier: str) -> Overview:
     return Overview(user, providers, await sessions.of_user(ctx, user.id))
 
 
-async def create(ctx: Context, wanted: NewUser) -> User:
+async def create(ctx: Context, wanted: NewUser) -> UserRow:
     """Make a user with a password by the rules of sign-up, whether or not strangers may; no session, no mail.
 
     Raises InvalidEmail, ValidationError (the name), the refusals of usernames and new passwords, and
@@ -98,7 +98,7 @@ async def create(ctx: Context, wanted: NewUser) -> User:
     if not identifiers.is_name(wanted.name):
         raise errors.ValidationError("The name is too long or holds control characters")
     user, hashed = await authentication.new_user(ctx, _as_sign_up(wanted, email))
-    user.email_verified = wanted.email_verified
+    user = user._replace(email_verified=wanted.email_verified)
     if await users.by_email(ctx, email) is not None:
         raise errors.UserAlreadyExistsUseAnotherEmail
     await authentication.add_user(ctx, user, hashed)

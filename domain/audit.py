@@ -14,7 +14,7 @@ from sqlmodel import col
 from domain import secrets
 from domain.context import Context
 from domain.errors import Refusal
-from models import Audit, Outcome, User
+from models import Audit, AuditRow, Outcome, User
 
 HINT = "audit.hint"
 """The purpose of the keyed digest that stands for an identifier nobody has."""
@@ -45,7 +45,7 @@ def _record(  # noqa: PLR0913 - one parameter per column
     method: str | None = None,
     by_operator: bool = False,
     **details: Any,
-) -> Audit:
+) -> AuditRow:
     """Add a record; user, actor and session are the caller's unless given, but a `hint` stands for nobody.
 
     The operator acts without a user of the service: details say so.
@@ -55,7 +55,7 @@ def _record(  # noqa: PLR0913 - one parameter per column
         user_id = user_id or (caller.user.id if hint is None else None)
         actor_id = actor_id or caller.session.impersonated_by or caller.user.id
         session_id = session_id or caller.session.id
-    record = Audit(
+    record = AuditRow(
         id=secrets.token(),
         time=ctx.now,
         event=event,

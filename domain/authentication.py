@@ -21,7 +21,7 @@ from domain.challenges import Pending
 from domain.context import Context, Outdated
 from domain.sessions import OpenedSession
 from models import User
-from models.queries import PASSWORD_BY_EMAIL, PASSWORD_BY_USERNAME, PasswordRow, Query
+from models.queries import PASSWORD_BY_EMAIL, PASSWORD_BY_USERNAME, PasswordRow, Query, UserRow
 
 BAN = ("banned", "ban_reason", "ban_expires")
 """The columns of a user that shut them out."""
@@ -54,7 +54,7 @@ class SignIn:
     """Whether the address must be verified for this sign-in, though the policy does not want it of everybody."""
 
 
-async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | None]:
+async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
     """Make a user with a password, and a session unless the policy makes none.
 
     Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
@@ -64,7 +64,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | N
     if not (policy.email_password_enabled and policy.sign_up_enabled):
         raise errors.EmailPasswordSignUpDisabled
     user, hashed = await new_user(ctx, wanted)
-    owner = await users.lock_by_email(ctx, user.email)
+    owner = await users.hold_by_email(ctx, user.email)
     if owner is not None:
         return await _answer_taken_address(ctx, owner, user), None
     await add_user(ctx, user, hashed)
@@ -74,7 +74,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[User, OpenedSession | N
     return user, await _first_session(ctx, user, wanted)
 
 
-async def new_user(ctx: Context, wanted: SignUp) -> tuple[User, str]:
+async def new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
     """Give a user who is not stored yet, and the hash of their password, both by the rules of sign-up.
 
     Raises the refusals of usernames and new passwords.
@@ -85,18 +85,17 @@ async def new_user(ctx: Context, wanted: SignUp) -> tuple[User, str]:
     return user, await ctx.hasher.hash(wanted.password)
 
 
-async def add_user(ctx: Context, user: User, hashed: str) -> None:
+async def add_user(ctx: Context, user: UserRow, hashed: str) -> None:
     """Store a new user and the account that holds their password."""
-    ctx.db.add(user)
-    await users.flush(ctx)
-    accounts.add_credential(ctx, user.id, hashed)
+    await users.add(ctx, user)
+    await accounts.add_credential(ctx, user.id, hashed)
 
 
 def _makes_session(ctx: Context) -> bool:
     return ctx.policy.sign_up_auto_sign_in and not ctx.policy.verification_required
 
 
-async def _first_session(ctx: Context, user: User, wanted: SignUp) -> OpenedSession | None:
+async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedSession | None:
     if not _makes_session(ctx):
         return None
     opened = await admit(ctx, user, SignIn(wanted.remembered, wanted.callback_url, "password"))
@@ -104,7 +103,7 @@ async def _first_session(ctx: Context, user: User, wanted: SignUp) -> OpenedSess
     return opened
 
 
-async def _answer_taken_address(ctx: Context, owner: User, invented: User) -> User:
+async def _answer_taken_address(ctx: Context, owner: UserRow, invented: UserRow) -> UserRow:
     audit.user_not_created(ctx, owner.id, errors.UserAlreadyExistsUseAnotherEmail)
     if _makes_session(ctx):
         raise errors.UserAlreadyExistsUseAnotherEmail
@@ -113,12 +112,18 @@ async def _answer_taken_address(ctx: Context, owner: User, invented: User) -> Us
     return invented
 
 
-def _row(ctx: Context, wanted: SignUp, names: users.Names) -> User:
-    return User(
+def _row(ctx: Context, wanted: SignUp, names: users.Names) -> UserRow:
+    return UserRow(
         id=secrets.token(),
         name=wanted.name,
         email=wanted.email.lower(),
+        email_verified=False,
         image=wanted.image or None,
+        two_factor_enabled=False,
+        role="user",
+        banned=False,
+        ban_reason=None,
+        ban_expires=None,
         username=names.username,
         display_username=names.display_username,
         created_at=ctx.now,
@@ -171,7 +176,7 @@ async def _sign_in(
         raise refusal
     await limits.check(ctx, whose)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
-    user = await users.lock(ctx, found.user_id)
+    user = await users.hold(ctx, found.user_id)
     if user is None or await accounts.password_of(ctx, user.id) != stored:
         raise Outdated  # The password was changed while it was being checked.
     if newer is not None:
@@ -180,17 +185,17 @@ async def _sign_in(
     return await admit(ctx, user, wanted)
 
 
-async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession | Pending:
+async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSession | Pending:
     """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
 
-    `user` is the locked row, or a new one. Who has a second factor gets a session only on a device they trust,
-    otherwise a challenge. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
+    `user` is the locked row, or a new one that is stored. Who has a second factor gets a session only on a device they
+    trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
     """
     if user.is_banned(ctx.now):
         audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
         raise errors.BannedUser
-    if user.banned:
-        lift_ban(ctx, user)
+    if user.banned and (row := await users.lock(ctx, user.id)):
+        lift_ban(ctx, row)
     needs_verified = ctx.policy.verification_required or wanted.needs_verified_email
     if needs_verified and not user.email_verified:
         if ctx.policy.verification_enabled and ctx.policy.verification_on_sign_in:
@@ -205,7 +210,7 @@ async def admit(ctx: Context, user: User, wanted: SignIn) -> OpenedSession | Pen
             return await challenges.make(ctx, user, remembered=wanted.remembered)
         audit.trusted_device_used(ctx, user.id)
     await limits.signed_in(ctx, user.id)
-    opened = sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+    opened = await sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
     return replace(opened, device=device)
 

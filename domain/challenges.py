@@ -24,7 +24,7 @@ from domain.context import Challenge, Context
 from domain.ports import Reads
 from domain.sessions import OpenedSession
 from models import Grant, Purpose, TwoFactor, User
-from models.queries import GRANT_BY_DIGEST
+from models.queries import GRANT_BY_DIGEST, UserRow
 
 PREFIX = "2fa_"
 Method = Literal["totp", "otp"]
@@ -40,7 +40,7 @@ class Pending:
     """Whether the cookie that says the device is trusted is worth nothing."""
 
 
-async def make(ctx: Context, user: User, *, remembered: bool) -> Pending:
+async def make(ctx: Context, user: User | UserRow, *, remembered: bool) -> Pending:
     """Make a challenge for a user who has proven all but the second factor."""
     token = PREFIX + secrets.token()
     ctx.db.add(
@@ -57,7 +57,7 @@ async def make(ctx: Context, user: User, *, remembered: bool) -> Pending:
     return Pending(token, await _methods(ctx, user), await trusted_devices.is_dead(ctx))
 
 
-async def _methods(ctx: Context, user: User) -> list[Method]:
+async def _methods(ctx: Context, user: User | UserRow) -> list[Method]:
     row = await enrolment.find(ctx, user.id)
     methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
     return [*methods, "otp"] if ctx.policy.two_factor.otp_available else methods
@@ -112,7 +112,7 @@ async def finish(
         raise errors.InvalidTwoFactorCookie
     await lockout.forgive(ctx, user.id)
     await limits.signed_in(ctx, user.id)
-    opened = sessions.create(ctx, user, remembered=challenge.remembered, method=method)
+    opened = await sessions.create(ctx, user, remembered=challenge.remembered, method=method)
     audit.two_factor_verified(ctx, user.id, method)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, method)
     return replace(opened, device=trusted_devices.trust(ctx, user.id)) if trust_device else opened

@@ -7,12 +7,10 @@ from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 from typing import NamedTuple, Protocol, TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncSession
-
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, Reads
+from domain.ports import Cipher, Counters, Hasher, Reads, Transaction
 from domain.providers import Provider
-from models import Audit, Outbox
+from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
 Result = TypeVar("Result")
@@ -102,7 +100,7 @@ class Context:
     hasher: Hasher
     cipher: Cipher
     counters: Counters
-    begin: Callable[[], AsyncSession]
+    begin: Callable[[], Transaction]
     ready: Callable[[], Awaitable[bool]]
     apart: Apart
     """For who calls the outside world between two transactions: what is done apart is committed, and not repeated when
@@ -112,12 +110,12 @@ class Context:
     presented: Presented = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
     """Mails of this transaction; written at commit, sent after it."""
-    records: list[Audit] = field(default_factory=list)
+    records: list[AuditRecord] = field(default_factory=list)
     """What happened: successes are written at commit, the rest whatever becomes of the transaction."""
-    opened: AsyncSession | None = None
+    opened: Transaction | None = None
 
     @property
-    def db(self) -> AsyncSession:
+    def db(self) -> Transaction:
         """The transaction of this request. No password may be hashed once it has begun (behaviour 4.3)."""
         if self.opened is None:
             self.opened = self.begin()

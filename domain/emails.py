@@ -5,13 +5,13 @@ from sqlmodel import select
 from domain import audit, errors, grants, limits, mails, users
 from domain.context import Context
 from models import Purpose, User
-from models.queries import GrantRow
+from models.queries import GrantRow, UserRow
 
 DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpose.DELETE)
 """The tokens that were sent to an address and are worth nothing once it has changed."""
 
 
-async def mail_verification(ctx: Context, user: User, callback_url: str | None) -> None:
+async def mail_verification(ctx: Context, user: User | UserRow, callback_url: str | None) -> None:
     """Send the user a link that proves their current address, unless they got too many mails of late."""
     if not await limits.may_mail(ctx, "links", user.email):
         return

@@ -8,7 +8,7 @@ import math
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlmodel import col
 
 from domain import audit, errors
@@ -16,6 +16,7 @@ from domain.context import Context
 from domain.policy import Quota
 from domain.ports import Count
 from models import KnownNetwork
+from models.commands import ADD_NETWORK, SEE_NETWORK
 from models.queries import LAST_SUCCESS_BY_NETWORK
 
 COUNTER = "limits.counter"
@@ -98,12 +99,8 @@ async def signed_in(ctx: Context, user_id: str) -> None:
     if ctx.client.network is None or not ctx.policy.limits.account_failures.number:
         return
     network = _network(ctx, user_id)[0]
-    seen = update(KnownNetwork).where(
-        col(KnownNetwork.user_id) == user_id, col(KnownNetwork.network) == network
-    )
-    seen = seen.values(last_success=ctx.now).execution_options(synchronize_session=False)
-    if (await ctx.db.execute(seen.returning(col(KnownNetwork.network)))).first() is None:
-        ctx.db.add(KnownNetwork(user_id=user_id, network=network, last_success=ctx.now))
+    if not await ctx.db.run(SEE_NETWORK, whose=user_id, seen=network, last_success=ctx.now):
+        await ctx.db.run(ADD_NETWORK, user_id=user_id, network=network, last_success=ctx.now)
 
 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:

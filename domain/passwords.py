@@ -138,7 +138,7 @@ async def change(
     if not revoke_others:
         return None
     audit.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
-    opened = sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
+    opened = await sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
     audit.session_created(ctx, opened.session.id, "password")
     return opened
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from models.commands import Command
 from models.queries import Query
 
 Result = TypeVar("Result")
@@ -19,6 +20,17 @@ class Reads(Protocol):
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
+
+
+class Transaction(AsyncSession):
+    """The transaction of a request; it begins at its first statement, and whoever opened it commits it."""
+
+    async def run(self, command: Command[Result], /, **values: object) -> list[Result]:
+        """Run a command with the values it names, after what was added or changed before; give its results.
+
+        Raises SQLAlchemy's IntegrityError where a row with a unique value is there already.
+        """
+        raise NotImplementedError
 
 
 class Hasher(Protocol):
@@ -98,5 +110,5 @@ class Counters(Protocol):
         Of any number of simultaneous calls exactly as many count as there is room for.
         """
 
-    async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+    async def forget(self, db: Transaction, keys: Sequence[bytes]) -> None:
         """Begin anew with these."""

@@ -13,6 +13,7 @@ from domain.context import Caller, Context
 from domain.policy import SessionRules
 from domain.ports import Reads
 from models import Session, User
+from models.commands import ADD_SESSION, END_SESSION
 from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
 
 HANDLE_PREFIX = "rvk_"
@@ -25,30 +26,31 @@ class OpenedSession:
     """A session that was created now, its user, and the token that is never seen again in the clear."""
 
     token: str = field(repr=False)
-    session: Session
-    user: User
+    session: SessionRow
+    user: User | UserRow
     device: str | None = None
     """The token that makes this device a trusted one, made or rotated now."""
 
 
-def create(ctx: Context, user: User, *, remembered: bool, method: str) -> OpenedSession:
+async def create(ctx: Context, user: User | UserRow, *, remembered: bool, method: str) -> OpenedSession:
     """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may."""
     token = secrets.token()
     rules = ctx.policy.session
-    session = Session(
+    session = SessionRow(
         id=secrets.token(),
         user_id=user.id,
-        token_digest=secrets.digest(token),
         token_copy=ctx.cipher.encrypt(COPY, token) if rules.list_tokens else None,
         remembered=remembered,
-        method=method,
         expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
         ip_address=ctx.client.address,
         user_agent=ctx.client.user_agent,
+        impersonated_by=None,
+        active_organization_id=None,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    ctx.db.add(session)
+    digest = secrets.digest(token)
+    await ctx.db.run(ADD_SESSION, **session._asdict(), token_digest=digest, method=method)
     return OpenedSession(token, session, user)
 
 
@@ -95,8 +97,8 @@ async def revoke(ctx: Context, token: str) -> bool:
     session_id = await _own_session(ctx, caller, token)
     if session_id is None:
         return False
-    await users.lock_caller(ctx)
-    if await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id):
+    await users.hold_caller(ctx)
+    if await _end(ctx, session_id):
         audit.session_revoked(ctx, session_id)
     return session_id == caller.session.id
 
@@ -111,13 +113,13 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
 
 async def revoke_all(ctx: Context) -> int:
     """End every session of the caller, the current one included; give how many of them were live."""
-    user = await users.lock_caller(ctx)
+    user = await users.hold_caller(ctx)
     ended = await end_all(ctx, user)
     audit.sessions_revoked_all(ctx, user.id, ended)
     return ended
 
 
-async def end_all(ctx: Context, user: User) -> int:
+async def end_all(ctx: Context, user: User | UserRow) -> int:
     """End every session of a user whose row is locked; give how many of them were live."""
     return await _delete(ctx, col(Session.user_id) == user.id)
 
@@ -130,7 +132,7 @@ async def end_everyones(ctx: Context) -> int:
 async def revoke_others(ctx: Context) -> int:
     """End every session of the caller but the current one; give how many of them were live."""
     caller = ctx.signed_in
-    await users.lock_caller(ctx)
+    await users.hold_caller(ctx)
     ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
     audit.sessions_revoked_others(ctx, ended)
     return ended
@@ -139,8 +141,8 @@ async def revoke_others(ctx: Context) -> int:
 async def sign_out(ctx: Context) -> None:
     """End the current session."""
     caller = ctx.signed_in
-    await users.lock(ctx, caller.user.id)
-    if await _delete(ctx, col(Session.id) == caller.session.id):
+    await users.hold(ctx, caller.user.id)
+    if await _end(ctx, caller.session.id):
         audit.sign_out(ctx)
 
 
@@ -150,6 +152,12 @@ async def discard(ctx: Context, session_id: str) -> None:
     Nothing can cross this one statement, so it takes no lock.
     """
     await _delete(ctx, col(Session.id) == session_id)
+
+
+async def _end(ctx: Context, session_id: str) -> bool:
+    """End one session of the caller, whose row is locked; say whether it was live."""
+    ends = await ctx.db.run(END_SESSION, id=session_id, user_id=ctx.signed_in.user.id)
+    return any(expires_at > ctx.now for expires_at in ends)
 
 
 async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:

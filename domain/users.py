@@ -10,7 +10,8 @@ from sqlmodel import col, select
 from domain import audit, errors, identifiers
 from domain.context import Context, Outdated
 from models import Session, User
-from models.queries import PASSWORD_BY_USERNAME
+from models.commands import ADD_USER, HOLD_USER, HOLD_USER_BY_EMAIL, LIVE_SESSION, change_user
+from models.queries import PASSWORD_BY_USERNAME, UserRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,39 @@ async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> User
     return user
 
 
+async def hold(ctx: Context, user_id: str) -> UserRow | None:
+    """Lock a user's row, as `lock` does, for who does not change it by the ORM."""
+    rows = await ctx.db.run(HOLD_USER, id=user_id)
+    return rows[0] if rows else None
+
+
+async def hold_by_email(ctx: Context, email: str) -> UserRow | None:
+    """Lock the row of the user with this lower-cased address, as `lock_by_email` does."""
+    rows = await ctx.db.run(HOLD_USER_BY_EMAIL, email=email)
+    return rows[0] if rows else None
+
+
+async def hold_caller(ctx: Context) -> UserRow:
+    """Lock the caller's own row with their session still live, as `lock_caller` does. Raises Unauthenticated."""
+    caller = ctx.signed_in
+    user = await hold(ctx, caller.user.id)
+    live = await ctx.db.run(LIVE_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now)
+    if user is None or user.is_banned(ctx.now) or not live:
+        raise errors.Unauthenticated
+    return user
+
+
 async def by_email(ctx: Context, email: str) -> User | None:
     """Give the user with this lower-cased address, or None."""
     return (await ctx.db.execute(select(User).where(User.email == email))).scalar_one_or_none()
+
+
+async def add(ctx: Context, user: UserRow) -> None:
+    """Store a new user. When somebody else was faster with a unique value, the request is run once more."""
+    try:
+        await ctx.db.run(ADD_USER, **user._asdict())
+    except IntegrityError as collision:
+        raise Outdated from collision
 
 
 async def flush(ctx: Context) -> None:
@@ -115,14 +146,19 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
         changes["username"] = identifiers.username(changes["username"])
     if "display_username" in changes:
         changes["display_username"] = identifiers.display_username(changes["display_username"])
-    user = await lock_caller(ctx)
+    user = await hold_caller(ctx)
     if "username" in changes and changes["username"] != user.username:
         await _refuse_taken(ctx, changes["username"])
-    for field, value in changes.items():
-        setattr(user, field, value)
-    user.updated_at = ctx.now
-    await flush(ctx)
+    await _change(ctx, user.id, changes)
     audit.user_updated(ctx, user.id, changes)
+
+
+async def _change(ctx: Context, user_id: str, changes: dict[str, Any]) -> None:
+    command = change_user(*sorted(changes), "updated_at")
+    try:
+        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)
+    except IntegrityError as collision:
+        raise Outdated from collision
 
 
 async def _refuse_taken(ctx: Context, username: str) -> None:

@@ -1,7 +1,7 @@
 """The tables, and nothing but tables."""
 
 from models.account import CREDENTIAL, Account
-from models.audit import Audit, Outcome
+from models.audit import Audit, AuditRecord, AuditRow, Outcome
 from models.backup_code import BackupCode
 from models.base import Instant, metadata
 from models.counter import Counter
@@ -15,6 +15,7 @@ from models.two_factor import TwoFactor
 from models.user import User
 
 __all__ = [
-    "CREDENTIAL", "Account", "Audit", "BackupCode", "Counter", "Grant", "Instant", "KnownNetwork", "Lease", "MailState",
-    "Outbox", "Outcome", "Purpose", "Session", "TrustedDevice", "TwoFactor", "User", "metadata",
+    "CREDENTIAL", "Account", "Audit", "AuditRecord", "AuditRow", "BackupCode", "Counter", "Grant", "Instant",
+    "KnownNetwork", "Lease", "MailState", "Outbox", "Outcome", "Purpose", "Session", "TrustedDevice", "TwoFactor",
+    "User", "metadata",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """The table `audit`: what happened, append-only (behaviour chapter 11)."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -37,3 +38,26 @@ class Audit(SQLModel, table=True):
     user_agent: str | None = None
     request_id: str | None = None
     details: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+
+
+@dataclass(slots=True, kw_only=True)
+class AuditRow:
+    """A record that is to be written; the fields are those of `Audit`, which takes longer to make."""
+
+    id: str
+    time: datetime
+    event: str
+    outcome: str
+    code: str | None
+    user_id: str | None
+    hint: str | None
+    actor_id: str | None
+    session_id: str | None
+    method: str | None
+    address: str | None
+    user_agent: str | None
+    request_id: str | None
+    details: dict[str, Any]
+
+
+AuditRecord = Audit | AuditRow

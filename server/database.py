@@ -11,12 +11,13 @@ from typing import Literal, Protocol
 import structlog
 from sqlalchemy import URL, make_url, text
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker
 
 from domain.ports import Reads
 from server.database_faults import is_retryable, is_unavailable, reason
 from server.engines import TimedSession, postgresql_connect, postgresql_engine, sqlite_engine
 from server.reads.sqlite import SqliteReads
+from server.transactions import Commands, SqliteTransaction, Transaction
 
 __all__ = [
     "Address",
@@ -82,17 +83,24 @@ class Database:
         self.engine = engine
         self.reads: Reads = reads
         self._reads = reads
-        self._sessions = async_sessionmaker(engine, expire_on_commit=False, sync_session_class=TimedSession)
+        self._sessions = async_sessionmaker(
+            engine,
+            class_=SqliteTransaction if address.dialect == "sqlite" else Transaction,
+            commands=Commands(engine.dialect),
+            expire_on_commit=False,
+            sync_session_class=TimedSession,
+        )
 
-    def begin(self) -> AsyncSession:
+    def begin(self) -> Transaction:
         """Give a session; its transaction begins at its first statement. The caller ends it, and closes the session."""
         return self._sessions()
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncSession]:
+    async def transaction(self) -> AsyncIterator[Transaction]:
         """Give a session that is committed at the end, rolled back after an exception, and closed."""
-        async with self._sessions() as session, session.begin():
+        async with self._sessions() as session:
             yield session
+            await session.commit()
 
     async def close(self) -> None:
         """Close every connection."""

@@ -4,6 +4,7 @@ One budget covers everything between a transaction's start and its first stateme
 connection, for the network, and for SQLite's lock. It starts anew with each transaction of a `TimedSession`.
 """
 
+import asyncio
 import contextlib
 import os
 import time
@@ -13,13 +14,14 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, event
+from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool, PoolProxiedConnection
+from sqlalchemy.util import await_, greenlet_spawn
 
 from server import sqlite_connection
 
@@ -36,6 +38,9 @@ _SNAPSHOTS: dict[str, dict[str, Any]] = {
     "sqlite": {_READS_ONLY: True},
     "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
 }
+
+HAS_BEGUN = "gatewright_has_begun"
+"""The option of a connection to SQLite that is in a transaction before SQLAlchemy hears of it."""
 
 _started: ContextVar[float] = ContextVar("_started")
 """When (monotonic seconds) the transaction that now looks for a connection began to look."""
@@ -59,12 +64,55 @@ class CountedPool(AsyncAdaptedQueuePool):
             self.waiting -= 1
 
 
+class FairPool(CountedPool):
+    """A pool of one connection that may also be borrowed without SQLAlchemy, in the order of coming."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # Those who borrow wait here: SQLAlchemy's own queue makes a task and a greenlet for each who waits.
+        self._turn = asyncio.Semaphore()
+
+    async def borrow(self) -> PoolProxiedConnection:
+        """Give the connection. Raises TimeoutError when it is not free in time."""
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self.timeout()):
+                await self._turn.acquire()
+        except TimeoutError:
+            self.timeouts += 1
+            raise
+        finally:
+            self.waiting -= 1
+        try:
+            return await greenlet_spawn(self.connect)
+        except BaseException:
+            self._turn.release()
+            raise
+
+    def give_back(self, borrowed: PoolProxiedConnection) -> None:
+        """Take the connection back."""
+        try:
+            borrowed.close()
+        finally:
+            self._turn.release()
+
+
 class TimedSession(Session):
     """A session whose transactions note when they began to look for a connection."""
 
+    join: Callable[[], Connection] | None = None
+    """Gives the connection of a transaction that was begun without this session, should it be wanted here, too."""
+
+    def get_bind(self, *arguments: Any, **named: Any) -> Engine | Connection:
+        """Give what the next statement is executed by."""
+        if self.join is not None:
+            self.bind, self.join = self.join(), None
+        return super().get_bind(*arguments, **named)
+
 
 @event.listens_for(TimedSession, "after_transaction_create")
-def _note_start(session: Session, transaction: object) -> None:
+def note_start(*_: object) -> None:
+    """Note that a transaction begins to look for a connection now."""
     _started.set(time.monotonic())
 
 
@@ -76,7 +124,7 @@ async def begin_snapshot(session: AsyncSession) -> None:
     await session.connection(execution_options=_SNAPSHOTS[session.get_bind().dialect.name])
 
 
-def _remaining(timeout: float) -> float:
+def remaining(timeout: float) -> float:
     """Give the seconds left to get a connection that may be used, out of `timeout`; never negative."""
     now = time.monotonic()
     return max(0.0, _started.get(now) + timeout - now)
@@ -96,10 +144,12 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
             "isolation_level": None,
             "async_creator_fn": sqlite_connection.connect,
         },
-        poolclass=CountedPool,
+        poolclass=FairPool,
         pool_size=1,
         max_overflow=0,
         pool_timeout=timeout,
+        # Whoever gives the connection back has ended the transaction: SQLAlchemy's own, and `SqliteTransaction`.
+        pool_reset_on_return=None,
         hide_parameters=True,
     )
     event.listen(engine.sync_engine, "do_connect", lambda *_: _keep_private(path))
@@ -129,10 +179,17 @@ def _lower(value: object) -> object:
 
 
 def _begin_sqlite(timeout: float, connection: Connection) -> None:
-    # What the pool's queue has taken is not waited for a second time at SQLite's lock.
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(_remaining(timeout) * 1000)}")
-    reads_only = connection.get_execution_options().get(_READS_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if reads_only else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if options.get(HAS_BEGUN):
+        return
+    if options.get(_READS_ONLY):
+        connection.exec_driver_sql("BEGIN")
+        return
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite_connection.Connection)  # noqa: S101
+    if not driver.begin_at_once():
+        # What the pool's queue has taken is not waited for a second time at SQLite's lock.
+        await_(driver.begin(remaining(timeout)))
 
 
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:
@@ -170,7 +227,7 @@ def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEn
     """Make an engine of at most `size` connections; to get one takes at most `timeout` seconds."""
 
     async def create() -> "asyncpg.Connection[Any]":
-        return await connect(_remaining(timeout))
+        return await connect(remaining(timeout))
 
     engine = create_async_engine(
         "postgresql+asyncpg://",

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
+from domain.ports import Transaction
 from handlers import wire
-from models import Audit, Outcome
+from models import AuditRecord, Outcome
+from models.commands import ADD_AUDIT
 from server.database import Database
 
 WAITING_AT_MOST = 100
@@ -16,17 +18,24 @@ WAITING_AT_MOST = 100
 PAUSE = 1.0
 """Seconds between two transactions of the desk, so that no flood of refusals becomes one of writes."""
 
+_FACTS = tuple(name for name in ADD_AUDIT.sets if name != "event")
+
 _log = structlog.get_logger(__name__)
 
 
-def log(records: Sequence[Audit]) -> None:
+def log(records: Sequence[AuditRecord]) -> None:
     """Write each record to the log as one line; what failed is a warning."""
     for record in records:
-        columns = record.model_dump(exclude={"event"})
+        columns = {name: getattr(record, name) for name in _FACTS}
         columns["time"] = wire.instant(record.time)
         facts = {name: value for name, value in columns.items() if value not in (None, {})}
         write = _log.warning if record.outcome == Outcome.FAILURE else _log.info
         write(record.event, **facts)
+
+
+async def write(db: Transaction, record: AuditRecord) -> None:
+    """Write a record in a transaction."""
+    await db.run(ADD_AUDIT, **{name: getattr(record, name) for name in ADD_AUDIT.sets})
 
 
 class Desk:
@@ -37,13 +46,13 @@ class Desk:
 
     def __init__(self, database: Callable[[], Database]) -> None:
         self._database = database
-        self._waiting: list[Audit] = []
+        self._waiting: list[AuditRecord] = []
         self._dropped = 0
         self._writer: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._writing = asyncio.Lock()
 
-    def file(self, records: Sequence[Audit]) -> None:
+    def file(self, records: Sequence[AuditRecord]) -> None:
         """Take records to be written soon, unless too many wait."""
         free = WAITING_AT_MOST - len(self._waiting)
         self._waiting.extend(records[:free])
@@ -76,10 +85,11 @@ class Desk:
         await self.empty()
 
 
-async def write_apart(database: Database, records: Sequence[Audit]) -> None:
+async def write_apart(database: Database, records: Sequence[AuditRecord]) -> None:
     """Write records in a transaction of their own; when that fails, the log alone has them (behaviour 11)."""
     try:
         async with database.transaction() as session:
-            session.add_all(records)
+            for record in records:
+                await write(session, record)
     except Exception as fault:
         _log.warning("audit.unwritten", records=len(records), error=type(fault).__name__)

@@ -16,7 +16,7 @@ from domain.ports import Cipher, Counters, Hasher
 from domain.providers import Provider
 from handlers import cookies
 from handlers.reply import Redirect
-from models import Audit, Outcome
+from models import AuditRecord, Outcome
 from server import records
 from server.clock import Clock
 from server.database import Database, is_retryable, is_unavailable
@@ -171,23 +171,22 @@ class Requests:
             await self._commit(ctx, ctx.records)
         return result
 
-    async def _commit(self, ctx: Context, done: Sequence[Audit]) -> None:
+    async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:
         """Write what is filed, and with it what was done: without the record it was not."""
-        if ctx.outbox:
-            ctx.db.add_all(ctx.outbox)
-        if done:
-            ctx.db.add_all(done)
-        if ctx.opened is None:
+        if not (ctx.outbox or done or ctx.opened):
             return
         try:
-            await ctx.opened.commit()
+            ctx.db.add_all(ctx.outbox)
+            for record in done:
+                await records.write(ctx.db, record)
+            await ctx.db.commit()
         finally:
-            await ctx.opened.close()
+            await ctx.db.close()
         if ctx.outbox:
             self.mailed()
         self.tell(done)
 
-    def tell(self, events: Sequence[Audit]) -> None:
+    def tell(self, events: Sequence[AuditRecord]) -> None:
         """Log events, and count them."""
         records.log(events)
         if self.tallies is not None:
@@ -243,5 +242,5 @@ async def _roll_back(ctx: Context) -> None:
         await ctx.opened.close()
 
 
-def _successes(ctx: Context) -> list[Audit]:
+def _successes(ctx: Context) -> list[AuditRecord]:
     return [record for record in ctx.records if record.outcome == Outcome.SUCCESS]

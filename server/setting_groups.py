@@ -21,6 +21,11 @@ from server.values import (
 _SWITCH = "Whether the operations of this group exist."
 
 
+def _processors() -> int:
+    """Give how many processors this process may use, where the system can tell, or else how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class SessionSettings(Group):
     """`session.*`: how long sessions live, and how their cookies are set."""
 
@@ -99,10 +104,10 @@ class Password(Group):
     argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over that memory.")
     argon2_parallelism: int = Field(default=1, ge=1, le=64, description="Lanes of one hash.")
     hash_workers: int = Field(
-        default_factory=lambda: min(os.cpu_count() or 1, 4),
+        default_factory=lambda: min(_processors(), 4),
         ge=1,
         le=256,
-        description="Threads that hash; by default one per CPU core, but at most 4.",
+        description="Threads that hash; by default one per CPU core that the process may use, but at most 4.",
     )
     hash_queue: int = Field(default=64, ge=0, le=100_000, description="Hashes that may wait for a thread.")
     hash_wait: Duration = lasting(

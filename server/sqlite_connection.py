@@ -1,7 +1,10 @@
-"""SQLite's connection for writing: one way to its thread and back for each statement, where aiosqlite takes four."""
+"""SQLite's connection for writing: one way to its thread and back for each statement, where aiosqlite takes four.
+
+While the thread has nothing to do, what takes microseconds and cannot wait may be done without it, on the event loop.
+"""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -14,7 +17,14 @@ Row = tuple[Any, ...]
 
 
 class Connection(aiosqlite.Connection):
-    """aiosqlite's connection, with cursors of ours."""
+    """aiosqlite's connection, with cursors of ours, and with a few things that are done at once."""
+
+    _asked = 0
+    """Jobs that the thread was given; the event loop counts them."""
+    _done = 0
+    """Those it has finished; the thread counts them. One may still run whose caller has left."""
+    _is_hasty = False
+    """Whether the connection waits for no lock, as it was told last."""
 
     def cursor(self) -> "Cursor":  # type: ignore[override]
         """Give a cursor, which costs nothing until it executes something."""
@@ -22,10 +32,53 @@ class Connection(aiosqlite.Connection):
 
     async def execute_whole(self, sql: str, parameters: Any, *, many: bool) -> "Executed":
         """Execute a statement, once or for each of many parameters, and give everything there is to know of it."""
-        executed: Executed = await self._execute(  # type: ignore[no-untyped-call]
-            _execute, self._conn, sql, parameters, many
-        )
+        executed: Executed = await self._execute(_execute, self._conn, sql, parameters, many)
         return executed
+
+    def begin_at_once(self) -> bool:
+        """Begin a transaction with the lock for writing, if nobody else has it; say whether it has begun."""
+        if self._is_busy:
+            return False
+        try:
+            _begin(self._conn, None if self._is_hasty else 0)
+            self._is_hasty = True
+        except sqlite3.Error:
+            # Somebody has the lock, or there is a fault, which whoever waits for it in the thread will meet, too.
+            return False
+        return True
+
+    async def begin(self, within: float) -> None:
+        """Begin a transaction with the lock for writing, waiting `within` seconds. Raises what sqlite3 raises."""
+        self._is_hasty = False
+        await self._execute(_begin, self._conn, within)
+
+    async def run(self, sql: str, parameters: tuple[object, ...]) -> list[Row]:
+        """Execute within a transaction what takes microseconds; give its rows. Raises what sqlite3 raises."""
+        if self._is_busy:
+            return (await self.execute_whole(sql, parameters, many=False)).rows
+        return _execute(self._conn, sql, parameters, many=False).rows
+
+    def undo(self) -> None:
+        """End the transaction, if there still is one, without what it wrote; nobody waits for that."""
+        if self._is_busy:
+            self._asked += 1
+            self._tx.put_nowait((None, partial(self._work, _undo, self._conn)))
+        else:
+            _undo(self._conn)
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._asked != self._done
+
+    async def _execute(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        self._asked += 1
+        return await super()._execute(self._work, fn, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+    def _work(self, job: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            return job(*arguments, **named)
+        finally:
+            self._done += 1
 
 
 class Executed:
@@ -86,7 +139,9 @@ class Cursor:
 
 def connect(path: str, **options: Any) -> Connection:
     """Give a connection that opens the file when it is awaited, with the options of `sqlite3.connect`."""
-    connection = Connection(partial(sqlite3.connect, path, **options), _CHUNK)
+    # Two threads use it, never at the same time.
+    connector = partial(sqlite3.connect, path, **{**options, "check_same_thread": False})
+    connection = Connection(connector, _CHUNK)
     # As SQLAlchemy does with a connection of its own making: no thread keeps a process alive that wants to end.
     connection._thread.daemon = True
     return connection
@@ -99,3 +154,17 @@ def _execute(connection: sqlite3.Connection, sql: str, parameters: Any, many: bo
         return Executed(cursor)
     finally:
         cursor.close()
+
+
+def _begin(connection: sqlite3.Connection, within: float | None) -> None:
+    """Begin, waiting `within` seconds for the lock; None for as long as last time."""
+    # Whoever had the connection before has left it in order, or was cancelled.
+    _undo(connection)
+    if within is not None:
+        connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()
+    connection.execute("BEGIN IMMEDIATE").close()
+
+
+def _undo(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.rollback()

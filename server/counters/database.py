@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import case, delete, or_, select
+from sqlalchemy import case, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from domain.errors import Unavailable
-from domain.ports import Count, Counted
+from domain.ports import Count, Counted, Transaction
 from models import Counter
+from models.commands import forget_counts
 from models.queries import COUNTER_BY_KEY, CounterRow
 from server.database import Database, is_retryable, is_unavailable
 from server.pipeline.limiter import Tally
@@ -23,8 +24,6 @@ that were none, each in a burst could begin anew what the one behind it had coun
 
 _EXACT = timedelta(0)
 """What the limit of requests grants: its windows are short, and it may be approximate."""
-
-_UNCHANGED = {"synchronize_session": False}
 
 
 class DatabaseCounters:
@@ -63,12 +62,9 @@ class DatabaseCounters:
         await savepoint.commit()
         return Counted(filled=frozenset(filled))
 
-    async def forget(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+    async def forget(self, db: Transaction, keys: Sequence[bytes]) -> None:
         """Delete the rows in this transaction."""
-        rows = select(col(Counter.key)).where(col(Counter.key).in_(keys))
-        locked = rows.order_by(col(Counter.key)).with_for_update().scalar_subquery()
-        gone = delete(Counter).where(col(Counter.key).in_(locked))
-        await db.execute(gone.execution_options(**_UNCHANGED))
+        await db.run(forget_counts(len(keys)), **{f"key{place}": key for place, key in enumerate(keys)})
 
     async def draw(self, count: Count, amount: int, now: datetime, end: datetime) -> Tally:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from domain.errors import Limited, Refusal
-from models import Audit
+from models import AuditRecord
 from server.metrics.families import (
     AUDIT_EVENTS,
     BOUNDS,
@@ -59,7 +59,7 @@ class Tallies:
         if isinstance(refusal, Limited):
             self._count(LIMITED, refusal.kind)
 
-    def audited(self, records: Sequence[Audit]) -> None:
+    def audited(self, records: Sequence[AuditRecord]) -> None:
         """Count what is put on record."""
         for record in records:
             self._count(AUDIT_EVENTS, record.event, record.outcome)

@@ -68,7 +68,7 @@ def is_storable(value: object) -> bool:
 def _compile(statement: _Select, query: Query[Result], dialect: Dialect, skip: int = 0) -> Plan[Result]:
     compiled = statement.compile(dialect=dialect)
     types = [column.type for column in statement.selected_columns][skip:]
-    return Plan(str(compiled), _arguments(compiled), _result(types, query.make, dialect))
+    return Plan(str(compiled), _arguments(compiled), decoder(types, query.make, dialect))
 
 
 def _arguments(compiled: Any) -> Callable[[object], tuple[object, ...]]:
@@ -77,7 +77,7 @@ def _arguments(compiled: Any) -> Callable[[object], tuple[object, ...]]:
     return lambda value: tuple(value if name == "value" else constants[name] for name in names)
 
 
-def _result(
+def decoder(
     types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
 ) -> Callable[[Row], Result]:
     """Give what decodes the columns as their types want it and makes the result of them."""

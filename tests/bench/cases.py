@@ -1,12 +1,13 @@
 """What is asked of a server: one request each, sent over and over."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import httpx
 
 from tests.bench.accounts import PASSWORD, SESSIONS, sign_up
+from tests.bench.crowd import numbered_token
 from tests.bench.servers import Server
 
 CONSTANT = "constant"
@@ -20,6 +21,7 @@ NAMES = (
     "list-sessions (5)",
     "revoke-session (unknown)",
     "update-user",
+    "sign-out",
     "sign-in",
     "sign-up",
     DURING,
@@ -39,6 +41,8 @@ class Case:
     body: str | None = None
     beside: "Case | None" = None
     """What else is asked of the server meanwhile, over a few connections more."""
+    renew: Callable[[int], None] | None = None
+    """Gives the server that many new sessions. Each request then presents one of its own, as `Bearer` and a number."""
 
     @property
     def url(self) -> str:
@@ -48,7 +52,10 @@ class Case:
     def try_out(self) -> None:
         """Send the request once, lest refusals be measured. Raises httpx.HTTPStatusError."""
         method = "GET" if self.body is None else "POST"
-        headers = {**self.headers, "Content-Type": "application/json"} if self.body else self.headers
+        headers = {**self.headers, "Content-Type": "application/json"} if self.body else {**self.headers}
+        if self.renew is not None:
+            self.renew(1)
+            headers["Authorization"] = "Bearer " + numbered_token(0)
         content = self.body and self.body.replace("{number}", "once")
         httpx.request(
             method, self.url, headers=headers, content=content, timeout=30, trust_env=False
@@ -60,8 +67,8 @@ def constant(server: Server) -> list[Case]:
     return [Case(CONSTANT, server, "/ok")]
 
 
-def operations(server: Server) -> list[Case]:
-    """Sign users up at a server and give all its cases.
+def operations(server: Server, renew: Callable[[int], None]) -> list[Case]:
+    """Sign users up at a server and give all its cases; `renew` gives it sessions that may be ended.
 
     Who signs in during the measurement is somebody else than who reads: each sign-in adds a session.
     """
@@ -78,17 +85,24 @@ def operations(server: Server) -> list[Case]:
         ("/list-sessions", cookie, None),
         ("/revoke-session", cookie | origin, json.dumps({"token": "x" * 32})),
         ("/update-user", cookie | origin, json.dumps({"name": "Ada {number}"})),
+        ("/sign-out", origin, "{}"),
         ("/sign-in/email", origin, json.dumps(signing_in)),
         ("/sign-up/email", origin, json.dumps(signing_up)),
         ("/get-session", bearer, None),
         ("/ok", {}, None),
     )
     return [
-        Case(name, server, *request, beside=busy if name == DURING else None)
+        Case(
+            name,
+            server,
+            *request,
+            beside=busy if name == DURING else None,
+            renew=renew if name == "sign-out" else None,
+        )
         for name, request in zip(NAMES, requests, strict=True)
     ]
 
 
-def signing_in(server: Server) -> list[Case]:
+def signing_in(server: Server, renew: Callable[[int], None]) -> list[Case]:
     """Give the sign-in alone, for a server that is measured for how it grows."""
-    return [case for case in operations(server) if case.name == "sign-in"]
+    return [case for case in operations(server, renew) if case.name == "sign-in"]

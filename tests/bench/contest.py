@@ -40,14 +40,14 @@ class Contest:
         url = self._new_database("gatewright", cluster)
         server = gatewright(f"Gatewright, {_TITLES[database]}", url, self.directory)
         self._start(server, partial(crowd.fill_gatewright, url))
-        self.cases += cases.operations(server)
+        self.cases += cases.operations(server, partial(crowd.renew_gatewright, url))
 
     def add_better_auth(self, database: str, cluster: Cluster | None, installed: Path) -> None:
         """Let Better Auth, installed in a folder, take part on a kind of database. Raises ServerFailed."""
         url = self._new_database("better-auth", cluster)
         server = better_auth.server(f"Better Auth, {_TITLES[database]}", url, installed, self.directory)
         self._start(server, partial(crowd.fill_better_auth, url))
-        self.cases += cases.operations(server)
+        self.cases += cases.operations(server, partial(crowd.renew_better_auth, url))
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
 
     def add_second_worker(self, cluster: Cluster, cores: str) -> None:
@@ -56,7 +56,7 @@ class Contest:
         url = self._new_database("two-workers", cluster)
         server = gatewright(TWO_WORKERS, url, self.directory, workers=2, cores=cores)
         self._start(server, partial(crowd.fill_gatewright, url))
-        self.cases += cases.signing_in(server)
+        self.cases += cases.signing_in(server, partial(crowd.renew_gatewright, url))
 
     def cases_in_turn(self, wanted: tuple[str, ...]) -> list[Case]:
         """Give the constant, then each case whose name begins as wanted, on one server after the other."""

@@ -2,11 +2,13 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
+from sqlmodel import col, select
 
 from domain import secrets
 from models import Session, User
@@ -21,13 +23,34 @@ def fill_gatewright(database_url: str) -> None:
     asyncio.run(_insert(database_url))
 
 
+def renew_gatewright(database_url: str, count: int) -> None:
+    """Give one of the crowd that many live sessions with numbered tokens in place of those from before."""
+    asyncio.run(_renew(database_url, count))
+
+
+def renew_better_auth(database_url: str, count: int) -> None:
+    """Do the same in Better Auth's database."""
+    padded = "lpad(n::text, 32, '0')" if database_url.startswith("postgresql://") else "printf('%032d', n)"
+    added = _NUMBERS.format(count=count) + _ADDED.format(token=padded)
+    _run_in_better_auth(database_url, (_ENDED, added))
+
+
+def numbered_token(number: int) -> str:
+    """Give the token of one of those sessions, from 0."""
+    return f"{number:032}"
+
+
 def fill_better_auth(database_url: str) -> None:
     """Put the crowd into Better Auth's migrated database."""
+    _run_in_better_auth(database_url, _STATEMENTS)
+
+
+def _run_in_better_auth(database_url: str, statements: Sequence[str]) -> None:
     if database_url.startswith("postgresql://"):
-        asyncio.run(_execute(database_url))
+        asyncio.run(_execute(database_url, statements))
     else:
         with sqlite3.connect(database_url.removeprefix("sqlite:///"), timeout=30) as connection:
-            for statement in _STATEMENTS:
+            for statement in statements:
                 connection.execute(statement)
 
 
@@ -40,6 +63,21 @@ async def _insert(database_url: str) -> None:
         async with database.begin() as db:
             await db.execute(insert(User), users)
             await db.execute(insert(Session), sessions)
+            await db.commit()
+    finally:
+        await database.close()
+
+
+async def _renew(database_url: str, count: int) -> None:
+    now = datetime.now(UTC)
+    database = await open_database(database_url, pool_size=3, timeout=30)
+    try:
+        async with database.begin() as db:
+            whose = (await db.execute(select(User.id).where(User.email == "crowd0@example.com"))).scalar_one()
+            await db.execute(delete(Session).where(col(Session.user_id) == whose))
+            tokens = map(numbered_token, range(count))
+            added = [{**_session(whose, now), "token_digest": secrets.digest(token)} for token in tokens]
+            await db.execute(insert(Session), added)
             await db.commit()
     finally:
         await database.close()
@@ -77,11 +115,17 @@ _STATEMENTS = (
 )
 """Both databases understand them."""
 
+_ENDED = "DELETE FROM session WHERE \"userId\" = 'crowd0'"
+_ADDED = (
+    'INSERT INTO session (id, token, "userId", "expiresAt", "createdAt", "updatedAt")'
+    + f" SELECT 'renewed' || n, {{token}}, 'crowd0', {_LATER}, {_THEN}, {_THEN} FROM numbers"
+)
 
-async def _execute(database_url: str) -> None:
+
+async def _execute(database_url: str, statements: Sequence[str]) -> None:
     connection = await asyncpg.connect(database_url)
     try:
-        for statement in _STATEMENTS:
+        for statement in statements:
             await connection.execute(statement)
     finally:
         await connection.close()

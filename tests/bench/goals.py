@@ -16,6 +16,7 @@ _PEER = {
     "list-sessions (5)": 5.0,
     "revoke-session (unknown)": 5.0,
     "update-user": 5.0,
+    "sign-out": 5.0,
 }
 """How many times faster than Better Auth an operation is meant to be."""
 

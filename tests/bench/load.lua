@@ -1,17 +1,25 @@
--- What wrk sends and what it tells. The one argument, if there is one, is the JSON body of a POST, in which
--- "{number}" becomes a fresh number for every request. The last line of the output is one JSON object.
+-- What wrk sends and what it tells. The first argument, if there is one, is the JSON body of a POST, in which
+-- "{number}" becomes a fresh number for every request. With a second one every request presents a session of its own,
+-- whose token is its number in 32 digits. The last line of the output is one JSON object.
 
 local began = os.time()
 
 function init(arguments)
-  local body = arguments[1]
+  local body, own = arguments[1], arguments[2]
   if not body then
     return
   end
   wrk.method = "POST"
   wrk.body = body
   wrk.headers["Content-Type"] = "application/json"
-  if body:find("{number}", 1, true) then
+  if own then
+    local ended = -1
+    request = function()
+      ended = ended + 1
+      wrk.headers["Authorization"] = string.format("Bearer %032d", ended)
+      return wrk.format()
+    end
+  elseif body:find("{number}", 1, true) then
     local sent = 0
     request = function()
       sent = sent + 1

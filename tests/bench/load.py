@@ -15,6 +15,8 @@ from tests.bench.cases import Case
 from tests.bench.machine import Cores
 
 CONNECTIONS = 32
+RENEWED = 6_000
+"""Sessions for each second of a run in which every request ends one: more than any server here ends."""
 BESIDE = 8
 """Connections of what is asked beside a case: more than enough to keep every thread hashing."""
 _SCRIPT = Path(__file__).with_name("load.lua")
@@ -67,6 +69,8 @@ def check() -> None:
 
 def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None) -> Run:
     """Put a case under load; `postmaster` is the PostgreSQL server's process, which shares the load's processor."""
+    if case.renew is not None:
+        case.renew(round(seconds * RENEWED))
     case.server.settle()
     machine.forget_peak(case.server.pid)
     before = _moment(case, cores, postmaster)
@@ -110,6 +114,7 @@ def _command(case: Case, seconds: float, connections: int) -> list[str]:
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
     body = [] if case.body is None else ["--", case.body]
+    body += [] if case.renew is None else ["own sessions"]
     return [*command, "-s", str(_SCRIPT), *headers, case.url, *body]
 
 

@@ -2,9 +2,12 @@
 
 import asyncio
 import base64
+import os
+import sys
 import unicodedata
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
@@ -30,6 +33,28 @@ def narrow() -> Iterator[PasswordPool]:
     pool = PasswordPool(HashingRules(memory_kib=SLOW, time=2, workers=1, queue=2))
     yield pool
     pool.close()
+
+
+def niceness_of_threads() -> list[int]:
+    """Give how far each thread of this process lets others go first."""
+    stats = (task.joinpath("stat").read_text() for task in Path("/proc/self/task").iterdir())
+    return [int(stat.rpartition(")")[2].split()[16]) for stat in stats]
+
+
+class TestThreads:
+    @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere niceness is the whole process's")
+    async def test_let_the_event_loop_go_first(self) -> None:
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        before = niceness_of_threads()
+        fresh = PasswordPool(CHEAP)
+
+        await fresh.hash("correct horse")
+        after = niceness_of_threads()
+        fresh.close()
+
+        nicer = min(own + 10, 19)
+        assert after.count(nicer) == before.count(nicer) + 1
+        assert os.getpriority(os.PRIO_PROCESS, 0) == own
 
 
 class TestHash:

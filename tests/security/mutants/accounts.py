@@ -16,7 +16,7 @@ _PURPOSE = "        col(Grant.purpose) == purpose,\n"
 _OWNER = "        col(Grant.user_id) == user_id,\n"
 _EXPIRY = "        col(Grant.expires_at) > ctx.now,\n"
 _OWN_SESSION = " if found is not None and found[0].user_id == caller.user.id else None"
-_REVOKED = "col(Session.user_id) == caller.user.id, col(Session.id) == session_id)"
+_END_SESSION = '    .where(_is(Session.id, "id"), _is(Session.user_id, "user_id"))\n    .returning'
 _OTHERS = "col(Session.user_id) == caller.user.id, col(Session.id) != caller"
 
 _RESET = """    found = await grants.find_live(ctx, Purpose.RESET, token)
@@ -106,9 +106,9 @@ MUTANTS = (
     Mutant(
         "V22",
         "a session is revoked by its handle by its owner only",
-        _SESSIONS,
-        _REVOKED,
-        "col(Session.id) == session_id)",
+        "models/commands.py",
+        _END_SESSION,
+        _END_SESSION.replace(', _is(Session.user_id, "user_id")', ""),
     ),
     Mutant(
         "V22",
@@ -386,7 +386,7 @@ MUTANTS = (
         "V33",
         "a ban that has ended is lifted",
         _AUTHENTICATION,
-        "    if user.banned:\n        lift_ban(ctx, user)\n",
-        "",
+        "        lift_ban(ctx, row)\n",
+        "        pass\n",
     ),
 )

@@ -48,8 +48,8 @@ MUTANTS = (
     Mutant(
         "R5",
         "a transaction waits for the lock",
-        "server/engines.py",
-        "{int(_remaining(timeout) * 1000)}",
+        "server/sqlite_connection.py",
+        "{int(within * 1000)}",
         "0",
     ),
     Mutant(

@@ -219,8 +219,10 @@ MUTANTS = (
         "R35",
         "names are stored as they were typed",
         "domain/users.py",
-        "        setattr(user, field, value)\n",
-        '        setattr(user, field, value and __import__("unicodedata").normalize("NFKC", value))\n',
+        "        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)\n",
+        "        import unicodedata\n"
+        '        changes = {key: value and unicodedata.normalize("NFKC", value) for key, value in changes.items()}\n'
+        "        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)\n",
     ),
     Mutant(
         "R36",

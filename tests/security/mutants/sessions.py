@@ -7,7 +7,7 @@ _CACHED = (
     "        seen = globals().setdefault('SEEN', {})\n"
     "        found = seen[token] = seen.get(token) or await sessions.find(self.database.reads, token)\n"
 )
-_REVOKED = "await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) == session_id)"
+_REVOKED = "await _end(ctx, session_id)"
 _END_ALL = "    ended = await end_all(ctx, user)\n    audit"
 _OTHERS = "_delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)"
 
@@ -16,7 +16,7 @@ MUTANTS = (
         "V35",
         "sign-out deletes the session",
         "domain/sessions.py",
-        "    if await _delete(ctx, col(Session.id) == caller.session.id):\n",
+        "    if await _end(ctx, caller.session.id):\n",
         "    if True:\n",
     ),
     Mutant(
@@ -134,8 +134,8 @@ MUTANTS = (
         "V38",
         "a sign-out ends the session of the browser",
         "domain/sessions.py",
-        "    if await _delete(ctx, col(Session.id) == caller.session.id):\n",
-        "    if await _delete(ctx, col(Session.id) == caller.user.id):\n",
+        "    if await _end(ctx, caller.session.id):\n",
+        "    if await _end(ctx, caller.user.id):\n",
     ),
     Mutant(
         "V40",
@@ -154,9 +154,9 @@ MUTANTS = (
     Mutant(
         "V40",
         "a handle works for its owner alone",
-        "domain/sessions.py",
-        _REVOKED,
-        "await _delete(ctx, col(Session.id) == session_id)",
+        "models/commands.py",
+        '    .where(_is(Session.id, "id"), _is(Session.user_id, "user_id"))\n    .returning',
+        '    .where(_is(Session.id, "id"))\n    .returning',
     ),
     Mutant(
         "V41",

@@ -15,7 +15,7 @@ MUTANTS = (
         "a pending sign-in opens no session",
         "domain/challenges.py",
         "    return Pending(token, await",
-        '    sessions.create(ctx, user, remembered=True, method="password")\n    return Pending(token, await',
+        '    await sessions.create(ctx, user, remembered=True, method="password")\n    return Pending(token, await',
     ),
     Mutant(
         "V43",
@@ -243,7 +243,7 @@ MUTANTS = (
         "domain/passwords.py",
         "    audit.password_reset_completed(ctx, user.id, ended)\n",
         "    audit.password_reset_completed(ctx, user.id, ended)\n"
-        '    sessions.create(ctx, user, remembered=True, method="reset")\n',
+        '    await sessions.create(ctx, user, remembered=True, method="reset")\n',
     ),
     Mutant(
         "V51",

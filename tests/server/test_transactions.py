@@ -1,0 +1,224 @@
+"""Commands in transactions, on both databases: alone, beside the ORM, in each other's way, and given up halfway."""
+
+import asyncio
+import sqlite3
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import col
+
+from models import User
+from models.commands import ADD_USER, HOLD_USER, change_user
+from models.queries import PASSWORD_BY_EMAIL, UserRow
+from server.database import Database, is_unavailable
+from server.transactions import Transaction
+from tests.rows import NOW
+from tests.server.conftest import OpenDatabase
+
+HASTY = 0.3
+"""A time-out in seconds for the tests in which it passes."""
+
+
+def row(name: str) -> dict[str, Any]:
+    """Give the columns of a user."""
+    return UserRow(
+        name, name, f"{name}@example.com", False, None, NOW, NOW, None, None, False, "user", False, None, None
+    )._asdict()
+
+
+async def add(database: Database, name: str) -> None:
+    async with database.transaction() as db:
+        await db.run(ADD_USER, **row(name))
+
+
+async def names(database: Database) -> list[str]:
+    async with database.transaction() as db:
+        return sorted((await db.scalars(select(col(User.name)))).all())
+
+
+async def is_free(database: Database) -> bool:
+    """Whether somebody else can write at once, and on the same connection if there is only one."""
+    async with asyncio.timeout(60):
+        await add(database, "next")
+    return await database.reads.one(PASSWORD_BY_EMAIL, "next@example.com") is not None
+
+
+class TestCommands:
+    async def test_are_kept_by_the_commit_and_by_nothing_else(self, migrated: Database) -> None:
+        kept, dropped = migrated.begin(), migrated.begin()
+
+        await kept.run(ADD_USER, **row("ada"))
+        await kept.commit()
+        await kept.close()
+        await dropped.run(ADD_USER, **row("ben"))
+        await dropped.close()
+
+        assert await names(migrated) == ["ada"]
+
+    async def test_give_rows_as_queries_do(self, migrated: Database) -> None:
+        await add(migrated, "ada")
+
+        async with migrated.transaction() as db:
+            found = await db.run(HOLD_USER, id="ada")
+            missing = await db.run(HOLD_USER, id="ben")
+
+        assert (found, missing) == ([UserRow(**row("ada"))], [])
+
+    async def test_a_session_begins_anew_after_its_commit(self, migrated: Database) -> None:
+        db = migrated.begin()
+
+        await db.run(ADD_USER, **row("ada"))
+        await db.commit()
+        await db.run(ADD_USER, **row("ben"))
+        await db.close()
+
+        assert await names(migrated) == ["ada"]
+        assert await is_free(migrated)
+
+    async def test_what_is_there_already_is_told_by_the_same_error(self, migrated: Database) -> None:
+        await add(migrated, "ada")
+
+        with pytest.raises(IntegrityError) as refused:
+            await add(migrated, "ada")
+
+        assert "ada" not in str(refused.value).replace("ada@", "")
+        assert await is_free(migrated)
+
+    async def test_are_seen_by_who_watches_every_statement(self, migrated: Database) -> None:
+        seen: list[str] = []
+        event.listen(migrated.engine.sync_engine, "before_cursor_execute", lambda *said: seen.append(said[2]))
+
+        await add(migrated, "ada")
+
+        assert [statement.split()[0] for statement in seen] == ["INSERT"]
+        assert await names(migrated) == ["ada"]
+
+
+class TestBesideTheOrm:
+    """One transaction, whichever way its statements go."""
+
+    async def test_each_sees_what_the_other_has_written(self, migrated: Database) -> None:
+        db = migrated.begin()
+
+        await db.run(ADD_USER, **row("ada"))
+        loaded = await db.get_one(User, "ada")
+        loaded.name = "Countess"
+        [held] = await db.run(HOLD_USER, id="ada")
+        await db.run(change_user("name"), whose="ada", name="Lovelace")
+        await db.refresh(loaded)
+        await db.commit()
+        await db.close()
+
+        assert (held.name, loaded.name) == ("Countess", "Lovelace")
+        assert await names(migrated) == ["Lovelace"]
+
+    @pytest.mark.parametrize("first", ["command", "statement"])
+    async def test_both_are_undone(self, migrated: Database, first: str) -> None:
+        await add(migrated, "ada")
+        db = migrated.begin()
+
+        if first == "command":
+            await db.run(ADD_USER, **row("ben"))
+        await db.execute(update(User).values({col(User.name): "Eve"}))
+        await db.run(ADD_USER, **row("bob"))
+        await db.close()
+
+        assert await names(migrated) == ["ada"]
+        assert await is_free(migrated)
+
+    async def test_a_savepoint_holds_commands_too(self, migrated: Database) -> None:
+        async with migrated.transaction() as db:
+            await db.run(ADD_USER, **row("ada"))
+            savepoint = await db.begin_nested()
+            await db.run(ADD_USER, **row("ben"))
+            await savepoint.rollback()
+
+        assert await names(migrated) == ["ada"]
+
+    async def test_what_was_only_added_is_written_by_the_commit(self, migrated: Database) -> None:
+        db = migrated.begin()
+
+        await db.run(ADD_USER, **row("ada"))
+        db.add(User(**row("ben")))
+        await db.commit()
+        await db.close()
+
+        assert await names(migrated) == ["ada", "ben"]
+
+
+class TestInTheWay:
+    async def test_lose_no_update(self, migrated: Database) -> None:
+        await add(migrated, "0")
+
+        async def count() -> None:
+            async with migrated.transaction() as db:
+                [user] = await db.run(HOLD_USER, id="0")
+                await db.run(change_user("name"), whose="0", name=str(int(user.name) + 1))
+
+        await asyncio.gather(*(count() for _ in range(20)))
+
+        assert await names(migrated) == ["20"]
+
+    async def test_who_leaves_in_the_middle_holds_nobody_up(self, migrated: Database) -> None:
+        written = asyncio.Event()
+
+        async def work() -> None:
+            db = migrated.begin()
+            try:
+                await db.run(ADD_USER, **row("ada"))
+                written.set()
+                await asyncio.Event().wait()
+            finally:
+                await db.close()
+
+        task = asyncio.create_task(work())
+        await written.wait()
+        task.cancel()
+        await asyncio.wait([task])
+
+        assert await is_free(migrated)
+        assert await names(migrated) == ["next"]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+class TestSqlitesLock:
+    """The one lock for writing, when another process has it."""
+
+    @pytest.fixture
+    async def hasty(self, migrated: Database, empty_url: str, opening: OpenDatabase) -> Database:
+        return await opening(empty_url, timeout=HASTY)
+
+    async def test_is_waited_for_and_then_given_up(self, hasty: Database) -> None:
+        other = sqlite3.connect(hasty.address.target, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(Exception) as refused:  # noqa: PT011
+            await add(hasty, "ada")
+        other.close()
+
+        assert is_unavailable(refused.value)
+        assert await is_free(hasty)
+
+    async def test_who_leaves_while_waiting_takes_it_from_nobody(self, migrated: Database) -> None:
+        other = sqlite3.connect(migrated.address.target, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        pool = migrated.engine.sync_engine.pool
+
+        async def work(db: Transaction) -> None:
+            try:
+                await db.run(ADD_USER, **row("ada"))
+            finally:
+                await db.close()
+
+        task = asyncio.create_task(work(migrated.begin()))
+        while not pool.checkedout():  # type: ignore[attr-defined]  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        other.execute("ROLLBACK")
+        other.close()
+
+        assert await is_free(migrated)
+        assert await names(migrated) == ["next"]
