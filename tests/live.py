@@ -113,8 +113,8 @@ def serving(
     reader = Thread(target=output.read, args=(process.stdout,))
     reader.start()
     try:
-        started = output.wait_for(r"^\{.*\"service\.started\".*\}$")
-        yield LiveService(f"http://{json.loads(started[0].splitlines()[-1])['address']}", process, output)
+        started = output.wait_for(r"^\{[^\n]*\"service\.started\"[^\n]*\}$")
+        yield LiveService(f"http://{json.loads(started[0])['address']}", process, output)
     finally:
         process.terminate()
         try:
