@@ -13,12 +13,13 @@ from domain.context import Caller, Context
 from domain.policy import SessionRules
 from domain.ports import Reads
 from models import Session, User
-from models.commands import ADD_SESSION, END_SESSION
+from models.commands import END_SESSION, insert
 from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
 
 HANDLE_PREFIX = "rvk_"
 COPY = "session.token_copy"
 """The purpose under which the copy of a token is encrypted."""
+_ADD = insert(Session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ async def create(ctx: Context, user: User | UserRow, *, remembered: bool, method
         updated_at=ctx.now,
     )
     digest = secrets.digest(token)
-    await ctx.db.run(ADD_SESSION, **session._asdict(), token_digest=digest, method=method)
+    await ctx.db.run(_ADD, **session._asdict(), token_digest=digest, method=method)
     return OpenedSession(token, session, user)
 
 

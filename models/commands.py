@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Executable, LargeBinary, bindparam, delete, insert, select, update
+import sqlalchemy
+from sqlalchemy import ColumnElement, Executable, LargeBinary, bindparam, delete, select, update
 from sqlmodel import SQLModel, col
 
 from models.account import CREDENTIAL, Account
@@ -47,9 +48,10 @@ def _is(column: Any, name: str) -> ColumnElement[bool]:
     return col(column) == bindparam(name, type_=column.type)
 
 
-def _adding(model: type[SQLModel]) -> Command[None]:
+def insert(model: type[SQLModel]) -> Command[None]:
+    """Give what adds a row; every column wants its value. One that is there is SQLAlchemy's IntegrityError."""
     table = metadata.tables[str(model.__tablename__)]
-    return Command(insert(table), _nothing, tuple(column.name for column in table.columns))
+    return Command(sqlalchemy.insert(table), _nothing, tuple(column.name for column in table.columns))
 
 
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
@@ -93,9 +95,9 @@ SEE_NETWORK: Command[Any] = Command(
 )
 """Note that the network `seen` was that of a success; gives nothing when it is not among those of the user `whose`."""
 
-ADD_USER, ADD_ACCOUNT, ADD_SESSION = _adding(User), _adding(Account), _adding(Session)
-ADD_NETWORK, ADD_AUDIT = _adding(KnownNetwork), _adding(Audit)
-"""Add a row; every column wants its value. What is unique already raises SQLAlchemy's IntegrityError."""
+ADD_USER, ADD_ACCOUNT = insert(User), insert(Account)
+ADD_NETWORK, ADD_AUDIT = insert(KnownNetwork), insert(Audit)
+"""Add a row of each; a session is added where sessions are made, and nowhere else."""
 
 
 @cache
