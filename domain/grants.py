@@ -63,5 +63,5 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
 
 
 async def revoke_everyones(ctx: Context) -> None:
-    """Take back every token and code there is."""
-    await ctx.db.execute(delete(Grant))
+    """Take back every token and code there is. What is spent stays so."""
+    await ctx.db.execute(delete(Grant).where(col(Grant.purpose) != Purpose.SPENT))

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from domain import accounts, audit, errors, proving, sessions, users
+from domain import accounts, audit, errors, id_tokens, proving, sessions, users
 from domain.context import Context
 from domain.providers import DirectProof, Identity, Proof
 from models import User
@@ -50,9 +50,11 @@ async def link(
     """Link a proven identity to a user whose session is still live; in one transaction.
 
     The user's profile stays as it is. An identity that is the user's already gets the new tokens. `asked` are the
-    scopes the provider was asked for. Refusals are put on record by the caller. Raises Unauthenticated,
-    UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
+    scopes the provider was asked for. Refusals are put on record by the caller. Raises Unauthenticated, the refusals
+    of `id_tokens.use`, UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed,
+    LinkingDifferentEmailsNotAllowed.
     """
+    await id_tokens.use(ctx, proof)
     identity = proof.identity
     address = proving.address_of(identity)
     user = await users.lock_with_session(ctx, user_id, session_id)

@@ -5,8 +5,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Any, Protocol
+
+LEEWAY = 60
+"""Seconds that a provider's clock and the service's may differ."""
+DIRECT_AGE = timedelta(hours=1)
+"""How old an ID token may be that an application brings."""
 
 
 class IdentityRefused(Exception):
@@ -114,12 +120,24 @@ class Tokens:
     refresh_token_expires_at: datetime | None = None
 
 
+class Use(Enum):
+    """Who may bring the ID token of a proof directly, and how often (behaviour 7.6)."""
+
+    OURS = auto()
+    """Nobody: the provider gave it to this service."""
+    ONCE = auto()
+    """An application brought it, and it answers a nonce."""
+    UNTIL_IT_ENDS = auto()
+    """An application brought it, and it answers none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """An identity that was proven, and the tokens that came with it."""
 
     identity: Identity
     tokens: Tokens = field(repr=False)
+    use: Use = Use.OURS
 
 
 class Provider(Protocol):

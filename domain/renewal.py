@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, update
 from sqlmodel import col, select
 
-from domain import accounts, audit, errors, users
+from domain import accounts, audit, errors, id_tokens, users
 from domain.context import Context
 from domain.providers import Provider, RefreshRefused, Tokens
 from models import Account
@@ -116,6 +116,8 @@ async def _store(ctx: Context, seen: AccountRow, tokens: Tokens, lease: datetime
     account = (await ctx.db.execute(own)).scalar_one_or_none()
     if account is None:
         raise errors.AccountNotFound
+    if tokens.id_token is not None:
+        await id_tokens.spend(ctx, tokens.id_token)
     accounts.keep_tokens(ctx, account, tokens)
     if account.refresh_lease_until == lease:
         account.refresh_lease_until = None

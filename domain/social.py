@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from functools import partial
 
-from domain import accounts, audit, authentication, emails, errors, identifiers, proving, secrets, users
+from domain import (
+    accounts,
+    audit,
+    authentication,
+    emails,
+    errors,
+    id_tokens,
+    identifiers,
+    proving,
+    secrets,
+    users,
+)
 from domain.authentication import SignIn
 from domain.challenges import Pending
 from domain.context import Context, Outdated
@@ -55,9 +66,10 @@ async def by_id_token(
 async def enter(ctx: Context, entrance: Entrance, proof: Proof) -> Entry:
     """Sign in whom a provider has proven, as the user it belongs to or as a new one; in one transaction.
 
-    Who is not known is put on record by the caller, whom the gate stops by the gate. Raises UserEmailNotFound,
-    OauthLinkError, SignUpDisabled and the refusals of the gate.
+    Who is not known is put on record by the caller, whom the gate stops by the gate. Raises the refusals of
+    `id_tokens.use`, UserEmailNotFound, OauthLinkError, SignUpDisabled and the refusals of the gate.
     """
+    await id_tokens.use(ctx, proof)
     address = proving.address_of(proof.identity)
     found = await _known(ctx, proof.identity)
     if found is not None:
@@ -93,17 +105,24 @@ async def _acquaint(ctx: Context, entrance: Entrance, proof: Proof, address: str
         await accounts.add_identity(ctx, owner.id, proof.identity, proof.tokens, entrance.asked)
         audit.account_linked(ctx, owner.id, entrance.habits.id)
         return owner, False
-    habits = entrance.habits
-    if habits.disable_sign_up or (habits.disable_implicit_sign_up and not entrance.request_sign_up):
+    if not _may_sign_up(ctx, entrance):
         raise errors.SignUpDisabled
     user = _new_user(ctx, proof.identity, address)
     ctx.db.add(user)
     await users.flush(ctx)
     audit.user_created(ctx, user.id, entrance.method)
     await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, entrance.asked)
-    audit.account_linked(ctx, user.id, habits.id)
+    audit.account_linked(ctx, user.id, entrance.habits.id)
     await _mail_verification(ctx, user, entrance)
     return user, True
+
+
+def _may_sign_up(ctx: Context, entrance: Entrance) -> bool:
+    """Whether strangers may come in at all, through this provider, and without having asked to."""
+    habits = entrance.habits
+    if not ctx.policy.sign_up_enabled or habits.disable_sign_up:
+        return False
+    return entrance.request_sign_up or not habits.disable_implicit_sign_up
 
 
 def _refuse_join(ctx: Context, owner: User, identity: Identity) -> None:

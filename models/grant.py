@@ -10,7 +10,10 @@ from models.base import Instant, Timestamped
 
 
 class Purpose(StrEnum):
-    """What a grant is for; a token made for one purpose is worth nothing for another."""
+    """What a grant is for; a token made for one purpose is worth nothing for another.
+
+    `SPENT` is the odd one: the mark of a provider's ID token that signs nobody in any more.
+    """
 
     RESET = "reset"
     VERIFY = "verify"
@@ -19,10 +22,14 @@ class Purpose(StrEnum):
     CHALLENGE = "challenge"
     MAIL_CODE = "mail-code"
     OAUTH_STATE = "oauth-state"
+    SPENT = "spent"
 
 
 class Grant(Timestamped, table=True):
-    """A token that was handed out, by its digest; of a mailed code the digest is that of what the code is bound to."""
+    """A token that was handed out, by its digest; of a mailed code the digest is that of what the code is bound to.
+
+    Of a spent ID token it is that of what was signed; the mark belongs to no user, so that it outlives each.
+    """
 
     __table_args__ = (Index(None, "user_id", "purpose"),)
 

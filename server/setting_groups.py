@@ -77,7 +77,9 @@ class EmailPassword(Group):
 class SignUp(Group):
     """`sign_up.*`: new users."""
 
-    enabled: bool = Field(default=True, description="Whether strangers may sign up.")
+    enabled: bool = Field(
+        default=True, description="Whether strangers may sign up, with a password or through a provider."
+    )
     auto_sign_in: bool = Field(default=True, description="Whether sign-up opens a session.")
     notify_existing: bool = Field(
         default=True,

@@ -20,6 +20,7 @@ from domain.providers import (
     Question,
     RefreshRefused,
     Tokens,
+    Use,
 )
 from server.clock import Clock
 from server.providers import messages
@@ -74,7 +75,8 @@ class ProviderClient:
         """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused."""
         async with self._available():
             identity = await self.kind.verified(proof, now)
-        return Proof(identity, Tokens(proof.access_token, proof.refresh_token, proof.id_token))
+        use = Use.UNTIL_IT_ENDS if identity.profile.get("nonce") is None else Use.ONCE
+        return Proof(identity, Tokens(proof.access_token, proof.refresh_token, proof.id_token), use)
 
     async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
         """Renew tokens. Raises RefreshRefused."""

@@ -4,7 +4,7 @@ import hmac
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -14,14 +14,10 @@ from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import Key
 from joserfc.jwt import JWTClaimsRegistry
 
-from domain.providers import IdentityRefused, SubjectMissing
+from domain.providers import DIRECT_AGE, LEEWAY, IdentityRefused, SubjectMissing
 
 LONGEST = 16 * 1024
 """Characters of an ID token."""
-LEEWAY = 60
-"""Seconds that the clocks may differ."""
-DIRECT_AGE = timedelta(hours=1)
-"""How old an ID token may be that an application brings."""
 _LONGEST_HEADER = 4096
 _TYPES = frozenset({"jwt", "id_token+jwt"})
 """What the header may call an ID token, if it calls it anything; in lower case, without `application/` (RFC 7515)."""

@@ -48,10 +48,10 @@ def completed(configuration: Configuration, claims: Profile, userinfo: Profile) 
 
 
 def subject_of(value: object) -> str:
-    """Give a subject as text: a non-empty string, or a number other than 0. Raises SubjectMissing."""
+    """Give a subject as text: a string with more than white space, or a number other than 0. Raises SubjectMissing."""
     if isinstance(value, int) and not isinstance(value, bool) and value != 0:
         return str(value)
-    if isinstance(value, str) and 0 < len(value) <= _LONGEST_SUBJECT and value.isprintable():
+    if isinstance(value, str) and value.strip() and len(value) <= _LONGEST_SUBJECT and value.isprintable():
         return value
     raise SubjectMissing
 

@@ -703,6 +703,34 @@ class TestIdToken:
     async def test_of_another_form_is_malformed(self, social: Service, token: Any) -> None:
         assert code(await directly(social, token)) == "400 VALIDATION_ERROR"
 
+    async def test_without_a_nonce_works_until_it_ends(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        token = id_token(provider)
+
+        first, second = await directly(social, token), await directly(social, token)
+        social.clock.advance(hours=1, seconds=1)
+        late = await directly(social, token)
+
+        assert [code(answer) for answer in (first, second, late)] == ["200", "200", "401 INVALID_TOKEN"]
+
+    async def test_that_is_refused_or_comes_while_nothing_can_be_stored_is_not_used_up(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service(social_settings(provider) | {"database.timeout": "1s"})
+        await join(service, ADA)
+        token = {"token": id_token(provider, nonce="abc"), "nonce": "abc"}
+
+        refused = await directly(service, token)
+        await set_user(service, ADA, email_verified=True)
+        async with locked(service, "account"):
+            failed = await directly(service, token)
+        answer = await directly(service, token)
+
+        assert refusal(refused) == NOT_LINKED
+        assert failed.status_code == 503
+        assert code(answer) == "200"
+
     async def test_is_taken_only_where_it_can_be_checked(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
@@ -789,6 +817,8 @@ class TestWhoseAccount:
             ("disable_sign_up", True, False),
             ("disable_implicit_sign_up", False, False),
             ("disable_implicit_sign_up", True, True),
+            ("sign_up.enabled", False, False),
+            ("sign_up.enabled", True, False),
         ],
     )
     async def test_strangers_may_be_kept_out(
@@ -800,7 +830,8 @@ class TestWhoseAccount:
         asks: bool,
         made: bool,
     ) -> None:
-        service = await make_service({**social_settings(provider), f"providers.test.{rule}": "true"})
+        setting = {rule: "false"} if "." in rule else {f"providers.test.{rule}": "true"}
+        service = await make_service({**social_settings(provider), **setting})
 
         answer = await sign_in(service, requestSignUp=asks)
         direct = await directly(service, id_token(provider, sub="1002", email=EVE), requestSignUp=asks)

@@ -1,6 +1,7 @@
 """The attacks on sign-in by providers, one group of tests per row of the threat list, each named after its row."""
 
 import asyncio
+import base64
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -10,7 +11,9 @@ import httpx
 import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-from models import Account, Session, User
+from domain import administration
+from models import Account, Grant, Session, User
+from server import cleanup
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import OPERATIONS, responses
 from tests.handlers import steps
@@ -31,11 +34,13 @@ from tests.provider.steps import (
     go_through,
     identities,
     landing,
+    link,
     opened,
     sign_in,
     sign_in_directly,
     visit,
 )
+from tests.security.conftest import OpenInstance
 from tests.security.second_factor import SESSION, cookie, session_count, set_cookies
 from tests.service import BASE_URL, START, Service
 
@@ -372,6 +377,18 @@ FALSE: dict[str, dict[str, Any]] = {
 """Tokens signed by the provider that are not for this service, not for now, or about nobody."""
 
 
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+
+def respelt(token: str) -> str:
+    """Give an ES256 token with the other signature that anybody can make of a valid one: (r, n - s) for (r, s)."""
+    signed, _, encoded = token.rpartition(".")
+    signature = base64.urlsafe_b64decode(encoded + "==")
+    other = P256_ORDER - int.from_bytes(signature[32:])
+    changed = signature[:32] + other.to_bytes(32)
+    return f"{signed}.{base64.urlsafe_b64encode(changed).rstrip(b'=').decode()}"
+
+
 class TestV18:
     """An ID token is for this client, for now, about somebody, and the answer to the nonce that was sent."""
 
@@ -466,6 +483,121 @@ class TestV18:
 
         assert user["emailVerified"] is False
 
+    @pytest.mark.parametrize("names", [True, False])
+    async def test_v18_a_token_that_answers_a_nonce_signs_in_once(
+        self, social: Service, provider: ProviderProcess, names: bool
+    ) -> None:
+        token = provider.mint(claims={"nonce": "abc"}, algorithm="ES256")
+
+        answers = [
+            await sign_in_directly(social, {"token": spelt, "nonce": "abc"} if names else spelt)
+            for spelt in (token, token, respelt(token))
+        ]
+
+        assert [code(answer) for answer in answers] == ["200", *["401 INVALID_TOKEN"] * 2]
+        assert await session_count(social) == 1
+
+    async def test_v18_another_signature_is_as_valid(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        token = provider.mint(claims={"nonce": "abc"}, algorithm="ES256")
+
+        answer = await sign_in_directly(social, respelt(token))
+
+        assert respelt(token) != token
+        assert code(answer) == "200"
+
+    async def test_v18_it_links_once_and_signs_in_no_more(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        ada = await join(social, ADA)
+        token = provider.mint(claims={"sub": "7", "email": ADA, "email_verified": True, "nonce": "abc"})
+        body = {"provider": "test", "idToken": {"token": token, "nonce": "abc"}}
+
+        linked = [await social.post("/link-social", body, headers=ada) for _ in range(2)]
+        answer = await sign_in_directly(social, body["idToken"])
+
+        assert [code(one) for one in (*linked, answer)] == ["200", *["401 INVALID_TOKEN"] * 2]
+        assert await session_count(social) == 1
+
+    async def test_v18_at_two_instances_at_once_one_wins(
+        self, open_instance: OpenInstance, provider: ProviderProcess
+    ) -> None:
+        instances = [await open_instance(social_settings(provider)) for _ in range(2)]
+        token = {"token": provider.mint(claims={"nonce": "abc"}), "nonce": "abc"}
+
+        answers = await asyncio.gather(*(sign_in_directly(one, token) for one in instances * 4))
+
+        assert Counter(map(code, answers)) == {"200": 1, "401 INVALID_TOKEN": 7}
+        assert await session_count(instances[0]) == 1
+
+    async def test_v18_it_stays_used_as_long_as_it_is_valid(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        token = provider.mint(claims={"nonce": "abc", "iat": NOW + 60, "exp": NOW + 7200})
+        first = await sign_in_directly(social, token)
+        answers, marks = [], []
+
+        for minutes in (61, 2):
+            social.clock.advance(minutes=minutes)
+            await cleanup.sweep(social.services.database, social.clock())
+            marks.append(await count(social, Grant))
+            answers.append(await sign_in_directly(social, token))
+
+        assert [code(answer) for answer in (first, *answers)] == ["200", *["401 INVALID_TOKEN"] * 2]
+        assert marks == [1, 0]
+
+    async def test_v18_it_stays_used_when_everybody_is_signed_out(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        token = provider.mint(claims={"nonce": "abc"})
+        await sign_in_directly(social, token)
+
+        await social.services.requests.run(administration.sign_out_everyone)
+
+        assert code(await sign_in_directly(social, token)) == "401 INVALID_TOKEN"
+
+    @pytest.mark.parametrize("path", ["/get-access-token", "/refresh-token"])
+    @pytest.mark.parametrize("nonce", [{}, {"nonce": None}])
+    async def test_v18_a_token_that_the_service_asked_for_signs_nobody_in(
+        self, social: Service, provider: ProviderProcess, path: str, nonce: dict[str, None]
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        ada = await enter(social)
+        provider.control(id_token=nonce)
+        token = (await social.post(path, {"providerId": "test"}, headers=ada)).json()["idToken"]
+        await social.services.requests.run(administration.sign_out_everyone)
+
+        answer = await sign_in_directly(social, token)
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await session_count(social) == 0
+
+    async def test_v18_nor_does_it_link(self, social: Service, provider: ProviderProcess) -> None:
+        as_user(provider, ADA, "1001")
+        ada = await enter(social)
+        tokens = await social.post("/get-access-token", {"providerId": "test"}, headers=ada)
+        await social.post("/delete-user", headers=ada)
+        again = await join(social, ADA)
+        body = {"provider": "test", "idToken": tokens.json()["idToken"]}
+
+        answer = await social.post("/link-social", body, headers=again)
+
+        assert code(answer) == "401 INVALID_TOKEN"
+        assert await identities(social) == []
+
+    async def test_v18_a_token_that_came_by_linking_signs_nobody_in(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, ADA, "1001")
+        ada = await join(social, ADA)
+        await link(social, ada)
+        tokens = await social.post("/get-access-token", {"providerId": "test"}, headers=ada)
+
+        answer = await sign_in_directly(social, tokens.json()["idToken"])
+
+        assert code(answer) == "401 INVALID_TOKEN"
+
 
 class TestV19:
     """The library that reads signatures is not led astray, and does not read what is too long."""
@@ -539,7 +671,7 @@ class TestV19:
         assert await nothing_came_of_it(social)
 
 
-NOBODY: tuple[Any, ...] = (None, "", 0, 0.0, 1.5, True, False, [], ["7"], {}, {"id": 7})
+NOBODY: tuple[Any, ...] = (None, "", " ", "   ", 0, 0.0, 1.5, True, False, [], ["7"], {}, {"id": 7})
 
 
 class TestV20:

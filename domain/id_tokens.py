@@ -1,0 +1,60 @@
+"""How often an ID token signs in: never when it is the service's own, once when it answers a nonce (behaviour 7.6).
+
+What is used up is marked in the transaction that uses it, so that what fails uses up nothing.
+"""
+
+from datetime import timedelta
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from domain import errors, secrets, users
+from domain.context import Context
+from domain.providers import DIRECT_AGE, LEEWAY, Proof, Use
+from models import Grant, Purpose
+
+_LIFE = DIRECT_AGE + 2 * timedelta(seconds=LEEWAY)
+"""How long a mark stays: no token that was accepted at its beginning is young enough at its end, whose clock it be."""
+
+
+async def use(ctx: Context, proof: Proof) -> None:
+    """Use the ID token of a proof, if it has one, as often as it may be. Raises InvalidToken when that was before."""
+    token = proof.tokens.id_token
+    if token is None:
+        return
+    if proof.use is not Use.OURS and await _is_spent(ctx, token):
+        raise errors.InvalidToken
+    if proof.use is not Use.UNTIL_IT_ENDS:
+        await spend(ctx, token)
+
+
+async def spend(ctx: Context, token: str) -> None:
+    """Let a verified ID token sign nobody in from now on; one that is spent already stays so.
+
+    When somebody else was faster with this token, the job is run once more.
+    """
+    if await _is_spent(ctx, token):
+        return
+    ctx.db.add(
+        Grant(
+            digest=_digest(token),
+            purpose=Purpose.SPENT,
+            expires_at=ctx.now + _LIFE,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    await users.flush(ctx)
+
+
+async def _is_spent(ctx: Context, token: str) -> bool:
+    """Whether there is a mark. Its time is not looked at: a token whose mark is over is too old itself."""
+    mark = select(col(Grant.digest)).where(
+        col(Grant.digest) == _digest(token), col(Grant.purpose) == Purpose.SPENT
+    )
+    return (await ctx.db.execute(mark)).first() is not None
+
+
+def _digest(token: str) -> bytes:
+    """Give the digest of what was signed: anybody can make another valid signature of one by ECDSA."""
+    return secrets.digest(token.rpartition(".")[0])
