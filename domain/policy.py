@@ -31,6 +31,8 @@ class SessionRules:
     not_remembered_expires_in: timedelta
     fresh_age: timedelta
     list_tokens: bool
+    max_per_user: int
+    """Live sessions; 0 for no limit. Those an operator has opened in the user's name do not count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Executable, LargeBinary, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Integer,
+    LargeBinary,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 from sqlmodel import SQLModel, col
 
 from models.account import CREDENTIAL, Account
@@ -93,7 +105,18 @@ SEE_NETWORK: Command[Any] = Command(
 )
 """Note that the network `seen` was that of a success; gives nothing when it is not among those of the user `whose`."""
 
-ADD_USER, ADD_ACCOUNT, ADD_SESSION = _adding(User), _adding(Account), _adding(Session)
+
+def _adding_session() -> Command[int]:
+    table = metadata.tables["session"]
+    some = select(literal(1)).where(_is(Session.user_id, "whose")).limit(bindparam("most", type_=Integer()))
+    number = select(func.count()).select_from(some.subquery("some")).scalar_subquery()
+    return Command(insert(table).returning(number), _first, tuple(column.name for column in table.columns))
+
+
+ADD_SESSION = _adding_session()
+"""Add a session; gives how many rows `whose` has, counted up to `most`, with or without the new one."""
+
+ADD_USER, ADD_ACCOUNT = _adding(User), _adding(Account)
 ADD_NETWORK, ADD_AUDIT = _adding(KnownNetwork), _adding(Audit)
 """Add a row; every column wants its value. What is unique already raises SQLAlchemy's IntegrityError."""
 

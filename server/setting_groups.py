@@ -46,6 +46,12 @@ class SessionSettings(Group):
         default=True,
         description="Whether /list-sessions shows tokens; false shows handles that can only revoke.",
     )
+    max_per_user: int = Field(
+        default=100,
+        ge=0,
+        le=1_000_000,
+        description="Live sessions of one user; one more ends the oldest. 0 = no limit.",
+    )
     cookie_name: CookieName = Field(
         default="service.session-token", description="Name of the session cookie."
     )
