@@ -63,7 +63,7 @@ class TwoFactorRules:
     challenge_expires_in: timedelta
     challenge_attempts: int
     lock_after: int
-    """Wrong codes in a row."""
+    """Wrong codes in a row at sign-ins."""
     lock_for: timedelta
     trust_expires_in: timedelta
     enforce_for_social: bool

@@ -58,8 +58,9 @@ async def create(ctx: Context, user: User | UserRow, *, remembered: bool, method
     )
     digest = secrets.digest(token)
     added = {**session._asdict(), "token_digest": digest, "method": method}
-    [number] = await ctx.db.run(ADD_SESSION, **added, whose=user.id, most=rules.max_per_user)
-    if rules.max_per_user and number >= rules.max_per_user:
+    besides = max(rules.max_per_user - 1, 0)
+    [crowded] = await ctx.db.run(ADD_SESSION, **added, whose=user.id, besides=besides)
+    if crowded and rules.max_per_user:
         await _make_room(ctx, session)
     return OpenedSession(token, session, user)
 

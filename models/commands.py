@@ -16,7 +16,6 @@ from sqlalchemy import (
     LargeBinary,
     bindparam,
     delete,
-    func,
     insert,
     literal,
     select,
@@ -106,15 +105,18 @@ SEE_NETWORK: Command[Any] = Command(
 """Note that the network `seen` was that of a success; gives nothing when it is not among those of the user `whose`."""
 
 
-def _adding_session() -> Command[int]:
+def _adding_session() -> Command[int | None]:
     table = metadata.tables["session"]
-    some = select(literal(1)).where(_is(Session.user_id, "whose")).limit(bindparam("most", type_=Integer()))
-    number = select(func.count()).select_from(some.subquery("some")).scalar_subquery()
-    return Command(insert(table).returning(number), _first, tuple(column.name for column in table.columns))
+    another = select(literal(1)).where(_is(Session.user_id, "whose")).limit(1)
+    beyond = another.offset(bindparam("besides", type_=Integer())).scalar_subquery()
+    return Command(insert(table).returning(beyond), _first, tuple(column.name for column in table.columns))
 
 
 ADD_SESSION = _adding_session()
-"""Add a session; gives how many rows `whose` has, counted up to `most`, with or without the new one."""
+"""Add a session; gives 1 if the user `whose` has another one besides so many, else None.
+
+Whether the new one is among them is the database's choice: who wants to know the number has to count.
+"""
 
 ADD_USER, ADD_ACCOUNT = _adding(User), _adding(Account)
 ADD_NETWORK, ADD_AUDIT = _adding(KnownNetwork), _adding(Audit)

@@ -189,7 +189,7 @@ class TwoFactor(Group):
         default=5, ge=1, le=100, description="Tries one sign-in allows over all methods."
     )
     lock_after: int = Field(
-        default=10, ge=1, le=10_000, description="Wrong codes in a row that lock the factor."
+        default=10, ge=1, le=10_000, description="Wrong codes in a row, at sign-ins, that lock the factor."
     )
     lock_for: Duration = lasting("15m", "How long it stays locked.")
     trust_expires_in: Duration = lasting("30d", "How long a trusted device is not asked again.")

@@ -44,7 +44,7 @@ STATES = {"the first mail that is due": "queued", "the first request that is due
 DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
 
 VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
-SELDOM = ("OFFSET", "ORDER BY counter.key")
+SELDOM = ("IN (SELECT outbox.id", "ORDER BY counter.key")
 """Words of the statements that are let off: the requests beyond the limit are counted, in a flood alone; and the few
 counts of one user are put in order, so that no two transactions wait for each other."""
 
