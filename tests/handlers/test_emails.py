@@ -519,11 +519,11 @@ class TestChangeLink:
         ada = (await second_factor.enrol(service)).session
         change_link = await change_token(service, ada)
         pending = bearer(await second_factor.challenge(service))
-        entered = [(headers, await second_factor.mailed_code(service, headers)) for headers in (pending, ada)]
+        mailed = [(await second_factor.mailed_code(service, headers), headers) for headers in (pending, ada)]
 
         await follow(service, change_link)
 
-        answers = [await second_factor.enter(service, "otp", *reversed(each)) for each in entered]
+        answers = [await second_factor.enter(service, "otp", digits, headers) for digits, headers in mailed]
         newer = await second_factor.mailed_code(service, pending, NEW)
         assert [code(answer) for answer in answers] == ["400 OTP_HAS_EXPIRED"] * 2
         assert code(await second_factor.enter(service, "otp", newer, pending)) == "200"
