@@ -274,12 +274,12 @@ class Probe:
         return taken
 
 
-@contextmanager
 async def _listed(ctx: Context) -> int:
     """Make the list of the caller's sessions; give how many there are."""
     return len([shown async for shown in sessions.list_active(ctx)])
 
 
+@contextmanager
 def timed() -> Iterator[list[float]]:
     """Give a list that holds the seconds afterwards."""
     taken: list[float] = []
