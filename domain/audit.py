@@ -186,6 +186,11 @@ def session_revoked(ctx: Context, session_id: str) -> None:
     _record(ctx, "session.revoked", session_id=session_id)
 
 
+def session_displaced(ctx: Context, user_id: str, session_id: str) -> None:
+    """A session of a user has ended because there is a newer one more than they may have."""
+    _record(ctx, "session.revoked", user_id=user_id, session_id=session_id, reason="too many")
+
+
 def sessions_revoked_all(
     ctx: Context, user_id: str | None, sessions_ended: int, *, by_operator: bool = False
 ) -> None:

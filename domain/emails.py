@@ -7,8 +7,8 @@ from domain.context import Context
 from models import Purpose, User
 from models.queries import GrantRow, UserRow
 
-DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpose.DELETE)
-"""The tokens that were sent to an address and are worth nothing once it has changed."""
+DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpose.DELETE, Purpose.MAIL_CODE)
+"""The tokens and codes that were sent to an address and are worth nothing once it has changed."""
 
 
 async def mail_verification(ctx: Context, user: User | UserRow, callback_url: str | None) -> None:

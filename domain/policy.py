@@ -31,6 +31,8 @@ class SessionRules:
     not_remembered_expires_in: timedelta
     fresh_age: timedelta
     list_tokens: bool
+    max_per_user: int
+    """Live sessions; 0 for no limit. Those an operator has opened in the user's name do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class TwoFactorRules:
     challenge_expires_in: timedelta
     challenge_attempts: int
     lock_after: int
-    """Wrong codes in a row."""
+    """Wrong codes in a row at sign-ins."""
     lock_for: timedelta
     trust_expires_in: timedelta
     enforce_for_social: bool

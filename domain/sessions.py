@@ -1,11 +1,12 @@
 """Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
 
-from sqlalchemy import ColumnElement, delete, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import col
 
 from domain import audit, secrets, users
@@ -13,13 +14,20 @@ from domain.context import Caller, Context
 from domain.policy import SessionRules
 from domain.ports import Reads
 from models import Session, User
-from models.commands import END_SESSION, insert
+from models.commands import CROWDED, END_SESSION, insert
 from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
 
 HANDLE_PREFIX = "rvk_"
 COPY = "session.token_copy"
 """The purpose under which the copy of a token is encrypted."""
-_ADD = insert(Session)
+_ADD = insert(Session, returning=CROWDED)
+"""Add a session; gives 1 if its user has too many now, else None."""
+
+_SLICE = 50
+"""Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
+
+_MOST_DISPLACED = 100
+"""Sessions that one new session may end: who has thousands too many comes down over several sign-ins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,35 @@ async def create(ctx: Context, user: User | UserRow, *, remembered: bool, method
         updated_at=ctx.now,
     )
     digest = secrets.digest(token)
-    await ctx.db.run(_ADD, **session._asdict(), token_digest=digest, method=method)
+    added = {**session._asdict(), "token_digest": digest, "method": method}
+    besides = max(rules.max_per_user - 1, 0)
+    [crowded] = await ctx.db.run(_ADD, **added, whose=user.id, besides=besides)
+    if crowded and rules.max_per_user:
+        await _make_room(ctx, session)
     return OpenedSession(token, session, user)
+
+
+async def _make_room(ctx: Context, newest: SessionRow) -> None:
+    """End the oldest live sessions of a user, whose row is locked, that are too many beside the newest one.
+
+    The caller's own stays, and so do those an operator has opened in the user's name, which do not count either.
+    """
+    live = (
+        col(Session.user_id) == newest.user_id,
+        col(Session.expires_at) > ctx.now,
+        col(Session.impersonated_by).is_(None),
+    )
+    number = (await ctx.db.execute(select(func.count()).where(*live))).scalar_one()
+    excess = min(number - ctx.policy.session.max_per_user, _MOST_DISPLACED)
+    if excess <= 0:
+        return
+    kept = [newest.id] if ctx.caller is None else [newest.id, ctx.caller.session.id]
+    oldest = select(col(Session.id)).where(*live, col(Session.id).not_in(kept))
+    oldest = oldest.order_by(col(Session.created_at), col(Session.id)).limit(excess)
+    ended = delete(Session).where(col(Session.id).in_(oldest.scalar_subquery())).returning(col(Session.id))
+    ended = ended.execution_options(synchronize_session=False)
+    for session_id in (await ctx.db.execute(ended)).scalars().all():
+        audit.session_displaced(ctx, newest.user_id, session_id)
 
 
 def _expiry(rules: SessionRules, *, created_at: datetime, now: datetime, remembered: bool) -> datetime:
@@ -67,11 +102,16 @@ async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
     return await reads.one(SESSION_BY_DIGEST, secrets.digest(token))
 
 
-async def list_active(ctx: Context) -> list[tuple[SessionRow, str]]:
-    """Give the caller's live sessions, newest first, each with the token (or revocation handle) to show for it."""
+async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
+    """Give the caller's live sessions, newest first, each with the token (or revocation handle) to show for it.
+
+    However many there are, other requests are served between them.
+    """
     caller = ctx.signed_in
-    rows = await of_user(ctx, caller.user.id)
-    return [(row, _shown_token(ctx, caller, row)) for row in rows]
+    for number, row in enumerate(await of_user(ctx, caller.user.id), 1):
+        yield row, _shown_token(ctx, caller, row)
+        if number % _SLICE == 0:
+            await asyncio.sleep(0)
 
 
 async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:

@@ -21,7 +21,7 @@ async def list_active(ctx: Context) -> list[shapes.Session]:
     """Give the caller's live sessions, newest first."""
     if ctx.caller is None:
         return []
-    return [wire.session(row, token) for row, token in await sessions.list_active(ctx)]
+    return [wire.session(row, token) async for row, token in sessions.list_active(ctx)]
 
 
 async def revoke(ctx: Context, body: shapes.RevokeSessionRequest) -> Reply[shapes.RevokedSession]:

@@ -10,7 +10,17 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy
-from sqlalchemy import ColumnElement, Executable, LargeBinary, bindparam, delete, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Integer,
+    LargeBinary,
+    bindparam,
+    delete,
+    literal,
+    select,
+    update,
+)
 from sqlmodel import SQLModel, col
 
 from models.account import CREDENTIAL, Account
@@ -48,10 +58,17 @@ def _is(column: Any, name: str) -> ColumnElement[bool]:
     return col(column) == bindparam(name, type_=column.type)
 
 
-def insert(model: type[SQLModel]) -> Command[None]:
-    """Give what adds a row; every column wants its value. One that is there is SQLAlchemy's IntegrityError."""
+def insert(model: type[SQLModel], *, returning: ColumnElement[Any] | None = None) -> Command[Any]:
+    """Give what adds a row; every column wants its value. One that is there is SQLAlchemy's IntegrityError.
+
+    `returning` is what it gives, if anything.
+    """
     table = metadata.tables[str(model.__tablename__)]
-    return Command(sqlalchemy.insert(table), _nothing, tuple(column.name for column in table.columns))
+    columns = tuple(column.name for column in table.columns)
+    adding = sqlalchemy.insert(table)
+    if returning is None:
+        return Command(adding, _nothing, columns)
+    return Command(adding.returning(returning), _first, columns)
 
 
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
@@ -98,6 +115,18 @@ SEE_NETWORK: Command[Any] = Command(
 ADD_USER, ADD_ACCOUNT = insert(User), insert(Account)
 ADD_NETWORK, ADD_AUDIT = insert(KnownNetwork), insert(Audit)
 """Add a row of each; a session is added where sessions are made, and nowhere else."""
+
+CROWDED = (
+    select(literal(1))
+    .where(_is(Session.user_id, "whose"))
+    .limit(1)
+    .offset(bindparam("besides", type_=Integer()))
+    .scalar_subquery()
+)
+"""What an added session can give: 1 if the user `whose` has another one besides so many, else None.
+
+Whether the new one is among them is the database's choice: who wants to know the number has to count.
+"""
 
 
 @cache

@@ -93,6 +93,7 @@ def _session_rules(settings: Settings) -> SessionRules:
         not_remembered_expires_in=session.not_remembered_expires_in,
         fresh_age=session.fresh_age,
         list_tokens=session.list_tokens,
+        max_per_user=session.max_per_user,
     )
 
 

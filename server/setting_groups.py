@@ -46,6 +46,12 @@ class SessionSettings(Group):
         default=True,
         description="Whether /list-sessions shows tokens; false shows handles that can only revoke.",
     )
+    max_per_user: int = Field(
+        default=100,
+        ge=0,
+        le=1_000_000,
+        description="Live sessions of one user; one more ends the oldest. 0 = no limit.",
+    )
     cookie_name: CookieName = Field(
         default="service.session-token", description="Name of the session cookie."
     )
@@ -185,7 +191,7 @@ class TwoFactor(Group):
         default=5, ge=1, le=100, description="Tries one sign-in allows over all methods."
     )
     lock_after: int = Field(
-        default=10, ge=1, le=10_000, description="Wrong codes in a row that lock the factor."
+        default=10, ge=1, le=10_000, description="Wrong codes in a row, at sign-ins, that lock the factor."
     )
     lock_for: Duration = lasting("15m", "How long it stays locked.")
     trust_expires_in: Duration = lasting("30d", "How long a trusted device is not asked again.")

@@ -30,6 +30,7 @@ _DEFAULT = Policy(
         not_remembered_expires_in=timedelta(days=1),
         fresh_age=timedelta(days=1),
         list_tokens=True,
+        max_per_user=100,
     ),
     password=PasswordRules(8, 128, frozenset()),
     two_factor=TwoFactorRules(

@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 _LARGEST = 500
 """Look-ups that one statement answers; more wait for the next."""
 
+_SLICE = 500
+"""Rows made results of at once."""
+
 _ATTEMPTS = 3
 """How often a read is made that loses against somebody else (behaviour 9.1)."""
 
@@ -69,7 +72,7 @@ class PostgresqlReads:
             if _is_outage(error):
                 raise Unavailable from error
             raise
-        return [prepared.result(row) for row in rows]
+        return await _results(prepared, rows)
 
     async def close(self) -> None:
         """Close the connections; whoever still waits gets Unavailable."""
@@ -159,6 +162,16 @@ async def _fetch(
             if not is_retryable(error):
                 raise
     return await lane.fetch(prepared.sql, arguments, deadline)
+
+
+async def _results(prepared: Plan[Result], rows: Sequence[Any]) -> list[Result]:
+    """Make the results; of a long list some at a time, so that others get their turn between them."""
+    found: list[Result] = []
+    for start in range(0, len(rows), _SLICE):
+        if start:
+            await asyncio.sleep(0)
+        found += [prepared.result(row) for row in rows[start : start + _SLICE]]
+    return found
 
 
 def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:

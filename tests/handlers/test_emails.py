@@ -34,6 +34,7 @@ from tests.handlers.steps import (
     works,
 )
 from tests.postgres import Cluster
+from tests.security import second_factor
 from tests.service import BASE_URL, PASSWORD, Service, close_service, open_service
 
 NEW = "ada.king@example.com"
@@ -514,6 +515,19 @@ class TestChangeLink:
         ]
         assert await works(service, ada)
 
+    async def test_takes_the_codes_of_the_old_address_along(self, service: Service) -> None:
+        ada = (await second_factor.enrol(service)).session
+        change_link = await change_token(service, ada)
+        pending = bearer(await second_factor.challenge(service))
+        mailed = [(await second_factor.mailed_code(service, headers), headers) for headers in (pending, ada)]
+
+        await follow(service, change_link)
+
+        answers = [await second_factor.enter(service, "otp", digits, headers) for digits, headers in mailed]
+        newer = await second_factor.mailed_code(service, pending, NEW)
+        assert [code(answer) for answer in answers] == ["400 OTP_HAS_EXPIRED"] * 2
+        assert code(await second_factor.enter(service, "otp", newer, pending)) == "200"
+
 
 class TestChange:
     async def test_v82_an_unverified_address_is_replaced_at_once(
@@ -537,6 +551,19 @@ class TestChange:
         assert verification["template"] == "verify-email"
         assert verification["link"].endswith("&callbackURL=%2Fwelcome")
         assert (await follow(service, token_in(verification["link"]))).json()["user"]["emailVerified"] is True
+
+    async def test_an_immediate_change_takes_the_codes_of_the_old_address_along(
+        self, service: Service
+    ) -> None:
+        ada = await join(service)
+        await second_factor.begin(service, ada)
+        mailed = await second_factor.mailed_code(service, ada)
+
+        await change(service, ada)
+
+        answer = await second_factor.enter(service, "otp", mailed, ada)
+        assert code(answer) == "400 OTP_HAS_EXPIRED"
+        assert (await user_of(service, ada))["twoFactorEnabled"] is False
 
     async def test_a_verified_address_waits_for_the_link(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()

@@ -1,13 +1,21 @@
 """The operations of openapi/paths/sessions.yaml, through the public door."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
+from sqlmodel import col, select
 
+from domain import secrets, sessions, users
+from domain.context import Context
+from models import Session
 from tests.conftest import Headers, MakeService, SignIn
-from tests.service import PASSWORD, Service
+from tests.handlers.steps import EVE, bearer, count, join, sign_in, user_of, works
+from tests.service import PASSWORD, START, Service
 
 UNKNOWN = "x" * 32
 
@@ -216,6 +224,181 @@ class TestListActive:
 
         assert [answer.status_code for answer in answers] == [404] * 4
         assert (await service.post("/sign-out")).status_code == 200
+
+    async def test_lets_others_have_their_turn_in_a_long_list(self, service: Service) -> None:
+        ada = await join(service)
+        caller = await service.services.requests.find(token_of(ada), by_cookie=False)
+        assert caller is not None
+        await add_sessions(service, caller.user.id, 399)
+
+        turns = await service.services.requests.run(turns_between, caller=caller)
+
+        assert turns.total() == 400
+        assert max(turns.values()) == 50
+
+    async def test_lists_all_of_a_long_list(self, service: Service) -> None:
+        ada = await join(service)
+        await add_sessions(service, (await user_of(service, ada))["id"], 1200)
+
+        listed = (await service.get("/list-sessions", headers=ada)).json()
+
+        assert len(listed) == len({session["id"] for session in listed}) == 1201
+
+
+async def turns_between(ctx: Context) -> Counter[int]:
+    """List the caller's sessions; give how many came in each turn of the event loop."""
+    turn = 0
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    found = Counter([turn async for _ in sessions.list_active(ctx)])
+    counting.cancel()
+    return found
+
+
+async def add_sessions(service: Service, user_id: str, number: int, **more: Any) -> None:
+    """Store sessions of a user, each a minute older than the one before, all older than now."""
+    now = service.clock()
+    copy = service.services.cipher.encrypt(sessions.COPY, UNKNOWN)
+    async with service.services.database.begin() as db:
+        for age in range(1, number + 1):
+            values = {"created_at": now - timedelta(minutes=age), "expires_at": now + timedelta(days=1)}
+            row = Session(
+                **{
+                    "user_id": user_id,
+                    "token_digest": secrets.digest(secrets.token()),
+                    "token_copy": copy,
+                    "method": "password",
+                    "id": secrets.token(),
+                    "updated_at": now,
+                    **values,
+                    **more,
+                }
+            )
+            db.add(row)
+        await db.commit()
+
+
+async def ages(service: Service) -> list[float]:
+    """Give the age of every stored session in minutes, the youngest first."""
+    async with service.services.database.begin() as db:
+        began = (await db.execute(select(col(Session.created_at)))).scalars().all()
+    return sorted((service.clock() - moment).total_seconds() / 60 for moment in began)
+
+
+class TestAtMost:
+    """`session.max_per_user`: one session more ends the oldest."""
+
+    async def test_a_new_session_ends_the_oldest(self, make_service: MakeService) -> None:
+        service = await make_service({"session.max_per_user": "3"})
+        first = await join(service)
+        others = []
+        for _ in range(3):
+            service.clock.advance(seconds=1)
+            others.append(await signed_in(service))
+
+        alive = [await works(service, session) for session in (first, *others)]
+
+        assert alive == [False, True, True, True]
+        [record] = await service.rows("SELECT * FROM audit WHERE event = 'session.revoked'")
+        [created] = await service.rows("SELECT * FROM audit WHERE event = 'user.created'")
+        assert (record.user_id, record.outcome) == (created.user_id, "success")
+        assert "too many" in str(record.details)
+
+    async def test_a_hundred_by_default(self, service: Service) -> None:
+        user = await user_of(service, await join(service))
+        await add_sessions(service, user["id"], 99)
+
+        await signed_in(service)
+
+        assert await ages(service) == [0, 0, *range(1, 99)]
+
+    async def test_no_limit(self, make_service: MakeService) -> None:
+        service = await make_service({"session.max_per_user": "0"})
+        user = await user_of(service, await join(service))
+        await add_sessions(service, user["id"], 150)
+
+        await signed_in(service)
+
+        assert await count(service, Session) == 152
+
+    async def test_far_too_many_are_worked_off_by_the_hundred(self, make_service: MakeService) -> None:
+        service = await make_service({"session.max_per_user": "3"})
+        user = await user_of(service, await join(service))
+        await add_sessions(service, user["id"], 149)
+
+        numbers = []
+        for _ in range(3):
+            await signed_in(service)
+            numbers.append(await count(service, Session))
+
+        assert numbers == [51, 3, 3]
+        assert await ages(service) == [0, 0, 0]
+
+    async def test_simultaneous_sign_ins_leave_so_many(self, make_service: MakeService) -> None:
+        service = await make_service({"session.max_per_user": "3"})
+        await join(service)
+
+        answers = await asyncio.gather(*(sign_in_once(service) for _ in range(8)))
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert await count(service, Session) == 3
+
+    @pytest.mark.parametrize("changes", [{"impersonated_by": "operator"}, {"expires_at": START}])
+    async def test_what_does_not_count_takes_no_place(
+        self, make_service: MakeService, changes: dict[str, Any]
+    ) -> None:
+        service = await make_service({"session.max_per_user": "2"})
+        first = await join(service)
+        await add_sessions(service, (await user_of(service, first))["id"], 5, **changes)
+
+        second = await signed_in(service)
+
+        assert [await works(service, session) for session in (first, second)] == [True, True]
+        assert await count(service, Session) == 7
+
+    async def test_leaves_other_users_alone(self, make_service: MakeService) -> None:
+        service = await make_service({"session.max_per_user": "1"})
+        eve, ada = await join(service, EVE), await join(service)
+
+        again = await signed_in(service)
+
+        assert [await works(service, session) for session in (eve, ada, again)] == [True, False, True]
+
+    async def test_the_caller_s_own_session_stays(self, make_service: MakeService) -> None:
+        service = await make_service({"session.max_per_user": "2"})
+        own = await join(service)
+        caller = await service.services.requests.find(token_of(own), by_cookie=False)
+        assert caller is not None
+        await add_sessions(service, caller.user.id, 1, created_at=START + timedelta(seconds=1))
+
+        await service.services.requests.run(open_one_more, caller=caller)
+
+        assert await works(service, own)
+        assert await count(service, Session) == 2
+
+
+async def open_one_more(ctx: Context) -> None:
+    """Open a session for the caller, as a rule does that leaves the present one alone."""
+    user = await users.hold_caller(ctx)
+    await sessions.create(ctx, user, remembered=True, method="password")
+
+
+async def sign_in_once(service: Service) -> httpx.Response:
+    """Sign in as who is at no device of their own."""
+    answer = await sign_in(service)
+    service.client.cookies.clear()
+    return answer
+
+
+async def signed_in(service: Service) -> Headers:
+    """Sign in; give the headers of the session."""
+    return bearer((await sign_in_once(service)).json()["token"])
 
 
 class TestRevoke:

@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import LargeBinary, bindparam, delete, select, text, update
+from sqlalchemy import Integer, LargeBinary, bindparam, delete, func, select, text, update
 from sqlmodel import col
 
 from domain import secrets
@@ -304,6 +305,27 @@ class TestPostgresql:
         work: list[Any] = [write() for _ in range(20)] + [find(server, str(n)) for n in range(20)]
         work += [server.reads.all(SESSIONS_OF_USER, str(n)) for n in range(20)] + [count()]
         assert (await asyncio.gather(*work))[-1] == 4
+
+    async def test_others_have_their_turn_in_a_long_list(
+        self, cluster: Cluster, opening: OpenDatabase
+    ) -> None:
+        server = await opening(cluster.create(migrated=True))
+        turn = 0
+
+        async def count_turns() -> None:
+            nonlocal turn
+            while True:
+                turn += 1
+                await asyncio.sleep(0)
+
+        numbers = func.generate_series(1, bindparam("value", type_=Integer()))
+        query: Query[int] = Query(select(numbers), lambda _: turn)
+        counting = asyncio.create_task(count_turns())
+        turns = Counter(await server.reads.all(query, 1600))
+        counting.cancel()
+
+        assert turns.total() == 1600
+        assert max(turns.values()) == 500
 
     async def test_who_waits_at_the_end_is_told(self, cluster: Cluster, opening: OpenDatabase) -> None:
         server = await opening(cluster.create(migrated=True))

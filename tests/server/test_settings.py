@@ -46,6 +46,7 @@ DEFAULTS = {
     "session.not_remembered_expires_in": timedelta(days=1),
     "session.fresh_age": timedelta(days=1),
     "session.list_tokens": True,
+    "session.max_per_user": 100,
     "session.cookie_name": "service.session-token",
     "session.cookie_secure": True,
     "session.cookie_http_only": True,
