@@ -24,8 +24,8 @@ EMAIL_PATTERN = (
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 )
 """One dot-atom and a domain of two labels or more."""
-ENCODED_WORD = "=?"
-"""How an encoded word (RFC 2047) begins. No address holds it: mail programs and servers read
+ENCODED_WORD = re.compile(r"=\?.*\?=")
+"""How an encoded word (RFC 2047) looks. No address holds one: mail programs and servers read
 `=?utf-8?q?eve=40x.test?=` as the text it stands for."""
 EMAIL_LENGTH = 254
 LOCAL_PART_LENGTH = 64
@@ -48,7 +48,7 @@ _IMAGE = re.compile(IMAGE_PATTERN)
 
 def email(text: str) -> str:
     """Give the address as it is stored and compared, lower-cased. Raises InvalidEmail."""
-    if len(text) > EMAIL_LENGTH or ENCODED_WORD in text or _EMAIL.fullmatch(text) is None:
+    if len(text) > EMAIL_LENGTH or ENCODED_WORD.search(text) or _EMAIL.fullmatch(text) is None:
         raise InvalidEmail
     local, _, domain = text.partition("@")
     # A last label that is a number makes the domain an IP address.

@@ -29,9 +29,6 @@ Result = TypeVar("Result")
 
 _log = structlog.get_logger(__name__)
 
-_NICER = 10
-"""By how much a hashing thread steps back."""
-
 _SALT_BYTES = 16
 _TAG_BYTES = 32
 
@@ -50,9 +47,11 @@ class HashingRules:
     """Jobs that may wait for a thread."""
     wait: timedelta = timedelta(seconds=5)
     """How long each of them may wait."""
+    nice: int = 10
+    """By how much a hashing thread steps back behind the event loop."""
 
 
-def _step_back() -> None:
+def _step_back(nice: int) -> None:
     """Let this thread's work wait where the event loop wants the same processor: everybody waits for that.
 
     On Linux alone niceness is a thread's own. It says who goes first, not how much there is: a processor that nobody
@@ -61,7 +60,7 @@ def _step_back() -> None:
     if sys.platform == "linux":
         thread = threading.get_native_id()
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICER)
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
 
 
 def _normal(password: str) -> str:
@@ -131,7 +130,9 @@ class PasswordPool:
         self._waiting = 0
         self._refused = 0
         self._seats = asyncio.Semaphore(rules.workers)
-        self._threads = ThreadPoolExecutor(rules.workers, "hashing", initializer=_step_back)
+        self._threads = ThreadPoolExecutor(
+            rules.workers, "hashing", initializer=_step_back, initargs=(rules.nice,)
+        )
 
     async def hash(self, password: str) -> str:
         """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""

@@ -22,7 +22,9 @@ import orjson
 from handlers import wire
 
 _ENHANCED_STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
-_ONE_ADDRESS = re.compile(r"(?!.*=\?)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
+_ONE_ADDRESS = re.compile(
+    r"(?!.*=\?.*\?=)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII
+)
 """What may be a recipient. Here it only has to be one, without anything that could make it two: what looks like an
 encoded word (RFC 2047) would be read as the text it stands for, by this program and by servers on the way."""
 _FAREWELL = 2.0

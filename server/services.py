@@ -247,6 +247,7 @@ def _hashing_rules(settings: Settings) -> HashingRules:
         workers=password.hash_workers,
         queue=password.hash_queue,
         wait=password.hash_wait,
+        nice=password.hash_nice,
     )
 
 

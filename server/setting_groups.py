@@ -118,6 +118,12 @@ class Password(Group):
         description="Threads that hash; by default one per CPU core that the process may use, but at most 4.",
     )
     hash_queue: int = Field(default=64, ge=0, le=100_000, description="Hashes that may wait for a thread.")
+    hash_nice: int = Field(
+        default=10,
+        ge=0,
+        le=19,
+        description="By how much hashing threads step back behind the event loop where both want one processor; Linux alone.",
+    )
     hash_wait: Duration = lasting(
         "5s", "Longest wait for a thread; after it the answer is 503.", at_least="0.05s"
     )

@@ -28,8 +28,9 @@ CHEAP = {
     "GATEWRIGHT_PASSWORD_RESET__SENDER": "file",
     "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
+    "GATEWRIGHT_PASSWORD__HASH_NICE": "0",
 }
-"""Settings that every test runs with: mail into a file, hashing that costs little."""
+"""Settings that every test runs with: mail into a file, hashing that costs little and waits for no other test."""
 
 
 @dataclass

@@ -135,6 +135,7 @@ def gatewright(name: str, database_url: str, directory: Path, *, workers: int = 
         # A load from one address is what limits are there to stop: requests are counted, but never too many. And the
         # peer sends no mail either.
         "GATEWRIGHT_LIMITS__REQUESTS": "1000000000",
+        "GATEWRIGHT_SESSION__MAX_PER_USER": "0",
         "GATEWRIGHT_MAIL__SENDER": "none",
         "GATEWRIGHT_PASSWORD_RESET__SENDER": "none",
     }

@@ -74,10 +74,10 @@ NO_ADDRESSES = [
     "mailto:a@b.test",
     "a\x00@b.test",
     "=?utf-8?q?eve=40evil.test=2c?=@b.test",
-    "=?@b.test",
-    "a=?@b.test",
-    "a.b==?c@b.test",
-    "a?=?b@b.test",
+    "=??=@b.test",
+    "a=?b?=@b.test",
+    "a.b==?c.d??=e@b.test",
+    "a?=?b=?c?=@b.test",
 ]
 # V75 and V76: what Unicode makes look alike, and what it hides.
 LOOK_ALIKES = [

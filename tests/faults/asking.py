@@ -31,8 +31,9 @@ UNAVAILABLE = "503 SERVICE_UNAVAILABLE"
 OVERLOADED = "503 OVERLOADED"
 RETRY_AFTER = {UNAVAILABLE: "5", OVERLOADED: "1"}
 
-PLAIN = {"limits.enabled": "false", "secrets": "s" * 32}
-"""Nobody is refused for asking often, and several processes read what each of them writes."""
+PLAIN = {"limits.enabled": "false", "session.max_per_user": "0", "secrets": "s" * 32}
+"""Nobody is refused for asking often, nor signed out for signing in often, and several processes read what each of
+them writes."""
 
 
 def told(answers: Iterable[httpx.Response]) -> Counter[str]:

@@ -30,6 +30,7 @@ _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
 _DEFAULTS = {
     "secrets": "s" * 32,
     "limits.enabled": "false",
+    "session.max_per_user": "0",
     "audit.retention": "0",
     "database.timeout": "60s",
     "password.hash_wait": "60s",

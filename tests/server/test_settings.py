@@ -66,6 +66,7 @@ DEFAULTS = {
     "password.argon2_time": 2,
     "password.argon2_parallelism": 1,
     "password.hash_queue": 64,
+    "password.hash_nice": 10,
     "password.hash_wait": timedelta(seconds=5),
     "password_reset.sender": "none",
     "password_reset.revoke_sessions": True,

@@ -7,9 +7,9 @@ _ADDRESS = (
     "      format: email\n      maxLength: 254\n      pattern: >-\n"
     "        ^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
     "(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$\n"
-    "      allOf: # The local part has 1 to 64 characters, and the last label is no number; nowhere stands `=?`.\n"
+    "      allOf: # The local part has 1 to 64 characters, the last label is no number; nothing is like `=?…?=`.\n"
     "        - type: string\n          pattern: '^[^@]{1,64}@(?:[^.]+\\.)+[0-9]*[A-Za-z-][A-Za-z0-9-]*$'\n"
-    "        - type: string\n          pattern: '^(?:[^=]|=+[^=?])*=*$'\n"
+    "        - type: string\n          pattern: '^(?:[^=]|=+[^=?])*(?:=+\\?(?:[^?]|\\?+[^?=])*\\?*|=*)$'\n"
 )
 _NAME = "      pattern: '^[^\\u0000-\\u001F\\u007F-\\u009F\\u2028-\\u202E\\u2066-\\u2069]*$'\n"
 _CONSUME = (
@@ -90,14 +90,14 @@ MUTANTS = (
         "V78",
         "an address holds no encoded word",
         _CONTRACT,
-        "        - type: string\n          pattern: '^(?:[^=]|=+[^=?])*=*$'\n",
+        "        - type: string\n          pattern: '^(?:[^=]|=+[^=?])*(?:=+\\?(?:[^?]|\\?+[^?=])*\\?*|=*)$'\n",
         "",
     ),
     Mutant(
         "V78",
         "an address to sign in with holds no encoded word",
         "domain/identifiers.py",
-        " or ENCODED_WORD in text",
+        " or ENCODED_WORD.search(text)",
         "",
     ),
     Mutant(
@@ -140,8 +140,8 @@ MUTANTS = (
         "V80",
         "what users typed is escaped in HTML",
         "server/rendering.py",
-        '            autoescape=lambda name: name is None or not name.endswith(".txt"),\n',
-        "            autoescape=False,\n",
+        '        autoescape=lambda name: name is None or not name.endswith(".txt"),\n',
+        "        autoescape=False,\n",
     ),
     Mutant(
         "V80",
