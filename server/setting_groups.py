@@ -122,7 +122,7 @@ class Password(Group):
         default=10,
         ge=0,
         le=19,
-        description="By how much hashing threads step back behind the event loop where both want one processor; Linux alone.",
+        description="How far hashing threads step back where the event loop wants their processor, too; Linux alone.",
     )
     hash_wait: Duration = lasting(
         "5s", "Longest wait for a thread; after it the answer is 503.", at_least="0.05s"

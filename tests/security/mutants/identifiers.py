@@ -210,8 +210,8 @@ MUTANTS = (
         "V82",
         "deletion links die with the address",
         "domain/emails.py",
-        "Purpose.CHANGE_EMAIL, Purpose.DELETE)",
-        "Purpose.CHANGE_EMAIL)",
+        "Purpose.CHANGE_EMAIL, Purpose.DELETE, Purpose.MAIL_CODE)",
+        "Purpose.CHANGE_EMAIL, Purpose.MAIL_CODE)",
     ),
     Mutant(
         "V82",
