@@ -1,7 +1,9 @@
 """The user row: lock it, look for a free username, change the profile (behaviour 5.4, 5.7)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
@@ -9,9 +11,11 @@ from sqlmodel import col, select
 
 from domain import audit, errors, identifiers
 from domain.context import Context, Outdated
-from models import Session, User
+from models import User
 from models.commands import ADD_USER, HOLD_USER, HOLD_USER_BY_EMAIL, LIVE_SESSION, change_user
 from models.queries import PASSWORD_BY_USERNAME, UserRow
+
+Locked = TypeVar("Locked", User, UserRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,13 @@ async def lock_caller(ctx: Context) -> User:
 
 async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> User:
     """Give a user's row, locked, if this session of theirs is live. Raises Unauthenticated."""
-    user = await lock(ctx, user_id)
-    live = select(Session.id).where(
-        Session.id == session_id, Session.user_id == user_id, Session.expires_at > ctx.now
-    )
-    if user is None or user.is_banned(ctx.now) or (await ctx.db.execute(live)).first() is None:
+    return await _with_live_session(ctx, await lock(ctx, user_id), session_id)
+
+
+async def _with_live_session(ctx: Context, user: Locked | None, session_id: str) -> Locked:
+    if user is None or user.is_banned(ctx.now):
+        raise errors.Unauthenticated
+    if not await ctx.db.run(LIVE_SESSION, id=session_id, user_id=user.id, now=ctx.now):
         raise errors.Unauthenticated
     return user
 
@@ -79,11 +85,7 @@ async def hold_by_email(ctx: Context, email: str) -> UserRow | None:
 async def hold_caller(ctx: Context) -> UserRow:
     """Lock the caller's own row with their session still live, as `lock_caller` does. Raises Unauthenticated."""
     caller = ctx.signed_in
-    user = await hold(ctx, caller.user.id)
-    live = await ctx.db.run(LIVE_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now)
-    if user is None or user.is_banned(ctx.now) or not live:
-        raise errors.Unauthenticated
-    return user
+    return await _with_live_session(ctx, await hold(ctx, caller.user.id), caller.session.id)
 
 
 async def by_email(ctx: Context, email: str) -> User | None:
@@ -93,16 +95,20 @@ async def by_email(ctx: Context, email: str) -> User | None:
 
 async def add(ctx: Context, user: UserRow) -> None:
     """Store a new user. When somebody else was faster with a unique value, the request is run once more."""
-    try:
+    with _unless_outrun():
         await ctx.db.run(ADD_USER, **user._asdict())
-    except IntegrityError as collision:
-        raise Outdated from collision
 
 
 async def flush(ctx: Context) -> None:
     """Write what is pending. When somebody else was faster with a unique value, the request is run once more."""
-    try:
+    with _unless_outrun():
         await ctx.db.flush()
+
+
+@contextmanager
+def _unless_outrun() -> Iterator[None]:
+    try:
+        yield
     except IntegrityError as collision:
         raise Outdated from collision
 
@@ -155,10 +161,8 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
 
 async def _change(ctx: Context, user_id: str, changes: dict[str, Any]) -> None:
     command = change_user(*sorted(changes), "updated_at")
-    try:
+    with _unless_outrun():
         await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)
-    except IntegrityError as collision:
-        raise Outdated from collision
 
 
 async def _refuse_taken(ctx: Context, username: str) -> None:

@@ -182,14 +182,12 @@ def _begin_sqlite(timeout: float, connection: Connection) -> None:
     options = connection.get_execution_options()
     if options.get(HAS_BEGUN):
         return
-    if options.get(_READS_ONLY):
-        connection.exec_driver_sql("BEGIN")
-        return
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite_connection.Connection)  # noqa: S101
-    if not driver.begin_at_once():
+    reads_only = options.get(_READS_ONLY, False)
+    if reads_only or not driver.begin_at_once():
         # What the pool's queue has taken is not waited for a second time at SQLite's lock.
-        await_(driver.begin(remaining(timeout)))
+        await_(driver.begin(remaining(timeout), reads_only=reads_only))
 
 
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:

@@ -47,10 +47,13 @@ class Connection(aiosqlite.Connection):
             return False
         return True
 
-    async def begin(self, within: float) -> None:
-        """Begin a transaction with the lock for writing, waiting `within` seconds. Raises what sqlite3 raises."""
+    async def begin(self, within: float, *, reads_only: bool = False) -> None:
+        """Begin a transaction with the lock for writing, or only to read, waiting for locks `within` seconds.
+
+        Raises what sqlite3 raises.
+        """
         self._is_hasty = False
-        await self._execute(_begin, self._conn, within)
+        await self._execute(_begin, self._conn, within, "DEFERRED" if reads_only else "IMMEDIATE")
 
     async def run(self, sql: str, parameters: tuple[object, ...]) -> list[Row]:
         """Execute within a transaction what takes microseconds; give its rows. Raises what sqlite3 raises."""
@@ -156,13 +159,13 @@ def _execute(connection: sqlite3.Connection, sql: str, parameters: Any, many: bo
         cursor.close()
 
 
-def _begin(connection: sqlite3.Connection, within: float | None) -> None:
+def _begin(connection: sqlite3.Connection, within: float | None, kind: str = "IMMEDIATE") -> None:
     """Begin, waiting `within` seconds for the lock; None for as long as last time."""
     # Whoever had the connection before has left it in order, or was cancelled.
     _undo(connection)
     if within is not None:
         connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()
-    connection.execute("BEGIN IMMEDIATE").close()
+    connection.execute(f"BEGIN {kind}").close()
 
 
 def _undo(connection: sqlite3.Connection) -> None:

@@ -375,8 +375,8 @@ MUTANTS = (
         "V33",
         "a ban ends what was begun at a provider",
         "domain/users.py",
-        "    if user is None or user.is_banned(ctx.now) or (await",
-        "    if user is None or (await",
+        "    if user is None or user.is_banned(ctx.now):\n",
+        "    if user is None:\n",
     ),
     Mutant("V33", "a ban that has ended is none", "models/user.py", _BAN, "self.banned"),
     Mutant(

@@ -331,8 +331,8 @@ MUTANTS = (
         "V54",
         "the session that began a link is live",
         "domain/users.py",
-        "    if user is None or user.is_banned(ctx.now) or (await ctx.db.execute(live)).first() is None:\n",
-        "    if user is None:\n",
+        "    if not await ctx.db.run(LIVE_SESSION, id=session_id, user_id=user.id, now=ctx.now):\n",
+        "    if False:\n",
     ),
     Mutant(
         "V55",
