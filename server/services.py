@@ -3,11 +3,8 @@
 import asyncio
 import contextlib
 import os
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from email.utils import formataddr
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import structlog
@@ -15,7 +12,6 @@ import structlog
 from domain import audit, emails, passwords, secrets
 from domain.context import Client, Context
 from domain.errors import Unavailable
-from domain.policy import Policy
 from server import cleanup, migrations, rewriting
 from server.background import repeat
 from server.blocklist import blocklist
@@ -25,7 +21,7 @@ from server.counters import store
 from server.database import Database, open_database
 from server.database_faults import reason
 from server.hashing import HashingRules, PasswordPool
-from server.mail import FileSender, Sender, SmtpOptions, SmtpSender
+from server.mailing import renderer, senders
 from server.metrics.reporting import Reporter
 from server.metrics.sampling import Sampler
 from server.metrics.tallies import Tallies
@@ -37,7 +33,6 @@ from server.providers.serving import providers_of
 from server.providers.watching import Watch
 from server.records import Desk
 from server.refusals import KeptRefusals
-from server.rendering import Renderer
 from server.requests import Requests
 from server.rewriting import Tally
 from server.settings import Settings
@@ -249,47 +244,3 @@ def _hashing_rules(settings: Settings) -> HashingRules:
         wait=password.hash_wait,
         nice=password.hash_nice,
     )
-
-
-def renderer(settings: Settings, policy: Policy) -> Renderer:
-    """Give what makes mails of outbox rows."""
-    sender = settings.mail.from_address or formataddr((policy.app_name, "no-reply@localhost.localdomain"))
-    return Renderer(policy.app_name, policy.base_url, sender, settings.mail.templates_dir)
-
-
-def senders(settings: Settings) -> dict[str, Sender]:
-    """Give the ways out for mails that are in use, by kind."""
-    make: dict[str, Callable[[], Sender]] = {
-        "smtp": partial(_smtp, settings),
-        "console": _console,
-        "file": partial(_file, settings),
-    }
-    wanted = {settings.mail.sender, settings.password_reset.sender} - {"none"}
-    return {kind: make[kind]() for kind in sorted(wanted)}
-
-
-def _smtp(settings: Settings) -> Sender:
-    return SmtpSender(smtp_options(settings))
-
-
-def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
-    """Give how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
-    smtp = settings.mail.smtp
-    return SmtpOptions(
-        host=smtp.host or "",
-        port=smtp.port,
-        username=smtp.username,
-        password=smtp.password.get_secret_value() if smtp.password is not None else None,
-        tls=smtp.tls,
-        timeout=settings.mail.timeout.total_seconds(),
-        tls_context=context,
-    )
-
-
-def _console() -> Sender:
-    made: Sender = import_module("server.mail_console").ConsoleSender()
-    return made
-
-
-def _file(settings: Settings) -> Sender:
-    return FileSender(settings.mail.file_path)

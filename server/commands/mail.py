@@ -9,8 +9,8 @@ from domain import identifiers, secrets
 from domain.outbox import Claim
 from server.clock import system_clock
 from server.commands import configuration
+from server.mailing import renderer, senders
 from server.policy import policy_of
-from server.services import renderer, senders
 from server.settings import Settings
 from server.sources import ConfigurationError
 

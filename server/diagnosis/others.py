@@ -16,10 +16,10 @@ from server.counters.redis import redis_address
 from server.diagnosis.findings import Finding, odd, ok, skipped, wrong
 from server.diagnosis.written import is_local
 from server.mail import SmtpSender
+from server.mailing import smtp_options
 from server.providers import inspecting
 from server.providers.clients import calls_of
 from server.providers.configuration import configurations
-from server.services import smtp_options
 from server.settings import Settings
 
 PATIENCE = 5.0
