@@ -150,6 +150,14 @@ class TestKubernetes:
 
         assert listed | {"kustomization.yaml", "migration.yaml"} == set(MANIFESTS)
 
+    def test_lets_one_namespace_each_reach_a_port_of_the_pods(self) -> None:
+        deployment, policy = read("kubernetes/deployment.yaml"), read("kubernetes/network.yaml")["spec"]
+        ports = {port["name"] for port in pod_of("deployment.yaml")["containers"][0]["ports"]}
+
+        assert policy["podSelector"] == deployment["spec"]["selector"]
+        assert {port["port"] for rule in policy["ingress"] for port in rule["ports"]} == ports
+        assert all(len(rule["from"]) == len(rule["ports"]) == 1 for rule in policy["ingress"])
+
     @pytest.mark.parametrize("name", ["deployment.yaml", "migration.yaml"])
     def test_gives_pods_nothing_they_do_not_need(self, name: str) -> None:
         pod = pod_of(name)
