@@ -22,19 +22,24 @@ async def use(ctx: Context, proof: Proof) -> None:
     token = proof.tokens.id_token
     if token is None:
         return
-    if proof.use is not Use.OURS and await _is_spent(ctx, token):
-        raise errors.InvalidToken
-    if proof.use is not Use.UNTIL_IT_ENDS:
+    if proof.use is Use.OURS:
         await spend(ctx, token)
+        return
+    if await _is_spent(ctx, token):
+        raise errors.InvalidToken
+    if proof.use is Use.ONCE:
+        await _mark(ctx, token)
 
 
 async def spend(ctx: Context, token: str) -> None:
-    """Let a verified ID token sign nobody in from now on; one that is spent already stays so.
+    """Let a verified ID token sign nobody in from now on; one that is spent already stays so."""
+    if not await _is_spent(ctx, token):
+        await _mark(ctx, token)
 
-    When somebody else was faster with this token, the job is run once more.
-    """
-    if await _is_spent(ctx, token):
-        return
+
+async def _mark(ctx: Context, token: str) -> None:
+    """Mark a token as spent, without a further look: who was faster meanwhile is met by the collision of the marks,
+    after which the job is run once more."""
     ctx.db.add(
         Grant(
             digest=_digest(token),

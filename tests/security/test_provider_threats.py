@@ -10,9 +10,11 @@ from typing import Any
 import httpx
 import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from sqlalchemy import event
+from sqlalchemy.util import await_only
 
 from domain import administration
-from models import Account, Grant, Session, User
+from models import Account, Grant, Purpose, Session, User
 from server import cleanup
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import OPERATIONS, responses
@@ -530,6 +532,26 @@ class TestV18:
 
         assert Counter(map(code, answers)) == {"200": 1, "401 INVALID_TOKEN": 7}
         assert await session_count(instances[0]) == 1
+
+    @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+    async def test_v18_nobody_slips_in_after_a_look_that_saw_no_mark(
+        self, open_instance: OpenInstance, provider: ProviderProcess
+    ) -> None:
+        first, second = [await open_instance(social_settings(provider)) for _ in range(2)]
+        token = {"token": provider.mint(claims={"nonce": "abc"}), "nonce": "abc"}
+        faster: list[httpx.Response] = []
+
+        def let_the_first_go_ahead(*looked: Any) -> None:
+            if Purpose.SPENT in str(looked) and not faster:
+                faster.append(await_only(sign_in_directly(first, token)))
+
+        event.listen(
+            second.services.database.engine.sync_engine, "after_cursor_execute", let_the_first_go_ahead
+        )
+        slower = await sign_in_directly(second, token)
+
+        assert [code(answer) for answer in (*faster, slower)] == ["200", "401 INVALID_TOKEN"]
+        assert await session_count(first) == 1
 
     async def test_v18_it_stays_used_as_long_as_it_is_valid(
         self, social: Service, provider: ProviderProcess
