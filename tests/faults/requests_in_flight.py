@@ -31,6 +31,7 @@ class InFlight:
                 answer = await self.reader.read()
         finally:
             self.writer.close()
+        assert answer, "the connection has ended without an answer"
         head, _, body = answer.partition(b"\r\n\r\n")
         return int(head.split()[1]), json.loads(body)
 
