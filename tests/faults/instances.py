@@ -30,6 +30,8 @@ SLOWEST_START = 300.0
 
 CHEAP_HASHES = {"password.argon2_memory_kib": "1024", "password.argon2_time": "1"}
 UNLIMITED = {"limits.requests": "0", "limits.mail_burst": "0", "limits.mail_daily": "0"}
+UNHURRIED = {"database.timeout": "60s", "password.hash_wait": "60s"}
+"""On a slow machine nobody is told to come again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ def together(directory: Path, provider: ProviderProcess, way: Way) -> Iterator[I
     """Run two instances behind a balancer, on a database that they reach in some way."""
     with listening() as listener, ExitStack() as ends:
         settings = {
-            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **social_settings(provider), **way.overrides,
+            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **UNHURRIED, **social_settings(provider),
+            **way.overrides,
             "log.level": "info",
             "database_url": way.through or way.database_url,
             "base_url": listener.url,
