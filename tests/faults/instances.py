@@ -66,8 +66,9 @@ class Instances:
         return names(len(self.running))
 
     def witness(self) -> Witness:
-        """Give somebody who drives the balancer and knows nothing of the instances."""
-        return Witness(LiveService(self.url, self.running[0].process, Output()), self.mail_file)
+        """Give somebody who drives the balancer, and knows neither the instances nor the mails to others so far."""
+        seen = len(self.mails()) if self.mail_file.exists() else 0
+        return Witness(LiveService(self.url, self.running[0].process, Output()), self.mail_file, read=seen)
 
     def client(self, number: int | None = None, **options: Any) -> httpx.Client:
         """Give a client of the balancer, or of one instance, that comes from the place of visitors."""
