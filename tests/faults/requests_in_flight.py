@@ -1,6 +1,7 @@
 """Requests in flight for as long as a test wants: the service has begun with them, and waits for their body."""
 
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass
 
@@ -53,14 +54,15 @@ async def sign_up(origin: str, email: str) -> InFlight:
 async def until_refused(origin: str) -> None:
     """Return once nobody takes a new connection."""
     url = httpx.URL(origin)
-    end = asyncio.get_running_loop().time() + DEADLINE
-    while asyncio.get_running_loop().time() < end:
-        try:
-            _, writer = await asyncio.open_connection(url.host, url.port)
-        except ConnectionRefusedError:
-            return
-        except ConnectionResetError:
-            continue  # It had been taken in by the socket that is closing.
-        writer.close()
-        await asyncio.sleep(0.01)
-    raise AssertionError("new connections are taken as before")
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection(url.host, url.port)
+                except ConnectionRefusedError:
+                    return
+                except ConnectionResetError:
+                    continue  # It had been taken in by the socket that is closing.
+                writer.close()
+                await asyncio.sleep(0.01)
+    raise AssertionError("nobody refuses a new connection")
