@@ -19,7 +19,7 @@ from models.grant import Grant
 from models.known_network import KnownNetwork
 from models.session import Session
 from models.two_factor import TwoFactor
-from models.user import User
+from models.user import User, ban_holds
 
 Result = TypeVar("Result")
 
@@ -43,8 +43,8 @@ class UserRow(NamedTuple):
     ban_expires: datetime | None
 
     def is_banned(self, now: datetime) -> bool:
-        """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
-        return self.banned and (self.ban_expires is None or now < self.ban_expires)
+        """Whether a ban shuts the user out at `now`."""
+        return ban_holds(self.banned, self.ban_expires, now)
 
 
 class SessionRow(NamedTuple):

@@ -7,6 +7,11 @@ from sqlmodel import Field
 from models.base import Instant, Record
 
 
+def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
+    """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
+    return banned and (expires is None or now < expires)
+
+
 class User(Record, table=True):
     """A person with an account. `email` and `username` are stored lower-cased."""
 
@@ -23,5 +28,5 @@ class User(Record, table=True):
     ban_expires: datetime | None = Field(default=None, sa_type=Instant)
 
     def is_banned(self, now: datetime) -> bool:
-        """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
-        return self.banned and (self.ban_expires is None or now < self.ban_expires)
+        """Whether a ban shuts the user out at `now`."""
+        return ban_holds(self.banned, self.ban_expires, now)

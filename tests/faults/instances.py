@@ -30,6 +30,8 @@ SLOWEST_START = 300.0
 
 CHEAP_HASHES = {"password.argon2_memory_kib": "1024", "password.argon2_time": "1"}
 UNLIMITED = {"limits.requests": "0", "limits.mail_burst": "0", "limits.mail_daily": "0"}
+UNHURRIED = {"database.timeout": "60s", "password.hash_wait": "60s"}
+"""On a slow machine nobody is told to come again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,9 @@ class Instances:
         return names(len(self.running))
 
     def witness(self) -> Witness:
-        """Give somebody who drives the balancer and knows nothing of the instances."""
-        return Witness(LiveService(self.url, self.running[0].process, Output()), self.mail_file)
+        """Give somebody who drives the balancer, and knows neither the instances nor the mails to others so far."""
+        seen = len(self.mails()) if self.mail_file.exists() else 0
+        return Witness(LiveService(self.url, self.running[0].process, Output()), self.mail_file, read=seen)
 
     def client(self, number: int | None = None, **options: Any) -> httpx.Client:
         """Give a client of the balancer, or of one instance, that comes from the place of visitors."""
@@ -108,7 +111,8 @@ def together(directory: Path, provider: ProviderProcess, way: Way) -> Iterator[I
     """Run two instances behind a balancer, on a database that they reach in some way."""
     with listening() as listener, ExitStack() as ends:
         settings = {
-            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **social_settings(provider), **way.overrides,
+            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **UNHURRIED, **social_settings(provider),
+            **way.overrides,
             "log.level": "info",
             "database_url": way.through or way.database_url,
             "base_url": listener.url,

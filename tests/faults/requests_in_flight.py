@@ -1,6 +1,7 @@
 """Requests in flight for as long as a test wants: the service has begun with them, and waits for their body."""
 
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ class InFlight:
                 answer = await self.reader.read()
         finally:
             self.writer.close()
+        assert answer, "the connection has ended without an answer"
         head, _, body = answer.partition(b"\r\n\r\n")
         return int(head.split()[1]), json.loads(body)
 
@@ -52,13 +54,15 @@ async def sign_up(origin: str, email: str) -> InFlight:
 async def until_refused(origin: str) -> None:
     """Return once nobody takes a new connection."""
     url = httpx.URL(origin)
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection(url.host, url.port)
-            except ConnectionRefusedError:
-                return
-            except ConnectionResetError:
-                continue  # It had been taken in by the socket that is closing.
-            writer.close()
-            await asyncio.sleep(0.01)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection(url.host, url.port)
+                except ConnectionRefusedError:
+                    return
+                except ConnectionResetError:
+                    continue  # It had been taken in by the socket that is closing.
+                writer.close()
+                await asyncio.sleep(0.01)
+    raise AssertionError("nobody refuses a new connection")

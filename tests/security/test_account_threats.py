@@ -1071,6 +1071,17 @@ class TestV33:
         user = await steps.user_of(service, carry(late.json()["token"]))
         assert (user["banned"], user["banReason"], user["banExpires"]) == (False, None, None)
 
+    async def test_v33_one_that_has_ended_stops_nobody_on_the_way(self, service: Service, ada: Owner) -> None:
+        pending = bearer(await challenge(service))
+        await self.ban(service, ban_expires=service.clock.now + timedelta(minutes=1))
+        service.clock.advance(minutes=1)
+
+        right = await right_code(service, ada, "totp", pending)
+        answer = await enter(service, "totp", right, pending)
+
+        assert code(answer) == "200"
+        assert await works(service, ada.session)
+
     async def test_v33_others_are_not_concerned(self, service: Service) -> None:
         eve = await steps.join(service, EVE)
         await steps.join(service)

@@ -103,7 +103,10 @@ class Witness:
                     self.read = number
                     return self._opened(mail)
             time.sleep(0.02)
-        raise AssertionError(f"no mail {template} has come")
+        last = self.answers[-1]
+        raise AssertionError(
+            f"no mail {template} has come; {last.operation_id} was answered by {last.response.status_code}"
+        )
 
     def token_in(self, template: str) -> str:
         """Wait for the next mail of a kind, and give the token in its link."""

@@ -57,7 +57,7 @@ _BANNED = """    if user.is_banned(ctx.now):
         audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
         raise errors.BannedUser
 """
-_BAN = "self.banned and (self.ban_expires is None or now < self.ban_expires)"
+_BAN = "return banned and (expires is None or now < expires)"
 
 MUTANTS = (
     Mutant(
@@ -373,15 +373,27 @@ MUTANTS = (
     ),
     Mutant(
         "V33",
+        "a ban that has ended stops no second step",
+        "domain/challenges.py",
+        "    if user.is_banned(ctx.now):\n",
+        "    if user.banned:\n",
+    ),
+    Mutant(
+        "V33",
+        "a ban that has ended ends no session",
+        "server/requests.py",
+        "if session.is_active(now) and not user.is_banned(now):",
+        "if session.is_active(now) and not user.banned:",
+    ),
+    Mutant(
+        "V33",
         "a ban ends what was begun at a provider",
         "domain/users.py",
         "    if user is None or user.is_banned(ctx.now):\n",
         "    if user is None:\n",
     ),
-    Mutant("V33", "a ban that has ended is none", "models/user.py", _BAN, "self.banned"),
-    Mutant(
-        "V33", "a ban holds to its end", "models/user.py", _BAN, "self.banned and self.ban_expires is None"
-    ),
+    Mutant("V33", "a ban that has ended is none", "models/user.py", _BAN, "return banned"),
+    Mutant("V33", "a ban holds to its end", "models/user.py", _BAN, "return banned and expires is None"),
     Mutant(
         "V33",
         "a ban that has ended is lifted",

@@ -220,8 +220,8 @@ MUTANTS = (
         "names are stored as they were typed",
         "domain/users.py",
         "        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)\n",
-        "        import unicodedata\n"
-        '        changes = {key: value and unicodedata.normalize("NFKC", value) for key, value in changes.items()}\n'
+        "        from unicodedata import normalize\n"
+        '        changes = {key: value and normalize("NFKC", value)[:256] for key, value in changes.items()}\n'
         "        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)\n",
     ),
     Mutant(

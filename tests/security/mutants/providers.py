@@ -212,8 +212,9 @@ MUTANTS = (
         "V18",
         "of two that spend it at once one wins",
         "domain/id_tokens.py",
-        "            digest=_digest(token),\n",
-        "            digest=secrets.digest(secrets.token()),\n",
+        "    ctx.db.add(\n        Grant(\n",
+        "    from sqlalchemy.dialects.postgresql import insert\n"
+        "    await ctx.db.execute(\n        insert(Grant).on_conflict_do_nothing().values(\n",
     ),
     Mutant(
         "V18",

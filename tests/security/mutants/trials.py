@@ -16,6 +16,8 @@ from tests.security.threats import ROOT
 TIME_LIMIT = 900
 """Seconds for the tests of a row; some patches make a test wait for what never comes."""
 
+OUT_OF_TIME = "out of time"
+
 CRASHES = frozenset({"V9", "V27", "V28", "V65", "V88", *(f"R{number}" for number in range(1, 46))})
 """The rows whose attack is to make the service answer 500; elsewhere a 500 says that the patch is no mutant."""
 
@@ -64,7 +66,7 @@ class Tree:
 
     def run(self, rows: Iterable[str]) -> Outcome:
         """Run the tests of these rows until one fails."""
-        places = sorted({place for row in rows for place in self._places.get(row, [])})
+        places = self._places_of(frozenset(rows))
         if not places:
             return Outcome(False, False, "")
         shared = {"PYTHONPATH": str(self._directory), "GATEWRIGHT_TEST_POSTGRES": self._cluster.url()}
@@ -80,8 +82,13 @@ class Tree:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Outcome(True, False, "out of time")
+            return Outcome(True, False, OUT_OF_TIME)
         return _outcome(finished.returncode, finished.stdout)
+
+    def _places_of(self, rows: frozenset[str]) -> list[str]:
+        """Give where the rows are tested, file by file, and in each as it stands there: what ends a server is last."""
+        places = [place for row, own in self._places.items() if row in rows for place in own]
+        return sorted(places, key=lambda place: place.partition("::")[0])
 
 
 def _outcome(code: int, printed: str) -> Outcome:
@@ -96,4 +103,13 @@ def _verdict(mutant: Mutant, outcome: Outcome) -> str:
         return "SURVIVED"
     if outcome.crashed and mutant.row not in CRASHES:
         return "NOT A MUTANT: the patch breaks the service instead of the defence"
-    return f"killed{': out of time' if outcome.printed == 'out of time' else ''}"
+    if outcome.printed == OUT_OF_TIME:
+        return "NOT KNOWN: out of time, which no test has asserted"
+    return f"killed by {_failure(outcome.printed)}"
+
+
+def _failure(printed: str) -> str:
+    """Give the test that failed, and the first line of what it had to say."""
+    test = re.search(r"^(?:FAILED|ERROR) \S+::(\S+)", printed, re.MULTILINE)
+    said = re.search(r"^E +(.*)", printed, re.MULTILINE)
+    return f"{test[1] if test else '?'}: {said[1] if said else '?'}"
