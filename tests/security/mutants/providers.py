@@ -170,15 +170,15 @@ MUTANTS = (
         "V18",
         "a token that answers a nonce is spent",
         "domain/id_tokens.py",
-        "    if proof.use is not Use.UNTIL_IT_ENDS:\n",
-        "    if proof.use is Use.OURS:\n",
+        "        await _mark(ctx, token)\n\n\nasync def spend(",
+        "        pass\n\n\nasync def spend(",
     ),
     Mutant(
         "V18",
         "a token that came by a visit is spent",
         "domain/id_tokens.py",
-        "    if proof.use is not Use.UNTIL_IT_ENDS:\n",
-        "    if proof.use is Use.ONCE:\n",
+        "        await spend(ctx, token)\n        return\n",
+        "        return\n",
     ),
     Mutant(
         "V18",
@@ -215,6 +215,13 @@ MUTANTS = (
         "    ctx.db.add(\n        Grant(\n",
         "    from sqlalchemy.dialects.postgresql import insert\n"
         "    await ctx.db.execute(\n        insert(Grant).on_conflict_do_nothing().values(\n",
+    ),
+    Mutant(
+        "V18",
+        "between the look and the mark nobody else is taken for the one who marked",
+        "domain/id_tokens.py",
+        "        await _mark(ctx, token)\n\n\nasync def spend(",
+        "        await spend(ctx, token)\n\n\nasync def spend(",
     ),
     Mutant(
         "V18",
