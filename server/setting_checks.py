@@ -1,5 +1,6 @@
 """What speaks against starting with certain settings: one check for each group of them (behaviour 2.1)."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 from jinja2 import TemplateError
@@ -8,7 +9,7 @@ from domain.origins import TrustedOrigins
 from server.blocklist import blocklist
 from server.counters import store
 from server.database import Database, parse
-from server.policy import LONGEST_ISSUER
+from server.policy import LONGEST_ISSUER, trusted_origins
 from server.providers import checks
 from server.rendering import Renderer
 from server.settings import Settings
@@ -98,6 +99,10 @@ def _two_factor(chosen: Settings) -> Iterator[str]:
     issuer = chosen.two_factor.issuer or ""
     if len(issuer) > LONGEST_ISSUER or ":" in issuer or not issuer.isprintable():
         yield f"two_factor.issuer: at most {LONGEST_ISSUER} characters, no colon, no control characters"
+    page = chosen.two_factor.page
+    with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+        if page is not None and not trusted_origins(chosen).accepts(page):
+            yield "two_factor.page: must be at base_url or at one of trusted_origins"
 
 
 def _blocklist(chosen: Settings) -> Iterator[str]:

@@ -184,7 +184,7 @@ class TwoFactor(Group):
         default=True, description="Whether sign-in by a provider asks for it too."
     )
     page: OptionalUrl = Field(
-        default=None, description="Page a provider sign-in leads to when a code is due."
+        default=None, description="Page, at a trusted origin, a provider sign-in leads to when a code is due."
     )
     totp_window: int = Field(
         default=1, ge=0, le=10, description="Steps of 30 s accepted before and after the present."

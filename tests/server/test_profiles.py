@@ -156,6 +156,7 @@ class TestProduction:
             ({"PASSWORD_RESET__SENDER": "console"}, "password_reset.sender"),
             ({"TRUSTED_ORIGINS": "https://app.test,http://app.test"}, "trusted_origins"),
             ({"TRUSTED_ORIGINS": "http://*.app.test"}, "trusted_origins"),
+            ({"TWO_FACTOR__PAGE": "https://app.test/code"}, "two_factor.page"),
             (
                 {"PROVIDERS__X__CLIENT_ID": "x", "PROVIDERS__X__ISSUER": "http://127.0.0.1"},
                 "providers.x.issuer",
@@ -164,6 +165,13 @@ class TestProduction:
     )
     def test_refuses(self, production: Load, variables: dict[str, str], key: str) -> None:
         assert refused(production, **variables) == [key]
+
+    def test_takes_a_page_of_a_trusted_origin(self, production: Load) -> None:
+        chosen = production(
+            TRUSTED_ORIGINS="https://*.app.test", TWO_FACTOR__PAGE="https://www.app.test/code"
+        )
+
+        assert chosen.two_factor.page == "https://www.app.test/code"
 
     def test_lists_every_problem(self, production: Load) -> None:
         keys = refused(
