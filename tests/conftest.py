@@ -29,6 +29,29 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return len(os.sched_getaffinity(0)) + 1
 
 
+LONGEST = ("test_schemathesis.py", "test_sequences.py", "test_first_clients.py", "test_sdks.py")
+"""Files of which one takes minutes: begun last, it would leave the other workers with nothing to do."""
+
+WAITING = frozenset({"contract", "deploy", "docs", "e2e", "faults", "guides", "sdk"})
+"""Folders whose tests often wait: for processes, browsers, packages and time-outs."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, and spread those that wait among those that compute.
+
+    One after the other, as they lie in the tree, all workers would wait at the same time, and then all compute.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    others = [path for path in files if path.name not in LONGEST]
+    waiting = [path for path in others if path.parent.name in WAITING]
+    computing = [path for path in others if path.parent.name not in WAITING]
+    places = {path: number / len(kind) for kind in (waiting, computing) for number, path in enumerate(kind)}
+    order = sorted(files, key=lambda path: places.get(path, -1.0))
+    items[:] = [item for path in order for item in files[path]]
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A private PostgreSQL, started when the first test needs it."""

@@ -15,6 +15,8 @@ import schemathesis
 ISSUER = os.environ["PROVIDER"]
 Case = schemathesis.Case[Any]
 _turns = count()
+_provider = httpx.Client(trust_env=False)
+"""One for all: each client that is made reads all certificates of this machine anew."""
 
 
 class Visitor:
@@ -49,7 +51,7 @@ class Visitor:
     def _visit(self, answer: httpx.Response) -> tuple[dict[str, str], dict[str, str]]:
         cookies = dict(answer.raise_for_status().cookies)
         self._service.cookies.clear()
-        led = httpx.get(answer.json()["url"], trust_env=False).headers["location"]
+        led = _provider.get(answer.json()["url"]).headers["location"]
         return dict(httpx.URL(led).params), cookies
 
 
@@ -57,7 +59,7 @@ def id_token() -> str:
     """Give an ID token of the provider for somebody new."""
     number = next(_turns)
     claims = {"sub": f"direct-{number}", "email": f"direct-{number}@example.com"}
-    answer = httpx.post(f"{ISSUER}/control/mint", json={"claims": claims}, trust_env=False).raise_for_status()
+    answer = _provider.post(f"{ISSUER}/control/mint", json={"claims": claims}).raise_for_status()
     return str(answer.json()["id_token"])
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from docs.hooks import completed
 from docs.links import mended
-from tests.e2e.browser import browsing, picture
+from tests.e2e.browser import browsing, picture, started
 from tests.live import ROOT
 
 PAGES = ("", "quick-start/", "reference/operations/sessions/", "reference/settings/", "security/tests/")
@@ -77,7 +77,7 @@ def test_it_takes_nothing_from_elsewhere(built: Path) -> None:
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], width: int) -> None:
     asked: list[str] = []
-    async with browsing() as page:
+    async with started() as browser, browsing(browser) as page:
         page.on("request", lambda one: asked.append(one.url))
         await page.emulate_media(color_scheme=scheme)
         await page.set_viewport_size({"width": width, "height": 800})

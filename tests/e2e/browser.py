@@ -5,7 +5,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from tests.live import ROOT
 
@@ -25,15 +25,25 @@ def program() -> str:
 
 
 @asynccontextmanager
-async def browsing() -> AsyncIterator[Page]:
-    """Give a page of a browser that has no cookies yet; what a page logs as an error or throws fails the test."""
+async def started() -> AsyncIterator[Browser]:
+    """Start the browser. It takes longer than most of what is done with it, so several tests may share one."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program(), args=["--no-sandbox"])
-        page = await browser.new_page(viewport={"width": 900, "height": 700})
-        faults: list[str] = []
-        page.on("pageerror", lambda fault: faults.append(str(fault)))
-        yield page
+        yield browser
         await browser.close()
+
+
+@asynccontextmanager
+async def browsing(browser: Browser) -> AsyncIterator[Page]:
+    """Give a page of a new profile, without cookies; what a page logs as an error or throws fails the test."""
+    profile = await browser.new_context(viewport={"width": 900, "height": 700})
+    page = await profile.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    try:
+        yield page
+    finally:
+        await profile.close()
     assert faults == []
 
 

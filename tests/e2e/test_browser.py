@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pyotp
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.bench.servers import free_port
 from tests.e2e.browser import browsing, picture
@@ -50,8 +50,10 @@ async def choose(page: Page, name: str) -> None:
     await page.get_by_role("button", name=name).click()
 
 
-async def test_a_new_user_signs_up_out_and_in(live: LiveService, provider: ProviderProcess) -> None:
-    async with browsing() as page:
+async def test_a_new_user_signs_up_out_and_in(
+    browser: Browser, live: LiveService, provider: ProviderProcess
+) -> None:
+    async with browsing(browser) as page:
         await open_application(page, live, provider)
         await picture(page, "1-application")
         await page.get_by_role("button", name="Sign in through provider").click()
@@ -71,8 +73,10 @@ async def test_a_new_user_signs_up_out_and_in(live: LiveService, provider: Provi
         assert cookies["service.session-token"]["sameSite"] == "Lax"
 
 
-async def test_somebody_who_denies_is_told_so(live: LiveService, provider: ProviderProcess) -> None:
-    async with browsing() as page:
+async def test_somebody_who_denies_is_told_so(
+    browser: Browser, live: LiveService, provider: ProviderProcess
+) -> None:
+    async with browsing(browser) as page:
         await open_application(page, live, provider)
 
         await choose(page, "Nobody")
@@ -83,10 +87,10 @@ async def test_somebody_who_denies_is_told_so(live: LiveService, provider: Provi
 
 
 async def test_a_two_factor_user_is_asked_for_a_code(
-    live: LiveService, provider: ProviderProcess, tmp_path: Path
+    browser: Browser, live: LiveService, provider: ProviderProcess, tmp_path: Path
 ) -> None:
     authenticator = enrol(live, tmp_path / "mail.jsonl")
-    async with browsing() as page:
+    async with browsing(browser) as page:
         await open_application(page, live, provider)
 
         await choose(page, "Bob")

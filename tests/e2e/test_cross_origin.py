@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from server import profiles
 from tests.bench.servers import free_port
@@ -97,8 +97,8 @@ async def expect_signed_in(page: Page, email: str) -> None:
     await expect(page.locator("#who")).to_have_text(f"Ada ({email})")
 
 
-async def test_a_page_of_a_trusted_origin_signs_up_out_and_in(place: Place) -> None:
-    async with browsing() as page:
+async def test_a_page_of_a_trusted_origin_signs_up_out_and_in(browser: Browser, place: Place) -> None:
+    async with browsing(browser) as page:
         await page.goto(place.trusted)
         await picture(page, "cross-origin-1-stranger")
         await fill(page, "Sign up")
@@ -123,9 +123,9 @@ async def test_a_page_of_a_trusted_origin_signs_up_out_and_in(place: Place) -> N
         assert await page.evaluate("document.cookie") == ""
 
 
-async def test_a_page_of_an_untrusted_origin_learns_and_does_nothing(place: Place) -> None:
+async def test_a_page_of_an_untrusted_origin_learns_and_does_nothing(browser: Browser, place: Place) -> None:
     users = place.count("user")
-    async with browsing() as page:
+    async with browsing(browser) as page:
         await page.goto(place.untrusted)
         await expect(page.locator("#message")).to_contain_text("The browser let nothing through")
 
@@ -137,8 +137,10 @@ async def test_a_page_of_an_untrusted_origin_learns_and_does_nothing(place: Plac
         assert place.count("user") == users
 
 
-async def test_an_untrusted_page_cannot_use_the_session_of_its_visitor(place: Place) -> None:
-    async with browsing() as page:
+async def test_an_untrusted_page_cannot_use_the_session_of_its_visitor(
+    browser: Browser, place: Place
+) -> None:
+    async with browsing(browser) as page:
         await page.goto(place.trusted)
         await fill(page, "Sign up", email=BOB)
         await expect_signed_in(page, BOB)
@@ -168,11 +170,11 @@ async def test_an_untrusted_page_cannot_use_the_session_of_its_visitor(place: Pl
     [("127.0.0.1", "INVALID_ORIGIN"), ("localhost", "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED")],
     ids=["same-site", "other-site"],
 )
-async def test_a_forged_form_signs_nobody_up(place: Place, host: str, code: str) -> None:
+async def test_a_forged_form_signs_nobody_up(browser: Browser, place: Place, host: str, code: str) -> None:
     users = place.count("user")
     address = f"{place.live.url}/sign-up/email"
     body = json.dumps({"name": "Eve", "email": EVE, "password": PASSWORD})
-    async with browsing() as page:
+    async with browsing(browser) as page:
         await page.goto(place.untrusted.replace("127.0.0.1", host))
 
         await page.evaluate(FORM, [address, body])

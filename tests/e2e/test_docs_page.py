@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from codegen.bundle import bundle
 from codegen.walk import operations
@@ -31,9 +31,11 @@ async def brightness(page: Page, selector: str, what: str = "backgroundColor") -
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_it_lists_every_operation_and_tries_one(live: LiveService, scheme: Scheme) -> None:
+async def test_it_lists_every_operation_and_tries_one(
+    browser: Browser, live: LiveService, scheme: Scheme
+) -> None:
     asked: list[str] = []
-    async with browsing() as page:
+    async with browsing(browser) as page:
         page.on("request", lambda one: asked.append(one.url))
         await page.emulate_media(color_scheme=scheme)
         await page.goto(f"{live.url}/docs")
@@ -55,8 +57,8 @@ async def test_it_lists_every_operation_and_tries_one(live: LiveService, scheme:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_it_is_as_bright_as_the_system(live: LiveService, scheme: Scheme) -> None:
-    async with browsing() as page:
+async def test_it_is_as_bright_as_the_system(browser: Browser, live: LiveService, scheme: Scheme) -> None:
+    async with browsing(browser) as page:
         await page.emulate_media(color_scheme=scheme)
         await page.goto(f"{live.url}/docs")
         await page.locator(f"{SIGN_UP} .opblock-summary").click()
@@ -83,8 +85,8 @@ async def test_it_is_as_bright_as_the_system(live: LiveService, scheme: Scheme) 
         assert max(written) < 130
 
 
-async def test_it_fits_a_telephone(live: LiveService, tmp_path: Path) -> None:
-    async with browsing() as page:
+async def test_it_fits_a_telephone(browser: Browser, live: LiveService, tmp_path: Path) -> None:
+    async with browsing(browser) as page:
         await page.set_viewport_size({"width": 390, "height": 800})
         await page.goto(f"{live.url}/docs")
         await expect(page.locator(".opblock").first).to_be_visible()
