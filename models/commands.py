@@ -64,11 +64,12 @@ def insert(model: type[SQLModel], *, returning: ColumnElement[Any] | None = None
     `returning` is what it gives, if anything.
     """
     table = metadata.tables[str(model.__tablename__)]
-    columns = tuple(column.name for column in table.columns)
-    adding = sqlalchemy.insert(table)
+    # A SELECT, unlike VALUES, can have a condition.
+    row = select(*(bindparam(column.name, type_=column.type) for column in table.columns))
+    adding = sqlalchemy.insert(table).from_select(table.columns.keys(), row)
     if returning is None:
-        return Command(adding, _nothing, columns)
-    return Command(adding.returning(returning), _first, columns)
+        return Command(adding, _nothing)
+    return Command(adding.returning(returning), _first)
 
 
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
+from sqlalchemy.exc import IntegrityError
 
 from domain import audit, challenges, errors, sessions
 from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
@@ -178,8 +179,11 @@ class Requests:
         try:
             ctx.db.add_all(ctx.outbox)
             for record in done:
-                await records.write(ctx.db, record)
+                records.file(ctx.db, record)
             await ctx.db.commit()
+        except IntegrityError as collision:
+            # Somebody else was faster with what was filed.
+            raise Outdated from collision
         finally:
             await ctx.db.close()
         if ctx.outbox:
