@@ -179,7 +179,8 @@ def together(commands: tuple[Prepared[Any], ...], *, is_demanded: bool) -> str:
             sql += f" {'WHERE' if prepared.inserts else 'AND'} EXISTS (SELECT FROM step0)"
         parts.append(f"step{place} AS ({sql})")
         shift += len(prepared.steps)
-    return f"WITH {', '.join(parts)} SELECT 1" + (" FROM step0" if is_demanded else "")
+    steps = ", ".join(parts)
+    return f"WITH {steps} SELECT 1" + (" FROM step0" if is_demanded else "")  # noqa: S608 - no value is in it
 
 
 def _adapted(lent: PoolProxiedConnection) -> AsyncAdapt_asyncpg_connection:

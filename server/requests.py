@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from domain import audit, challenges, errors, sessions
-from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
+from domain.context import Caller, Challenge, Client, Context, Needless, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher
 from domain.providers import Provider
@@ -169,7 +169,8 @@ class Requests:
             await _roll_back(ctx)
             await self._note_refused(ctx)
         else:
-            await self._commit(ctx, ctx.records)
+            with contextlib.suppress(Needless):
+                await self._commit(ctx, ctx.records)
         return result
 
     async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from models import User
-from models.commands import ADD_USER, HOLD_USER, change_user
+from models.commands import ADD_USER, HOLD_USER_BY_EMAIL, change_user
 from models.queries import PASSWORD_BY_EMAIL, UserRow
 from server.database import Database, is_unavailable
 from server.transactions import Transaction
@@ -61,8 +61,8 @@ class TestCommands:
         await add(migrated, "ada")
 
         async with migrated.transaction() as db:
-            found = await db.run(HOLD_USER, id="ada")
-            missing = await db.run(HOLD_USER, id="ben")
+            found = await db.run(HOLD_USER_BY_EMAIL, email="ada@example.com")
+            missing = await db.run(HOLD_USER_BY_EMAIL, email="ben@example.com")
 
         assert (found, missing) == ([UserRow(**row("ada"))], [])
 
@@ -105,7 +105,7 @@ class TestBesideTheOrm:
         await db.run(ADD_USER, **row("ada"))
         loaded = await db.get_one(User, "ada")
         loaded.name = "Countess"
-        [held] = await db.run(HOLD_USER, id="ada")
+        [held] = await db.run(HOLD_USER_BY_EMAIL, email="ada@example.com")
         await db.run(change_user("name"), whose="ada", name="Lovelace")
         await db.refresh(loaded)
         await db.commit()
@@ -154,7 +154,7 @@ class TestInTheWay:
 
         async def count() -> None:
             async with migrated.transaction() as db:
-                [user] = await db.run(HOLD_USER, id="0")
+                [user] = await db.run(HOLD_USER_BY_EMAIL, email="0@example.com")
                 await db.run(change_user("name"), whose="0", name=str(int(user.name) + 1))
 
         await asyncio.gather(*(count() for _ in range(20)))
