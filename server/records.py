@@ -11,6 +11,7 @@ from domain.ports import Transaction
 from handlers import wire
 from models import AuditRecord, AuditRow, Outcome
 from models.commands import ADD_AUDIT
+from server import logs
 from server.database import Database
 
 WAITING_AT_MOST = 100
@@ -31,8 +32,7 @@ def log(records: Sequence[AuditRecord]) -> None:
         columns = {name: getattr(record, name) for name in _FACTS}
         columns["time"] = wire.instant(record.time)
         facts = {name: value for name, value in columns.items() if value not in (None, {})}
-        write = _log.warning if record.outcome == Outcome.FAILURE else _log.info
-        write(record.event, **facts)
+        logs.event(record.event, facts, is_warning=record.outcome == Outcome.FAILURE)
 
 
 def file(db: Transaction, record: AuditRecord) -> None:
