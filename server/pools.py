@@ -6,6 +6,8 @@ connection, for the network, and for SQLite's lock. It starts anew with each tra
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -89,7 +91,9 @@ class LendingPool(AsyncAdaptedQueuePool):
         if self._kept:
             return self._kept.pop()
         try:
-            return await greenlet_spawn(self.connect)
+            # Both queues together may take no longer than one.
+            async with self._patience():
+                return await greenlet_spawn(self.connect)
         except BaseException:
             self._turns.release()
             raise
@@ -110,10 +114,16 @@ class LendingPool(AsyncAdaptedQueuePool):
             return
         self._borrowers += 1
         try:
-            async with asyncio.timeout(self.timeout()):
+            async with self._patience():
                 await self._turns.acquire()
+        finally:
+            self._borrowers -= 1
+
+    @asynccontextmanager
+    async def _patience(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(remaining(self.timeout())):
+                yield
         except TimeoutError:
             self.timeouts += 1
             raise
-        finally:
-            self._borrowers -= 1

@@ -42,7 +42,7 @@ MUTANTS = (
         "R4",
         "who waits for a connection is told to come again",
         "server/pools.py",
-        "asyncio.timeout(self.timeout())",
+        "asyncio.timeout(remaining(self.timeout()))",
         "asyncio.timeout(600)",
     ),
     Mutant(
