@@ -70,12 +70,11 @@ def insert(model: type[SQLModel], *, returning: ColumnElement[Any] | None = None
     `returning` is what it gives, if anything.
     """
     columns = _columns(model)
-    # A SELECT, unlike VALUES, can have a condition.
-    row = select(*(bindparam(column.name, type_=column.type) for column in columns))
-    adding = sqlalchemy.insert(columns[0].table).from_select(columns, row)
+    names = tuple(column.name for column in columns)
+    adding = sqlalchemy.insert(columns[0].table)
     if returning is None:
-        return Command(adding, _nothing)
-    return Command(adding.returning(returning), _first)
+        return Command(adding, _nothing, names)
+    return Command(adding.returning(returning), _first, names)
 
 
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)

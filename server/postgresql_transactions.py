@@ -174,13 +174,21 @@ def together(commands: tuple[Prepared[Any], ...], *, is_demanded: bool) -> str:
         return commands[0].sql
     parts, shift = [], 0
     for place, prepared in enumerate(commands):
-        sql = _PARAMETER.sub(lambda found, by=shift: f"${int(found[1]) + by}", prepared.sql)  # type: ignore[misc]
-        if is_demanded and place:
-            sql += f" {'WHERE' if prepared.inserts else 'AND'} EXISTS (SELECT FROM step0)"
+        sql = _conditional(prepared) if is_demanded and place else prepared.sql
+        sql = _PARAMETER.sub(lambda found, by=shift: f"${int(found[1]) + by}", sql)  # type: ignore[misc]
         parts.append(f"step{place} AS ({sql})")
         shift += len(prepared.steps)
     steps = ", ".join(parts)
     return f"WITH {steps} SELECT 1" + (" FROM step0" if is_demanded else "")  # noqa: S608 - no value is in it
+
+
+def _conditional(prepared: Prepared[Any]) -> str:
+    """Give a command that does nothing unless the first step has a result."""
+    if not prepared.inserts:
+        return f"{prepared.sql} AND EXISTS (SELECT FROM step0)"
+    # A SELECT, unlike VALUES, can have a condition.
+    columns, _, values = prepared.sql.removesuffix(")").partition(" VALUES (")
+    return f"{columns} SELECT {values} WHERE EXISTS (SELECT FROM step0)"  # noqa: S608 - no value is in it
 
 
 def _adapted(lent: PoolProxiedConnection) -> AsyncAdapt_asyncpg_connection:
