@@ -28,7 +28,7 @@ async def password_of(ctx: Context, user_id: str) -> str | None:
     return hashes[0] if hashes else None
 
 
-async def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
+def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
     """Give a user who has none a credential account."""
     account = AccountRow(
         id=secrets.token(),
@@ -47,13 +47,13 @@ async def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    await ctx.db.run(ADD_ACCOUNT, **account._asdict(), password=hashed)
+    ctx.db.file(ADD_ACCOUNT, **account._asdict(), password=hashed)
 
 
 async def set_password(ctx: Context, user_id: str, hashed: str) -> None:
     """Replace the user's password hash, making the credential account if there is none."""
     if not await _update_password(ctx, user_id, hashed):
-        await add_credential(ctx, user_id, hashed)
+        add_credential(ctx, user_id, hashed)
 
 
 async def replace_hash(ctx: Context, user_id: str, old: str, new: str) -> None:

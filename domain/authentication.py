@@ -88,7 +88,7 @@ async def new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
 async def add_user(ctx: Context, user: UserRow, hashed: str) -> None:
     """Store a new user and the account that holds their password."""
     await users.add(ctx, user)
-    await accounts.add_credential(ctx, user.id, hashed)
+    accounts.add_credential(ctx, user.id, hashed)
 
 
 def _makes_session(ctx: Context) -> bool:
@@ -176,8 +176,8 @@ async def _sign_in(
         raise refusal
     await limits.check(ctx, whose)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
-    user = await users.hold(ctx, found.user_id)
-    if user is None or await accounts.password_of(ctx, user.id) != stored:
+    user = await users.hold_with_password(ctx, found.user_id, stored)
+    if user is None:
         raise Outdated  # The password was changed while it was being checked.
     if newer is not None:
         await accounts.replace_hash(ctx, user.id, stored, newer)
@@ -209,8 +209,8 @@ async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSes
             audit.sign_in_pending(ctx, user.id, wanted.method)
             return await challenges.make(ctx, user, remembered=wanted.remembered)
         audit.trusted_device_used(ctx, user.id)
-    await limits.signed_in(ctx, user.id)
     opened = await sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+    await limits.signed_in(ctx, user.id)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
     return replace(opened, device=device)
 

@@ -20,6 +20,10 @@ class Outdated(Exception):
     """What was read outside the transaction has changed meanwhile: the whole request is run once more."""
 
 
+class Needless(Exception):
+    """What was to be done is done already: nothing is written, and the answer is the same."""
+
+
 class Client(NamedTuple):
     """Where a request comes from: the resolved address, the cleaned User-Agent, the request's random id."""
 

@@ -16,7 +16,7 @@ from domain.context import Context
 from domain.policy import Quota
 from domain.ports import Count
 from models import KnownNetwork
-from models.commands import ADD_NETWORK, SEE_NETWORK
+from models.commands import SEE_NETWORK
 from models.queries import LAST_SUCCESS_BY_NETWORK
 
 COUNTER = "limits.counter"
@@ -99,8 +99,7 @@ async def signed_in(ctx: Context, user_id: str) -> None:
     if ctx.client.network is None or not ctx.policy.limits.account_failures.number:
         return
     network = _network(ctx, user_id)[0]
-    if not await ctx.db.run(SEE_NETWORK, whose=user_id, seen=network, last_success=ctx.now):
-        await ctx.db.run(ADD_NETWORK, user_id=user_id, network=network, last_success=ctx.now)
+    ctx.db.file(SEE_NETWORK, user_id=user_id, network=network, last_success=ctx.now)
 
 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -29,6 +29,20 @@ class Transaction(AsyncSession):
         """Run a command with the values it names, after what was added or changed before; give its results.
 
         Raises SQLAlchemy's IntegrityError where a row with a unique value is there already.
+        """
+        raise NotImplementedError
+
+    def file(self, command: Command[None], /, **values: object) -> None:
+        """Have a command run with what comes next, or by the commit; what is filed together takes one statement.
+
+        No two of them may touch the same row. Whoever waits for them gets the IntegrityError of `run`.
+        """
+        raise NotImplementedError
+
+    def demand(self, command: Command[Any], otherwise: type[Exception], /, **values: object) -> None:
+        """Let what is filed happen only if the command, which is run first, has a result.
+
+        Otherwise whoever waits for it gets this exception; nothing may be kept of the transaction then.
         """
         raise NotImplementedError
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import col
 
 from domain import audit, secrets, users
-from domain.context import Caller, Context
+from domain.context import Caller, Context, Needless
 from domain.policy import SessionRules
 from domain.ports import Reads
 from models import Session, User
@@ -139,7 +139,7 @@ async def revoke(ctx: Context, token: str) -> bool:
     if session_id is None:
         return False
     await users.hold_caller(ctx)
-    if await _end(ctx, session_id):
+    if await ctx.db.run(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now):
         audit.session_revoked(ctx, session_id)
     return session_id == caller.session.id
 
@@ -180,11 +180,14 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def sign_out(ctx: Context) -> None:
-    """End the current session."""
+    """End the current session.
+
+    Whatever depends on it keeps it locked, so that to lock its user, too, would be for nothing.
+    """
     caller = ctx.signed_in
-    await users.hold(ctx, caller.user.id)
-    if await _end(ctx, caller.session.id):
-        audit.sign_out(ctx)
+    values = {"id": caller.session.id, "user_id": caller.user.id, "now": ctx.now}
+    ctx.db.demand(END_SESSION, Needless, **values)
+    audit.sign_out(ctx)
 
 
 async def discard(ctx: Context, session_id: str) -> None:
@@ -193,12 +196,6 @@ async def discard(ctx: Context, session_id: str) -> None:
     Nothing can cross this one statement, so it takes no lock.
     """
     await _delete(ctx, col(Session.id) == session_id)
-
-
-async def _end(ctx: Context, session_id: str) -> bool:
-    """End one session of the caller, whose row is locked; say whether it was live."""
-    ends = await ctx.db.run(END_SESSION, id=session_id, user_id=ctx.signed_in.user.id)
-    return any(expires_at > ctx.now for expires_at in ends)
 
 
 async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:

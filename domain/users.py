@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import ColumnElement
+import sqlalchemy
+from sqlalchemy import ColumnElement, Select
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col, select
 
 from domain import audit, errors, identifiers
 from domain.context import Context, Outdated
 from models import User
-from models.commands import ADD_USER, HOLD_USER, HOLD_USER_BY_EMAIL, LIVE_SESSION, change_user
+from models.commands import ADD_USER, HOLD_CALLER, HOLD_USER_BY_EMAIL, HOLD_WITH_PASSWORD, change_user
 from models.queries import PASSWORD_BY_USERNAME, UserRow
-
-Locked = TypeVar("Locked", User, UserRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,11 @@ async def lock_by_email(ctx: Context, email: str) -> User | None:
 
 
 async def _lock(ctx: Context, condition: ColumnElement[bool]) -> User | None:
-    statement = select(User).where(condition).with_for_update()
-    return (await ctx.db.execute(statement.execution_options(populate_existing=True))).scalar_one_or_none()
+    return (await ctx.db.execute(_fresh(condition).with_for_update())).scalar_one_or_none()
+
+
+def _fresh(condition: ColumnElement[bool]) -> Select[User]:
+    return sqlalchemy.select(User).where(condition).execution_options(populate_existing=True)
 
 
 async def lock_caller(ctx: Context) -> User:
@@ -59,21 +61,15 @@ async def lock_caller(ctx: Context) -> User:
 
 async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> User:
     """Give a user's row, locked, if this session of theirs is live. Raises Unauthenticated."""
-    return await _with_live_session(ctx, await lock(ctx, user_id), session_id)
-
-
-async def _with_live_session(ctx: Context, user: Locked | None, session_id: str) -> Locked:
-    if user is None or user.is_banned(ctx.now):
+    if not await ctx.db.run(HOLD_CALLER, id=user_id, session_id=session_id, now=ctx.now):
         raise errors.Unauthenticated
-    if not await ctx.db.run(LIVE_SESSION, id=session_id, user_id=user.id, now=ctx.now):
-        raise errors.Unauthenticated
-    return user
+    return (await ctx.db.execute(_fresh(col(User.id) == user_id))).scalar_one()
 
 
-async def hold(ctx: Context, user_id: str) -> UserRow | None:
-    """Lock a user's row, as `lock` does, for who does not change it by the ORM."""
-    rows = await ctx.db.run(HOLD_USER, id=user_id)
-    return rows[0] if rows else None
+async def hold_with_password(ctx: Context, user_id: str, hashed: str) -> UserRow | None:
+    """Lock a user's row, as `lock` does, for who does not change it by the ORM; None when the password is another."""
+    rows = await ctx.db.run(HOLD_WITH_PASSWORD, id=user_id)
+    return next((user for user, stored in rows if stored == hashed), None)
 
 
 async def hold_by_email(ctx: Context, email: str) -> UserRow | None:
@@ -85,7 +81,17 @@ async def hold_by_email(ctx: Context, email: str) -> UserRow | None:
 async def hold_caller(ctx: Context) -> UserRow:
     """Lock the caller's own row with their session still live, as `lock_caller` does. Raises Unauthenticated."""
     caller = ctx.signed_in
-    return await _with_live_session(ctx, await hold(ctx, caller.user.id), caller.session.id)
+    held = await ctx.db.run(HOLD_CALLER, id=caller.user.id, session_id=caller.session.id, now=ctx.now)
+    if not held:
+        raise errors.Unauthenticated
+    return held[0]
+
+
+def demand_caller(ctx: Context) -> None:
+    """Let what is filed happen only while the caller's row and their live session are locked, as by `hold_caller`."""
+    caller = ctx.signed_in
+    values = {"id": caller.user.id, "session_id": caller.session.id, "now": ctx.now}
+    ctx.db.demand(HOLD_CALLER, errors.Unauthenticated, **values)
 
 
 async def by_email(ctx: Context, email: str) -> User | None:
@@ -115,7 +121,7 @@ def _unless_outrun() -> Iterator[None]:
 
 async def is_username_available(ctx: Context, username: str) -> bool:
     """Whether nobody has this username. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status 422."""
-    return await ctx.reads.one(PASSWORD_BY_USERNAME, identifiers.wanted_username(username)) is None
+    return await _owner(ctx, identifiers.wanted_username(username)) is None
 
 
 async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
@@ -133,7 +139,7 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
         names = Names(identifiers.username_or_none(shown), shown)
     else:
         return Names(None, None)
-    if names.username is not None and await ctx.reads.one(PASSWORD_BY_USERNAME, names.username) is not None:
+    if names.username is not None and await _owner(ctx, names.username) is not None:
         raise errors.UsernameIsAlreadyTaken
     return names
 
@@ -152,20 +158,15 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
         changes["username"] = identifiers.username(changes["username"])
     if "display_username" in changes:
         changes["display_username"] = identifiers.display_username(changes["display_username"])
-    user = await hold_caller(ctx)
-    if "username" in changes and changes["username"] != user.username:
-        await _refuse_taken(ctx, changes["username"])
-    await _change(ctx, user.id, changes)
-    audit.user_updated(ctx, user.id, changes)
-
-
-async def _change(ctx: Context, user_id: str, changes: dict[str, Any]) -> None:
-    command = change_user(*sorted(changes), "updated_at")
-    with _unless_outrun():
-        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)
-
-
-async def _refuse_taken(ctx: Context, username: str) -> None:
-    taken = select(User.id).where(User.username == username)
-    if (await ctx.db.execute(taken)).first() is not None:
+    caller = ctx.signed_in.user
+    if "username" in changes and await _owner(ctx, changes["username"]) not in (None, caller.id):
         raise errors.UsernameIsAlreadyTaken
+    demand_caller(ctx)
+    command = change_user(*sorted(changes), "updated_at")
+    ctx.db.file(command, whose=caller.id, **changes, updated_at=ctx.now)
+    audit.user_updated(ctx, caller.id, changes)
+
+
+async def _owner(ctx: Context, username: str) -> str | None:
+    found = await ctx.reads.one(PASSWORD_BY_USERNAME, username)
+    return found and found.user_id

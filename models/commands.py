@@ -18,7 +18,9 @@ from sqlalchemy import (
     bindparam,
     delete,
     literal,
+    or_,
     select,
+    text,
     update,
 )
 from sqlmodel import SQLModel, col
@@ -58,24 +60,54 @@ def _is(column: Any, name: str) -> ColumnElement[bool]:
     return col(column) == bindparam(name, type_=column.type)
 
 
+def _columns(model: type[SQLModel]) -> list[sqlalchemy.Column[Any]]:
+    return list(metadata.tables[str(model.__tablename__)].columns)
+
+
 def insert(model: type[SQLModel], *, returning: ColumnElement[Any] | None = None) -> Command[Any]:
     """Give what adds a row; every column wants its value. One that is there is SQLAlchemy's IntegrityError.
 
     `returning` is what it gives, if anything.
     """
-    table = metadata.tables[str(model.__tablename__)]
-    columns = tuple(column.name for column in table.columns)
-    adding = sqlalchemy.insert(table)
+    columns = _columns(model)
+    names = tuple(column.name for column in columns)
+    adding = sqlalchemy.insert(columns[0].table)
     if returning is None:
-        return Command(adding, _nothing, columns)
-    return Command(adding.returning(returning), _first, columns)
+        return Command(adding, _nothing, names)
+    return Command(adding.returning(returning), _first, names)
 
 
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
 
-HOLD_USER = Command(select(*_USER).where(_is(User.id, "id")).with_for_update(), UserRow._make)
 HOLD_USER_BY_EMAIL = Command(select(*_USER).where(_is(User.email, "email")).with_for_update(), UserRow._make)
-"""The user of an `id` or an `email`, locked until the transaction ends."""
+"""The user of an `email`, locked until the transaction ends."""
+
+HOLD_CALLER = Command(
+    select(*_USER)
+    .join(Session, col(Session.user_id) == col(User.id))
+    .where(
+        _is(User.id, "id"),
+        _is(Session.id, "session_id"),
+        col(Session.expires_at) > bindparam("now", type_=Instant()),
+        or_(~col(User.banned), col(User.ban_expires) <= bindparam("now", type_=Instant())),
+    )
+    .with_for_update(of=[User, Session]),
+    UserRow._make,
+)
+"""The user of an `id` who is not banned `now`, and their session of a `session_id`, if that is live; both locked.
+
+PostgreSQL locks in this order, and looks at each row anew if it had to wait for it: whoever locks the user first, as
+everybody does, and then ends the session, is seen.
+"""
+
+HOLD_WITH_PASSWORD = Command(
+    select(*_USER, col(Account.password))
+    .join(Account, col(Account.user_id) == col(User.id))
+    .where(_is(User.id, "id"), col(Account.provider_id) == CREDENTIAL)
+    .with_for_update(of=[User, Account]),
+    lambda columns: (UserRow._make(columns[:-1]), columns[-1]),
+)
+"""The user of an `id` and the hash of their password, both locked until the transaction ends."""
 
 PASSWORD_OF_USER: Command[str | None] = Command(
     select(col(Account.password)).where(
@@ -85,35 +117,29 @@ PASSWORD_OF_USER: Command[str | None] = Command(
 )
 """The password hash of a user who has a credential account."""
 
-LIVE_SESSION: Command[str] = Command(
-    select(col(Session.id)).where(
+END_SESSION: Command[str] = Command(
+    delete(metadata.tables["session"])
+    .where(
         _is(Session.id, "id"),
         _is(Session.user_id, "user_id"),
         col(Session.expires_at) > bindparam("now", type_=Instant()),
-    ),
+    )
+    .returning(col(Session.id)),
     _first,
 )
-"""The session of an `id`, if it is that user's and live `now`."""
+"""Delete the session of an `id` if it is that user's and live `now`."""
 
-END_SESSION: Command[Any] = Command(
-    delete(metadata.tables["session"])
-    .where(_is(Session.id, "id"), _is(Session.user_id, "user_id"))
-    .returning(col(Session.expires_at)),
-    _first,
+SEE_NETWORK: Command[None] = Command(
+    # Both databases write it alike, but for SQLAlchemy it is two statements.
+    text(
+        "INSERT INTO known_network (user_id, network, last_success) VALUES (:user_id, :network, :last_success)"
+        " ON CONFLICT (user_id, network) DO UPDATE SET last_success = excluded.last_success"
+    ).bindparams(*(bindparam(column.name, type_=column.type) for column in _columns(KnownNetwork))),
+    _nothing,
 )
-"""Delete the session of an `id` if it is that user's; gives its end."""
+"""Note that a `network` was that of a user's success."""
 
-SEE_NETWORK: Command[Any] = Command(
-    update(metadata.tables["known_network"])
-    .where(_is(KnownNetwork.user_id, "whose"), _is(KnownNetwork.network, "seen"))
-    .returning(col(KnownNetwork.network)),
-    _first,
-    ("last_success",),
-)
-"""Note that the network `seen` was that of a success; gives nothing when it is not among those of the user `whose`."""
-
-ADD_USER, ADD_ACCOUNT = insert(User), insert(Account)
-ADD_NETWORK, ADD_AUDIT = insert(KnownNetwork), insert(Audit)
+ADD_USER, ADD_ACCOUNT, ADD_AUDIT = insert(User), insert(Account), insert(Audit)
 """Add a row of each; a session is added where sessions are made, and nowhere else."""
 
 CROWDED = (

@@ -2,22 +2,25 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Literal, Protocol
 
 import structlog
 from sqlalchemy import URL, make_url, text
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.ports import Reads
 from server.database_faults import is_retryable, is_unavailable, reason
-from server.engines import TimedSession, postgresql_connect, postgresql_engine, sqlite_engine
+from server.engines import TimedSession
 from server.reads.sqlite import SqliteReads
-from server.transactions import Commands, SqliteTransaction, Transaction
+from server.sqlite_engine import sqlite_engine
+from server.sqlite_transactions import SqliteTransaction
+from server.transactions import Commands, Transaction
 
 __all__ = [
     "Address",
@@ -39,6 +42,11 @@ _READER_SETTINGS = {
     "default_transaction_isolation": "read committed",
 }
 """Every read finds few rows by an index. Planned once, it must stay that way also where the table was empty then."""
+
+_POSTGRESQLS_OWN = ("postgresql_engine", "reads.postgresql", "postgresql_transactions")
+
+_WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}
+"""A transaction of a single statement has no BEGIN that would say so."""
 
 _POOLERS_WORDS = "unsupported startup parameter"
 """What PgBouncer says to somebody who takes it for PostgreSQL, and would say for ever."""
@@ -73,6 +81,7 @@ class Database:
         engine: AsyncEngine,
         reads: _ClosableReads,
         timeout: float,
+        transactions: Callable[..., Transaction],
         *,
         pooled: bool = False,
     ) -> None:
@@ -83,9 +92,9 @@ class Database:
         self.engine = engine
         self.reads: Reads = reads
         self._reads = reads
-        self._sessions = async_sessionmaker(
+        self._begin = partial(
+            transactions,
             engine,
-            class_=SqliteTransaction if address.dialect == "sqlite" else Transaction,
             commands=Commands(engine.dialect),
             expire_on_commit=False,
             sync_session_class=TimedSession,
@@ -93,12 +102,12 @@ class Database:
 
     def begin(self) -> Transaction:
         """Give a session; its transaction begins at its first statement. The caller ends it, and closes the session."""
-        return self._sessions()
+        return self._begin()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Give a session that is committed at the end, rolled back after an exception, and closed."""
-        async with self._sessions() as session:
+        async with self._begin() as session:
             yield session
             await session.commit()
 
@@ -159,9 +168,8 @@ def _sqlite_address(url: URL) -> Address:
 
 
 def _sqlite(address: Address, timeout: float) -> Database:
-    return Database(
-        address, sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout), timeout
-    )
+    engine, reads = sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout)
+    return Database(address, engine, reads, timeout, SqliteTransaction)
 
 
 def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
@@ -170,12 +178,14 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
             "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
         )
     readers = 2 if pool_size < 8 else 3
-    connect = postgresql_connect(address.target, timeout, pooled=pooled)
-    engine = postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
-    read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
-    # Loaded here, with SQLAlchemy's half for PostgreSQL: on SQLite, it would be for nothing.
-    reads: _ClosableReads = import_module("server.reads.postgresql").PostgresqlReads(read, readers, timeout)
-    return Database(address, engine, reads, timeout, pooled=pooled)
+    # Loaded here, with SQLAlchemy's half for PostgreSQL and the driver: on SQLite, it would be for nothing.
+    making, reading, writing = (import_module(f"server.{name}") for name in _POSTGRESQLS_OWN)
+    connect = making.postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
+    engine: AsyncEngine = making.postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
+    read = making.postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
+    reads: _ClosableReads = reading.PostgresqlReads(read, readers, timeout)
+    transactions = partial(writing.PostgresqlTransaction, pooled=pooled)
+    return Database(address, engine, reads, timeout, transactions, pooled=pooled)
 
 
 async def _reach(database: Database, patience: float) -> None:

@@ -164,6 +164,14 @@ def access(  # noqa: PLR0913 - one parameter per fact
     output.write_soon(event)
 
 
+def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
+    """Log one event, whose facts hold no secret, together with what else this turn of the event loop has to tell."""
+    output = structlog.get_config()["logger_factory"]
+    if isinstance(output, Output) and output.level <= (logging.WARNING if is_warning else logging.INFO):
+        level = "warning" if is_warning else "info"
+        output.write_soon({"timestamp": _timestamp(), "level": level, "event": name, **facts})
+
+
 def names(error: BaseException) -> list[str]:
     """Give the types of an error and of its causes, the outermost first."""
     return [f"{type(step).__module__}.{type(step).__qualname__}" for step in _chain(error)]

@@ -11,13 +11,12 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection, String, bindparam, column, select, table, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from models import migrations
 from models.queries import Query
 from server.database import Database, is_unavailable
 from server.database_faults import is_lock_timeout, is_missing_table
-from server.engines import patient_postgresql_engine
 
 _version = column("version_num", String(32))
 _given = bindparam("value", type_=String(32))
@@ -128,7 +127,8 @@ async def _attempt(database: Database, step: Callable[[Connection], None]) -> _O
 @asynccontextmanager
 async def _lock_postgresql(database: Database) -> AsyncIterator[AsyncConnection | None]:
     # A migration may take longer than a statement of the service; the lock falls with the transaction.
-    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
+    make = import_module("server.postgresql_engine").patient_postgresql_engine
+    engine: AsyncEngine = make(database.address.target, database.timeout, pooled=database.pooled)
     try:
         async with engine.begin() as connection:
             await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))

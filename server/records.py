@@ -3,13 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 
 import structlog
 
 from domain.ports import Transaction
 from handlers import wire
-from models import AuditRecord, Outcome
+from models import AuditRecord, AuditRow, Outcome
 from models.commands import ADD_AUDIT
+from server import logs
 from server.database import Database
 
 WAITING_AT_MOST = 100
@@ -18,7 +20,8 @@ WAITING_AT_MOST = 100
 PAUSE = 1.0
 """Seconds between two transactions of the desk, so that no flood of refusals becomes one of writes."""
 
-_FACTS = tuple(name for name in ADD_AUDIT.sets if name != "event")
+_COLUMNS = tuple(field.name for field in fields(AuditRow))
+_FACTS = tuple(name for name in _COLUMNS if name != "event")
 
 _log = structlog.get_logger(__name__)
 
@@ -29,13 +32,12 @@ def log(records: Sequence[AuditRecord]) -> None:
         columns = {name: getattr(record, name) for name in _FACTS}
         columns["time"] = wire.instant(record.time)
         facts = {name: value for name, value in columns.items() if value not in (None, {})}
-        write = _log.warning if record.outcome == Outcome.FAILURE else _log.info
-        write(record.event, **facts)
+        logs.event(record.event, facts, is_warning=record.outcome == Outcome.FAILURE)
 
 
-async def write(db: Transaction, record: AuditRecord) -> None:
-    """Write a record in a transaction."""
-    await db.run(ADD_AUDIT, **{name: getattr(record, name) for name in ADD_AUDIT.sets})
+def file(db: Transaction, record: AuditRecord) -> None:
+    """Have a record written in a transaction."""
+    db.file(ADD_AUDIT, **{name: getattr(record, name) for name in _COLUMNS})
 
 
 class Desk:
@@ -90,6 +92,6 @@ async def write_apart(database: Database, records: Sequence[AuditRecord]) -> Non
     try:
         async with database.transaction() as session:
             for record in records:
-                await write(session, record)
+                file(session, record)
     except Exception as fault:
         _log.warning("audit.unwritten", records=len(records), error=type(fault).__name__)

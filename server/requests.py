@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
+from sqlalchemy.exc import IntegrityError
 
 from domain import audit, challenges, errors, sessions
-from domain.context import Caller, Challenge, Client, Context, Outdated, Presented
+from domain.context import Caller, Challenge, Client, Context, Needless, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher
 from domain.providers import Provider
@@ -168,7 +169,8 @@ class Requests:
             await _roll_back(ctx)
             await self._note_refused(ctx)
         else:
-            await self._commit(ctx, ctx.records)
+            with contextlib.suppress(Needless):
+                await self._commit(ctx, ctx.records)
         return result
 
     async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:
@@ -178,8 +180,11 @@ class Requests:
         try:
             ctx.db.add_all(ctx.outbox)
             for record in done:
-                await records.write(ctx.db, record)
+                records.file(ctx.db, record)
             await ctx.db.commit()
+        except IntegrityError as collision:
+            # Somebody else was faster with what was filed.
+            raise Outdated from collision
         finally:
             await ctx.db.close()
         if ctx.outbox:

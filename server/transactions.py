@@ -1,36 +1,32 @@
 """The transactions of rules: SQLAlchemy's session, and beside it a way for the few commands of hot transactions.
 
-A `Command` is compiled once for each database. On PostgreSQL it goes the way of every statement, but without the ORM.
-On SQLite a transaction that begins with a command goes without SQLAlchemy: with the lock for writing nothing can wait
-any more, and a command takes microseconds, less than the way to a thread and back. What may take longer stays in the
-connection's thread: to wait for the lock, and the commit, which writes to the disk.
-
-Whatever else a rule asks of such a session happens in the same transaction, on the same connection.
+A `Command` is compiled once for each database, and goes without the ORM. A transaction that begins with a command goes
+without SQLAlchemy at all, on a connection of its pool: `server/sqlite_transactions.py` and
+`server/postgresql_transactions.py` say how. Whatever else a rule asks of such a session happens in the same
+transaction, on the same connection.
 """
 
-import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from domain import ports
 from models.commands import Command
-from server import engines
+from server.engines import HAS_BEGUN, TimedSession
+from server.pools import LendingPool
 from server.reads.plans import Row, decoder
-from server.sqlite_connection import Connection as SqliteConnection
 
 Result = TypeVar("Result")
 _Step = tuple[str, Callable[[Any], Any] | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prepared(Generic[Result]):
     """One command on one database."""
 
@@ -41,13 +37,29 @@ class Prepared(Generic[Result]):
     """The values that are part of the command."""
     result: Callable[[Row], Result]
     """The result in the columns of one row."""
+    inserts: bool
+    """Whether it adds rows, and so has no WHERE."""
 
     def arguments(self, values: Mapping[str, object]) -> tuple[object, ...]:
         """Give the parameters."""
-        known = {**self.constants, **values}
+        known = {**self.constants, **values} if self.constants else values
         return tuple(
             [known[name] if process is None else process(known[name]) for name, process in self.steps]
         )
+
+
+class Filed(NamedTuple):
+    """A command that is to be run, and its values."""
+
+    command: Command[Any]
+    values: Mapping[str, object]
+
+
+class Demand(NamedTuple):
+    """What must have a result before anything else happens."""
+
+    filed: Filed
+    otherwise: type[Exception]
 
 
 class Commands:
@@ -73,119 +85,92 @@ def _prepare(command: Command[Result], dialect: Dialect) -> Prepared[Result]:
         (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
         for name in compiled.positiontup
     )
-    types = [column.type for column in statement.exported_columns]
-    return Prepared(str(compiled), steps, constants, decoder(types, command.make, dialect))
+    types = [column.type for column in getattr(statement, "exported_columns", ())]
+    return Prepared(
+        str(compiled), steps, constants, decoder(types, command.make, dialect), inserts=statement.is_insert
+    )
 
 
 class Transaction(ports.Transaction):
-    """A session that runs commands by SQLAlchemy, without the ORM."""
+    """A session that runs commands by SQLAlchemy, without the ORM, unless its database knows a shorter way.
 
-    def __init__(self, bind: AsyncEngine, *, commands: Commands, **options: Any) -> None:
-        super().__init__(bind, **options)
-        self._commands = commands
-        self._engine = bind.sync_engine
-        assert isinstance(self.sync_session, engines.TimedSession)  # noqa: S101
-        self._session = self.sync_session
-
-    async def run(self, command: Command[Result], /, **values: object) -> list[Result]:
-        """Run a command in this transaction; give its results."""
-        prepared = self._commands[command]
-        await self._write_pending()
-        connection = await self.connection()
-        done = await connection.exec_driver_sql(prepared.sql, prepared.arguments(values))
-        return [prepared.result(row) for row in done] if done.returns_rows else []
-
-    async def _write_pending(self) -> None:
-        """Write what was added and changed before, as before every other statement."""
-        if self.new or self.dirty or self.deleted:
-            await self.flush()
-
-
-class SqliteTransaction(Transaction):
-    """A session that runs commands on the connection itself, as long as nothing else was asked of it.
-
-    Who wants to hear of every statement hears of these, too: they go the common way then.
+    Who wants to hear of every statement hears of those of commands, too: they go SQLAlchemy's way then.
     """
 
     _lent: PoolProxiedConnection | None = None
     """The connection, in a transaction that a command has begun."""
 
+    def __init__(self, bind: AsyncEngine, *, commands: Commands, **options: Any) -> None:
+        super().__init__(bind, **options)
+        self._commands = commands
+        self._engine = bind.sync_engine
+        self._demand: Demand | None = None
+        self._filed: list[Filed] = []
+        assert isinstance(self.sync_session, TimedSession)  # noqa: S101
+        self._session = self.sync_session
+
+    def file(self, command: Command[None], /, **values: object) -> None:
+        """Have a command run with what comes next, or by the commit."""
+        self._filed.append(Filed(command, values))
+        self._session.settle = self._settle
+
+    def demand(self, command: Command[Any], otherwise: type[Exception], /, **values: object) -> None:
+        """Let what is filed happen only if the command has a result; raise `otherwise` if it has none."""
+        self._demand = Demand(Filed(command, values), otherwise)
+        self._session.settle = self._settle
+
     async def run(self, command: Command[Result], /, **values: object) -> list[Result]:
         """Run a command in this transaction; give its results."""
-        if self.in_transaction() or self._engine.dispatch.before_cursor_execute:
-            return await super().run(command, **values)
-        if self._lent is None:
-            self._lent = await self._begin()
-        prepared = self._commands[command]
-        try:
-            rows = await _driver(self._lent).run(prepared.sql, prepared.arguments(values))
-        except sqlite3.IntegrityError as error:
-            raise IntegrityError(prepared.sql, None, error, hide_parameters=True) from error
-        return [prepared.result(row) for row in rows]
+        await self._settle()
+        return await self._run(Filed(command, values))
 
-    async def commit(self) -> None:
-        """Commit what commands and everything else have written."""
-        if self._lent is None or self.in_transaction():
-            await super().commit()
-        if self._lent is not None:
-            driver = _driver(self._lent)
-            if driver.in_transaction:
-                await driver.commit()
-            self._leave()
+    async def _settle(self) -> None:
+        """Run what waits to be run."""
+        if self._filed or self._demand:
+            await self._run_filed(*self._take_filed())
 
-    async def rollback(self) -> None:
-        """Undo what was not committed."""
-        await super().rollback()
-        self._leave()
+    def _take_filed(self) -> tuple[Demand | None, Sequence[Filed]]:
+        taken = self._demand, self._filed
+        self._demand, self._filed, self._session.settle = None, [], None
+        return taken
 
-    async def close(self) -> None:
-        """Roll back what was not committed, and give the connection back."""
-        try:
-            if self.in_transaction() or self.identity_map:
-                await super().close()
-        finally:
-            self._leave()
+    async def _run_filed(self, demand: Demand | None, filed: Sequence[Filed]) -> None:
+        if demand is not None and not await self._run(demand.filed):
+            raise demand.otherwise
+        for each in filed:
+            await self._run(each)
 
-    def _leave(self) -> None:
+    async def _run(self, filed: Filed) -> list[Any]:
+        """Run a command by SQLAlchemy, after what was added and changed before, as before every other statement."""
+        prepared = self._commands[filed.command]
+        if self.new or self.dirty or self.deleted:
+            await self.flush()
+        connection = await self.connection()
+        done = await connection.exec_driver_sql(prepared.sql, prepared.arguments(filed.values))
+        return [prepared.result(row) for row in done] if done.returns_rows else []
+
+    @property
+    def _goes_alone(self) -> bool:
+        """Whether nothing but commands was asked for, and nobody watches."""
+        return not (self.in_transaction() or self._engine.dispatch.before_cursor_execute)
+
+    @property
+    def _pool(self) -> LendingPool:
+        pool = self._engine.pool
+        assert isinstance(pool, LendingPool)  # noqa: S101
+        return pool
+
+    def _lend(self, lent: PoolProxiedConnection) -> None:
+        """Take a connection on which a transaction has begun; whatever this session does happens on it from now on."""
+        self._lent = lent
+        self._session.join = partial(self._joined, lent)
+
+    def _joined(self, lent: PoolProxiedConnection) -> Connection:
+        return Connection(self._engine, lent).execution_options(**{HAS_BEGUN: True})
+
+    def _leave(self) -> PoolProxiedConnection | None:
+        """Give the connection that was lent, if one was, of which this session knows nothing any more."""
         lent, self._lent = self._lent, None
         if lent is not None:
             self._session.bind, self._session.join = self._engine, None
-            self._give_back(lent)
-
-    async def _begin(self) -> PoolProxiedConnection:
-        """Take the connection and begin; whatever else this session does happens on it from now on."""
-        engines.note_start()
-        pool = self._pool
-        lent = await pool.borrow()
-        try:
-            driver = _driver(lent)
-            if not driver.begin_at_once():
-                await driver.begin(engines.remaining(pool.timeout()))
-        except BaseException:
-            self._give_back(lent)
-            raise
-        self._session.join = partial(_joined, self._engine, lent)
         return lent
-
-    @property
-    def _pool(self) -> engines.FairPool:
-        pool = self._engine.pool
-        assert isinstance(pool, engines.FairPool)  # noqa: S101
-        return pool
-
-    def _give_back(self, lent: PoolProxiedConnection) -> None:
-        try:
-            if lent.is_valid:
-                _driver(lent).undo()
-        finally:
-            self._pool.give_back(lent)
-
-
-def _joined(engine: Engine, lent: PoolProxiedConnection) -> Connection:
-    return Connection(engine, lent).execution_options(**{engines.HAS_BEGUN: True})
-
-
-def _driver(lent: PoolProxiedConnection) -> SqliteConnection:
-    driver = lent.driver_connection
-    assert isinstance(driver, SqliteConnection)  # noqa: S101
-    return driver

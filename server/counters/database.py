@@ -64,7 +64,7 @@ class DatabaseCounters:
 
     async def forget(self, db: Transaction, keys: Sequence[bytes]) -> None:
         """Delete the rows in this transaction."""
-        await db.run(forget_counts(len(keys)), **{f"key{place}": key for place, key in enumerate(keys)})
+        db.file(forget_counts(len(keys)), **{f"key{place}": key for place, key in enumerate(keys)})
 
     async def draw(self, count: Count, amount: int, now: datetime, end: datetime) -> Tally:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""

@@ -12,7 +12,7 @@ from server.clock import Clock
 from server.database import Address
 from server.diagnosis import schema
 from server.diagnosis.findings import Finding, odd, ok, wrong
-from server.engines import postgresql_connect
+from server.postgresql_engine import postgresql_connect
 from server.settings import Settings
 
 LEAST_POSTGRESQL = 140000

@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from server import database
 from server.database import Address
-from server.engines import patient_postgresql_engine
 from server.importing.sources import SourceRefused
+from server.postgresql_engine import patient_postgresql_engine
 
 PAGE = 200
 """Rows read at once."""

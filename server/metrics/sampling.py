@@ -13,7 +13,6 @@ from domain import outbox
 from domain.errors import Unavailable
 from server.clock import Clock
 from server.database import Database
-from server.engines import CountedPool
 from server.hashing import PasswordPool
 from server.metrics.families import (
     BUILD,
@@ -35,6 +34,7 @@ from server.metrics.families import (
     Sample,
 )
 from server.metrics.tallies import Tallies
+from server.pools import LendingPool
 
 DATABASE_WITHIN = 1.0
 """Seconds the database has to tell what waits in the outbox."""
@@ -72,7 +72,7 @@ class Sampler:
 
     def _connections(self) -> Iterator[Sample]:
         pool = self.opened().engine.pool
-        if isinstance(pool, CountedPool):
+        if isinstance(pool, LendingPool):
             yield _sample(POOL_SIZE, pool.size())
             yield _sample(POOL_USED, pool.checkedout())
             yield _sample(POOL_WAITING, pool.waiting)

@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from server.engines import Connect
+from server.postgresql_engine import Connect
 
 
 class Lane:

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from domain.errors import Unavailable
 from models.queries import Query
 from server.database_faults import is_retryable, is_unavailable
-from server.engines import Connect
+from server.postgresql_engine import Connect
 from server.reads.lanes import Lane, Lanes
 from server.reads.plans import Plan, batch_plan, is_storable, plan
 

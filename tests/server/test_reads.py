@@ -27,7 +27,7 @@ from models.queries import (
     UserRow,
 )
 from server.database import Database, is_retryable, is_unavailable
-from server.engines import postgresql_connect
+from server.postgresql_engine import postgresql_connect
 from server.reads.postgresql import PostgresqlReads
 from server.reads.sqlite import SqliteReads
 from tests.postgres import Cluster

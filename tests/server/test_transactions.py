@@ -2,19 +2,22 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
+import asyncpg
 import pytest
-from sqlalchemy import event, select, update
+from sqlalchemy import event, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from models import User
-from models.commands import ADD_USER, HOLD_USER, change_user
+from models.commands import ADD_USER, END_SESSION, HOLD_CALLER, HOLD_USER_BY_EMAIL, Command, change_user
 from models.queries import PASSWORD_BY_EMAIL, UserRow
 from server.database import Database, is_unavailable
+from server.pools import LendingPool
 from server.transactions import Transaction
-from tests.rows import NOW
+from tests.rows import NOW, session
 from tests.server.conftest import OpenDatabase
 
 HASTY = 0.3
@@ -36,6 +39,43 @@ async def add(database: Database, name: str) -> None:
 async def names(database: Database) -> list[str]:
     async with database.transaction() as db:
         return sorted((await db.scalars(select(col(User.name)))).all())
+
+
+COUNT_USERS = Command(select(func.count(col(User.id))), tuple)
+
+
+async def watched(database: Database) -> list[str]:
+    """Give what the next transaction will have asked of PostgreSQL; nothing is known of SQLite."""
+    seen: list[str] = []
+    if database.dialect == "postgresql":
+        pool = database.engine.sync_engine.pool
+        assert isinstance(pool, LendingPool)
+        lent = await pool.borrow()
+        driver: Any = lent.driver_connection
+        driver.add_query_logger(lambda asked: seen.append(asked.query))
+        pool.give_back(lent)
+    return seen
+
+
+async def until_waiting(database: Database, tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Return when each task is done, or waits: for a connection, or on PostgreSQL for a lock."""
+    pool = database.engine.sync_engine.pool
+    assert isinstance(pool, LendingPool)
+    async with asyncio.timeout(60):
+        while sum(task.done() for task in tasks) + pool.waiting + await lock_waits(database) < len(tasks):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+
+
+async def lock_waits(database: Database) -> int:
+    """Give how many connections wait for a lock of PostgreSQL."""
+    if database.dialect == "sqlite":
+        return 0
+    connection = await asyncpg.connect(database.address.target)
+    try:
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        return int(await connection.fetchval(waits))
+    finally:
+        await connection.close()
 
 
 async def is_free(database: Database) -> bool:
@@ -61,8 +101,8 @@ class TestCommands:
         await add(migrated, "ada")
 
         async with migrated.transaction() as db:
-            found = await db.run(HOLD_USER, id="ada")
-            missing = await db.run(HOLD_USER, id="ben")
+            found = await db.run(HOLD_USER_BY_EMAIL, email="ada@example.com")
+            missing = await db.run(HOLD_USER_BY_EMAIL, email="ben@example.com")
 
         assert (found, missing) == ([UserRow(**row("ada"))], [])
 
@@ -96,6 +136,155 @@ class TestCommands:
         assert await names(migrated) == ["ada"]
 
 
+class Unmet(Exception):
+    """What was demanded was not there."""
+
+
+class TestFiled:
+    """What nobody waits for: it happens with what comes next, or by the commit."""
+
+    async def test_is_kept_by_the_commit_and_by_nothing_else(self, migrated: Database) -> None:
+        kept, dropped = migrated.begin(), migrated.begin()
+
+        kept.file(ADD_USER, **row("ada"))
+        await kept.commit()
+        await kept.close()
+        dropped.file(ADD_USER, **row("ben"))
+        await dropped.rollback()
+        await dropped.commit()
+        dropped.file(ADD_USER, **row("bob"))
+        await dropped.close()
+
+        assert await names(migrated) == ["ada"]
+
+    @pytest.mark.parametrize("number", [1, 2, 30])
+    async def test_all_of_it_happens(self, migrated: Database, number: int) -> None:
+        async with migrated.transaction() as db:
+            for each in range(number):
+                db.file(ADD_USER, **row(str(each)))
+
+        assert await names(migrated) == sorted(map(str, range(number)))
+
+    async def test_is_seen_by_whatever_comes_next(self, migrated: Database) -> None:
+        async with migrated.transaction() as db:
+            db.file(ADD_USER, **row("ada"))
+            [held] = await db.run(HOLD_USER_BY_EMAIL, email="ada@example.com")
+            db.file(change_user("name"), whose="ada", name="Lovelace")
+            loaded = await db.get_one(User, "ada")
+            db.file(ADD_USER, **row("ben"))
+            savepoint = await db.begin_nested()
+            await savepoint.rollback()
+
+        assert (held.name, loaded.name) == ("ada", "Lovelace")
+        assert await names(migrated) == ["Lovelace", "ben"]
+
+    async def test_what_is_there_already_is_told_by_the_commit(self, migrated: Database) -> None:
+        await add(migrated, "ada")
+
+        db = migrated.begin()
+        db.file(ADD_USER, **row("ben"))
+        db.file(ADD_USER, **row("ada"))
+        with pytest.raises(IntegrityError):
+            await db.commit()
+        await db.close()
+
+        assert await names(migrated) == ["ada"]
+        assert await is_free(migrated)
+
+    async def test_takes_one_statement_on_postgresql(self, migrated: Database) -> None:
+        seen = await watched(migrated)
+
+        async with migrated.transaction() as db:
+            db.demand(COUNT_USERS, Unmet)
+            db.file(ADD_USER, **row("ada"))
+            db.file(ADD_USER, **row("ben"))
+
+        assert len(seen) == (1 if migrated.dialect == "postgresql" else 0)
+        assert await names(migrated) == ["ada", "ben"]
+
+
+class TestDemanded:
+    """What must be there, or nothing happens."""
+
+    @pytest.mark.parametrize("first", ["nothing", "command", "statement"])
+    async def test_without_it_nothing_is_kept(self, migrated: Database, first: str) -> None:
+        db = migrated.begin()
+        if first == "command":
+            await db.run(ADD_USER, **row("ada"))
+        if first == "statement":
+            await db.execute(update(User).values({col(User.name): "Eve"}))
+        db.demand(HOLD_USER_BY_EMAIL, Unmet, email="eve@example.com")
+        db.file(ADD_USER, **row("ben"))
+        with pytest.raises(Unmet):
+            await db.commit()
+        await db.close()
+
+        assert await names(migrated) == []
+        assert await is_free(migrated)
+
+    @pytest.mark.parametrize("first", ["nothing", "command", "statement"])
+    async def test_with_it_all_happens(self, migrated: Database, first: str) -> None:
+        await add(migrated, "eve")
+
+        async with migrated.transaction() as db:
+            if first == "command":
+                await db.run(ADD_USER, **row("ada"))
+            if first == "statement":
+                await db.execute(select(1))
+            db.demand(HOLD_USER_BY_EMAIL, Unmet, email="eve@example.com")
+            db.file(ADD_USER, **row("ben"))
+
+        assert await names(migrated) == (["ada", "ben", "eve"] if first == "command" else ["ben", "eve"])
+
+    async def test_is_looked_at_after_whoever_had_it_locked(self, migrated: Database) -> None:
+        """Whoever locks the user first, and ends the session, is seen by all who wait for the lock."""
+        async with migrated.transaction() as db:
+            ada = User(**row("ada"))
+            db.add(ada)
+            await db.flush()
+            db.add_all([session(ada, "current", id="current"), session(ada, "other", id="other")])
+        calling = {"id": "ada", "now": NOW}
+        ending = migrated.begin()
+        assert await ending.run(HOLD_CALLER, session_id="current", **calling)
+
+        async def rename() -> None:
+            async with migrated.transaction() as db:
+                db.demand(HOLD_CALLER, Unmet, session_id="other", **calling)
+                db.file(change_user("name"), whose="ada", name="Eve")
+
+        waiting = [asyncio.create_task(rename()) for _ in range(3)]
+        await until_waiting(migrated, waiting)
+        assert await ending.run(END_SESSION, id="other", user_id="ada", now=NOW)
+        await ending.commit()
+        await ending.close()
+
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [Unmet] * 3
+        assert await names(migrated) == ["ada"]
+
+    async def test_a_session_that_is_needed_is_not_ended_meanwhile(self, migrated: Database) -> None:
+        async with migrated.transaction() as db:
+            ada = User(**row("ada"))
+            db.add(ada)
+            await db.flush()
+            db.add(session(ada, "current", id="current"))
+        holder = migrated.begin()
+        assert await holder.run(HOLD_CALLER, id="ada", session_id="current", now=NOW)
+
+        async def end() -> list[str]:
+            async with migrated.transaction() as db:
+                return await db.run(END_SESSION, id="current", user_id="ada", now=NOW)
+
+        ending = asyncio.create_task(end())
+        await until_waiting(migrated, [ending])
+        has_ended = ending.done()
+        await holder.commit()
+        await holder.close()
+
+        assert not has_ended
+        assert await ending == ["current"]
+
+
 class TestBesideTheOrm:
     """One transaction, whichever way its statements go."""
 
@@ -105,7 +294,7 @@ class TestBesideTheOrm:
         await db.run(ADD_USER, **row("ada"))
         loaded = await db.get_one(User, "ada")
         loaded.name = "Countess"
-        [held] = await db.run(HOLD_USER, id="ada")
+        [held] = await db.run(HOLD_USER_BY_EMAIL, email="ada@example.com")
         await db.run(change_user("name"), whose="ada", name="Lovelace")
         await db.refresh(loaded)
         await db.commit()
@@ -154,7 +343,7 @@ class TestInTheWay:
 
         async def count() -> None:
             async with migrated.transaction() as db:
-                [user] = await db.run(HOLD_USER, id="0")
+                [user] = await db.run(HOLD_USER_BY_EMAIL, email="0@example.com")
                 await db.run(change_user("name"), whose="0", name=str(int(user.name) + 1))
 
         await asyncio.gather(*(count() for _ in range(20)))

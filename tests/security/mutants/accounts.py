@@ -16,7 +16,7 @@ _PURPOSE = "        col(Grant.purpose) == purpose,\n"
 _OWNER = "        col(Grant.user_id) == user_id,\n"
 _EXPIRY = "        col(Grant.expires_at) > ctx.now,\n"
 _OWN_SESSION = " if found is not None and found[0].user_id == caller.user.id else None"
-_END_SESSION = '    .where(_is(Session.id, "id"), _is(Session.user_id, "user_id"))\n    .returning'
+_END_SESSION = '        _is(Session.id, "id"),\n        _is(Session.user_id, "user_id"),\n'
 _OTHERS = "col(Session.user_id) == caller.user.id, col(Session.id) != caller"
 
 _RESET = """    found = await grants.find_live(ctx, Purpose.RESET, token)
@@ -108,7 +108,7 @@ MUTANTS = (
         "a session is revoked by its handle by its owner only",
         "models/commands.py",
         _END_SESSION,
-        _END_SESSION.replace(', _is(Session.user_id, "user_id")', ""),
+        _END_SESSION.replace('        _is(Session.user_id, "user_id"),\n', ""),
     ),
     Mutant(
         "V22",
@@ -388,9 +388,9 @@ MUTANTS = (
     Mutant(
         "V33",
         "a ban ends what was begun at a provider",
-        "domain/users.py",
-        "    if user is None or user.is_banned(ctx.now):\n",
-        "    if user is None:\n",
+        "models/commands.py",
+        '        or_(~col(User.banned), col(User.ban_expires) <= bindparam("now", type_=Instant())),\n',
+        "",
     ),
     Mutant("V33", "a ban that has ended is none", "models/user.py", _BAN, "return banned"),
     Mutant("V33", "a ban holds to its end", "models/user.py", _BAN, "return banned and expires is None"),

@@ -6,9 +6,9 @@ MUTANTS = (
     Mutant(
         "R1",
         "a connection that the server has closed is not used again",
-        "server/engines.py",
-        "    if adapted.driver_connection.is_closed():",
-        "    if False:",
+        "server/postgresql_transactions.py",
+        "            if not _driver(lent).is_closed():",
+        "            if True:",
     ),
     Mutant(
         "R1",
@@ -41,9 +41,9 @@ MUTANTS = (
     Mutant(
         "R4",
         "who waits for a connection is told to come again",
-        "server/engines.py",
-        "        pool_timeout=timeout,\n        pool_use_lifo=True,",
-        "        pool_timeout=600,\n        pool_use_lifo=True,",
+        "server/pools.py",
+        "asyncio.timeout(remaining(self.timeout()))",
+        "asyncio.timeout(600)",
     ),
     Mutant(
         "R5",
@@ -76,9 +76,9 @@ MUTANTS = (
     Mutant(
         "R7",
         "the isolation does not depend on the server",
-        "server/engines.py",
-        '        isolation_level="READ COMMITTED",\n',
-        "",
+        "server/database.py",
+        '_WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}',
+        "_WRITER_SETTINGS: dict[str, str] = {}",
     ),
     Mutant(
         "R7",

@@ -219,10 +219,10 @@ MUTANTS = (
         "R35",
         "names are stored as they were typed",
         "domain/users.py",
-        "        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)\n",
-        "        from unicodedata import normalize\n"
-        '        changes = {key: value and normalize("NFKC", value)[:256] for key, value in changes.items()}\n'
-        "        await ctx.db.run(command, whose=user_id, **changes, updated_at=ctx.now)\n",
+        "    ctx.db.file(command, whose=caller.id, **changes, updated_at=ctx.now)\n",
+        "    from unicodedata import normalize\n"
+        '    changes = {key: value and normalize("NFKC", value)[:256] for key, value in changes.items()}\n'
+        "    ctx.db.file(command, whose=caller.id, **changes, updated_at=ctx.now)\n",
     ),
     Mutant(
         "R36",

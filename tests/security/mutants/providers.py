@@ -339,7 +339,7 @@ MUTANTS = (
         "V54",
         "the session that began a link is live",
         "domain/users.py",
-        "    if not await ctx.db.run(LIVE_SESSION, id=session_id, user_id=user.id, now=ctx.now):\n",
+        "    if not await ctx.db.run(HOLD_CALLER, id=user_id, session_id=session_id, now=ctx.now):\n",
         "    if False:\n",
     ),
     Mutant(

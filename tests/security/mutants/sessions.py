@@ -7,7 +7,7 @@ _CACHED = (
     "        seen = globals().setdefault('SEEN', {})\n"
     "        found = seen[token] = seen.get(token) or await sessions.find(self.database.reads, token)\n"
 )
-_REVOKED = "await _end(ctx, session_id)"
+_REVOKED = "await ctx.db.run(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now)"
 _END_ALL = "    ended = await end_all(ctx, user)\n    audit"
 _OTHERS = "_delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)"
 
@@ -16,8 +16,8 @@ MUTANTS = (
         "V35",
         "sign-out deletes the session",
         "domain/sessions.py",
-        "    if await _end(ctx, caller.session.id):\n",
-        "    if True:\n",
+        "    ctx.db.demand(END_SESSION, Needless, **values)\n",
+        "",
     ),
     Mutant(
         "V35",
@@ -111,9 +111,9 @@ MUTANTS = (
     Mutant(
         "V37",
         "a sign-in looks again whether the password still holds",
-        "domain/authentication.py",
-        "    if user is None or await accounts.password_of(ctx, user.id) != stored:",
-        "    if user is None:",
+        "domain/users.py",
+        "for user, stored in rows if stored == hashed)",
+        "for user, stored in rows if stored)",
     ),
     Mutant(
         "V38",
@@ -134,8 +134,8 @@ MUTANTS = (
         "V38",
         "a sign-out ends the session of the browser",
         "domain/sessions.py",
-        "    if await _end(ctx, caller.session.id):\n",
-        "    if await _end(ctx, caller.user.id):\n",
+        '    values = {"id": caller.session.id,',
+        '    values = {"id": caller.user.id,',
     ),
     Mutant(
         "V40",
@@ -155,8 +155,8 @@ MUTANTS = (
         "V40",
         "a handle works for its owner alone",
         "models/commands.py",
-        '    .where(_is(Session.id, "id"), _is(Session.user_id, "user_id"))\n    .returning',
-        '    .where(_is(Session.id, "id"))\n    .returning',
+        '        _is(Session.id, "id"),\n        _is(Session.user_id, "user_id"),\n',
+        '        _is(Session.id, "id"),\n',
     ),
     Mutant(
         "V41",
