@@ -102,7 +102,10 @@ class GatheringProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
             return
         self._idle += len(data)
-        super().data_received(self._without_upgrade(data))
+        # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
+        if data.find(b"pgrade:") >= 0 or data.find(b"PGRADE:") >= 0:
+            data = self._without_upgrade(data)
+        super().data_received(data)
         if self._deadline is None and not self._is_received():
             self._deadline = self.loop.call_later(self.request_timeout, self._expire)
         if self._idle > MAX_FRAMING:
@@ -115,34 +118,31 @@ class GatheringProtocol(HttpToolsProtocol):
         """
         if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
             raise ValueError("the parser would take the body for another protocol's, or for the next request")
-        _check_coding(self.headers, self.parser.get_http_version())
+        version = self.parser.get_http_version()
+        _check_coding(self.headers, version)
         if self.limit_concurrency is None:
-            self._begin_cycle()
+            self._begin_cycle(version)
         else:
             super().on_headers_complete()
         self._idle = 0
         self.headers = _TRAILERS
 
-    def _begin_cycle(self) -> None:
+    def _begin_cycle(self, version: str) -> None:
         """Do what uvicorn does with a complete head, but for a cycle of ours and with less work for a plain path."""
-        scope, parser, version = self.scope, self.parser, self.parser.get_http_version()
+        scope, parser = self.scope, self.parser
         scope["method"] = parser.get_method().decode("ascii")
         scope["http_version"] = version
         scope["extensions"] = EXTENSIONS
         scope["path"], scope["raw_path"], scope["query_string"] = _target(self.url, self.root_path)
         earlier = self.cycle
         self.cycle = cycle = Cycle(
-            scope=scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and parser.should_keep_alive(),
-            on_response=self.on_response_complete,
+            scope,
+            self.transport,  # type: ignore[arg-type]  # which is what stands before the real one
+            self.flow,
+            self.server_state.default_headers,
+            self.expect_100_continue,
+            version != "1.0" and parser.should_keep_alive(),
+            self.on_response_complete,
         )
         if earlier is None or earlier.response_complete:
             self._start_asgi_task(cycle, self.app)
@@ -209,7 +209,7 @@ class GatheringProtocol(HttpToolsProtocol):
     def _without_upgrade(self, data: bytes) -> bytes:
         """Leave the wish for another protocol out of a head that begins here: there is none, and who expresses it
         by habit gets an ordinary answer (RFC 9110, 7.8). One that arrives otherwise is refused if it has a body."""
-        if (b"pgrade:" not in data and b"PGRADE:" not in data) or not self._is_between_requests():
+        if not self._is_between_requests():
             return data
         head, end, rest = data.partition(b"\r\n\r\n")
         return _UPGRADE.sub(b"", head) + end + rest if end else data

@@ -44,7 +44,8 @@ class Head:
             return None
         if self.repeated:
             sent = b";".join(self.every(b"cookie"))
-        if name not in sent:
+        # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
+        if sent.find(name) < 0:
             return None
         pairs = (pair.partition(b"=") for pair in sent.split(b";"))
         values = {value.strip(b" \t") for key, _, value in pairs if key.strip(b" \t") == name}
