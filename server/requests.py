@@ -173,9 +173,8 @@ class Requests:
         if isinstance(result, Redirect) and result.refused:
             await _roll_back(ctx)
             await self._note_refused(ctx)
-        elif (
-            ctx.outbox or ctx.records or ctx.opened
-        ):  # Asked before the call: to read leaves nothing to commit.
+        elif ctx.outbox or ctx.records or ctx.opened:
+            # Asked before the call, too: most requests only read.
             await self._commit(ctx, ctx.records)
         return result
 

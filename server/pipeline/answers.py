@@ -82,7 +82,7 @@ def send_answer(
 ) -> Awaitable[None]:
     """Send an answer with the headers every answer has; HEAD gets no body, whose length is still told."""
     status, headers, body = rendered
-    whole: Whole = {
+    whole: dict[str, Any] = {
         "type": WHOLE,
         "status": status,
         "always": always,
@@ -93,8 +93,8 @@ def send_answer(
     return send(whole) if WHOLE in scope.get("extensions", ()) else _send_parts(scope, send, whole)
 
 
-async def _send_parts(scope: Scope, send: Send, whole: Whole) -> None:
-    """Send an answer as every server takes it."""
+async def _send_parts(scope: Scope, send: Send, whole: dict[str, Any]) -> None:
+    """Send an answer, made for one message, in the two that every server takes."""
     status, body = whole["status"], whole["body"]
     own = [*whole["always"], (b"x-request-id", whole["request_id"]), *whole["headers"]]
     if status not in (204, 304):

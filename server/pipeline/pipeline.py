@@ -179,12 +179,12 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
 
 
 def _log(request: Request, status: int, seconds: float) -> None:
-    scope = request.scope
+    scope, operation = request.scope, request.operation
     logs.access(
         method=scope["method"],
         path=scope["path"],
-        template=request.template,
-        operation=request.operation_id,
+        template=None if operation is None else operation.template,
+        operation=None if operation is None else operation.operation_id,
         query=scope["query_string"].decode("latin-1"),
         status=status,
         seconds=seconds,

@@ -333,7 +333,7 @@ MUTANTS = (
         "R39",
         "a body comes in no other coding than chunked",
         "server/protocol.py",
-        "        _check_coding(self.headers, version)\n",
+        "        heads.check_coding(self.headers, version)\n",
         "",
     ),
     Mutant(
