@@ -65,8 +65,9 @@ class Head:
         if self.repeated and len(self.every(b"authorization")) > 1:
             return MALFORMED
         # As clients write it, and the pattern would read it, too, in five times as long.
-        if value.startswith(b"Bearer ") and value[7:].isalnum():
-            return value[7:].decode("ascii")
+        token: bytes = value[7:]
+        if value.startswith(b"Bearer ") and token.isalnum():
+            return token.decode("ascii")
         found = _BEARER.fullmatch(value)
         if found is not None:
             return found[1].decode("ascii")
