@@ -44,7 +44,8 @@ def _network_of(address: str) -> str:
     return address if isinstance(parsed, IPv4Address) else str(ip_network((parsed, 64), strict=False))
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
+@dataclass(slots=True)
 class Caller:
     """The signed-in user behind a request, as found by one statement, and the token that was presented."""
 
@@ -85,7 +86,15 @@ _NOTHING = Presented()
 class Apart(Protocol):
     """Runs a rule in a context and a transaction of its own."""
 
-    async def __call__(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
+    async def __call__(
+        self,
+        job: "Callable[[Context], Awaitable[Result]]",
+        *,
+        client: Client,
+        caller: Caller | None,
+        challenge: Challenge | None,
+        presented: Presented,
+    ) -> Result:
         """Give what the job returned, after its commit; it alone is run again when the database asks for it.
 
         Raises the job's refusals, and Unavailable.
@@ -106,9 +115,7 @@ class Context:
     counters: Counters
     begin: Callable[[], Transaction]
     ready: Callable[[], Awaitable[bool]]
-    apart: Apart
-    """For who calls the outside world between two transactions: what is done apart is committed, and not repeated when
-    the rest of the request is. Never while `db` is open: no request holds two connections."""
+    run_apart: Apart
     providers: Mapping[str, Provider]
     challenge: Challenge | None = None
     presented: Presented = _NOTHING
@@ -124,6 +131,21 @@ class Context:
         if self.opened is None:
             self.opened = self.begin()
         return self.opened
+
+    async def apart(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
+        """Run a job for the same request in a context and a transaction of its own; give what it returned.
+
+        For who calls the outside world between two transactions: what is done apart is committed, and not repeated when
+        the rest of the request is. Never while `db` is open: no request holds two connections.
+        Raises the job's refusals, and Unavailable.
+        """
+        return await self.run_apart(
+            job,
+            client=self.client,
+            caller=self.caller,
+            challenge=self.challenge,
+            presented=self.presented,
+        )
 
     @property
     def signed_in(self) -> Caller:

@@ -1,6 +1,6 @@
 """What stands outside the rules, as the rules see it: reading, hashing, encryption, counting. `server/` has each."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 class Reads(Protocol):
     """Single statements outside any transaction; what they return was read after the call began."""
 
-    async def one(self, query: Query[Result], value: object) -> Result | None:
+    def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
         """Give the first row for `value`, or None. Raises Unavailable when the database does not answer in time."""
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:

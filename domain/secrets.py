@@ -3,7 +3,6 @@
 import hashlib
 import os
 import random
-import re
 import string
 from collections.abc import Iterator
 
@@ -15,8 +14,6 @@ BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 _choice = random.SystemRandom()
 """The operating system's generator, where a choice has to be without bias."""
-
-_TOKEN = re.compile(r"[A-Za-z0-9]{32}", re.ASCII)
 
 
 def token(length: int = 32) -> str:
@@ -64,7 +61,8 @@ _identifiers = _cut_identifiers()
 
 def is_token(text: str) -> bool:
     """Whether the text has the form of a token of 32 characters."""
-    return _TOKEN.fullmatch(text) is not None
+    # A fifth of what a pattern costs; within ASCII these are the letters and digits of `_ALPHABET`.
+    return len(text) == 32 and text.isascii() and text.isalnum()
 
 
 def digest(secret: str) -> bytes:

@@ -1,7 +1,7 @@
 """Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
@@ -95,11 +95,15 @@ def _expiry(rules: SessionRules, *, created_at: datetime, now: datetime, remembe
     return min(expiry, created_at + rules.absolute_lifetime) if rules.absolute_lifetime else expiry
 
 
+def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
+    """Give the stored session behind a token of 32 characters and its user, live or not, by one statement (behaviour
+    3.2)."""
+    return reads.one(SESSION_BY_DIGEST, secrets.digest(token))
+
+
 async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
-    """Give the stored session behind a token and its user, live or not, by one statement (behaviour 3.2)."""
-    if not secrets.is_token(token):
-        return None
-    return await reads.one(SESSION_BY_DIGEST, secrets.digest(token))
+    """Give what is stored behind something that may be a token."""
+    return await stored(reads, token) if secrets.is_token(token) else None
 
 
 async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:

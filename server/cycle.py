@@ -1,8 +1,11 @@
 """One request and its answer on a connection: uvicorn's, and a way to send an answer that is complete at once."""
 
-from functools import lru_cache
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
     HEADER_VALUE_RE,
@@ -13,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from handlers.reply import Header
 from server.errors import CLOSE
 from server.gathering import Gathered
-from server.pipeline.answers import WHOLE, Whole
+from server.pipeline.answers import JSON, WHOLE, Whole
 
 EXTENSIONS: dict[str, dict[object, object]] = {WHOLE: {}}
 """What the scope of a request says of this cycle, as ASGI wants extensions to be told."""
@@ -22,11 +25,71 @@ _BODILESS = (204, 304)
 """Statuses whose answers have neither a body nor a length."""
 
 
+class Signal:
+    """An `asyncio.Event` that is made when somebody waits for it: most requests have no body to wait for."""
+
+    __slots__ = ("_event", "_is_set")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._event: asyncio.Event | None = None
+
+    def set(self) -> None:
+        """Let everybody pass."""
+        self._is_set = True
+        if self._event is not None:
+            self._event.set()
+
+    def clear(self) -> None:
+        """Let nobody pass from here on."""
+        self._is_set = False
+        if self._event is not None:
+            self._event.clear()
+
+    async def wait(self) -> None:
+        """Pass, once it is set."""
+        if not self._is_set:
+            if self._event is None:
+                self._event = asyncio.Event()
+            await self._event.wait()
+
+
 class Cycle(RequestResponseCycle):
     """What the protocol makes for each request. Takes the message `Whole` beside those of ASGI: no loop over the
     same headers for every answer, one write, one message."""
 
     transport: Gathered  # type: ignore[assignment]
+    message_event: Signal  # type: ignore[assignment]
+
+    # What every request begins with stands here once, and is not written into each.
+    logger = logging.getLogger("uvicorn.error")
+    access_log = False
+    disconnected = False
+    more_body = True
+    response_started = False
+    response_complete = False
+    chunked_encoding: bool | None = None
+    expected_content_length = 0
+
+    def __init__(
+        self,
+        scope: Any,
+        transport: Gathered,
+        flow: FlowControl,
+        default_headers: list[Header],
+        expect_100_continue: bool,
+        keep_alive: bool,
+        on_response: Callable[..., None],
+    ) -> None:
+        self.scope = scope
+        self.transport = transport
+        self.flow = flow
+        self.default_headers = default_headers
+        self.waiting_for_100_continue = expect_100_continue
+        self.keep_alive = keep_alive
+        self.on_response = on_response
+        self.message_event = Signal()
+        self.body = bytearray()
 
     async def send(self, message: Any) -> None:
         """Write a part of the answer, or all of it. Raises RuntimeError for a header that would break the answer."""
@@ -52,9 +115,16 @@ class Cycle(RequestResponseCycle):
 
     def _head(self, whole: Whole) -> bytes:
         """Give the status line and all headers, with the empty line that ends them."""
-        status, headers = whole["status"], whole["headers"]
-        lines = [STATUS_LINE[status], _prepared(*self.default_headers), _prepared(*whole["always"])]
-        lines.append(rendered(headers))
+        status, headers, request_id = whole["status"], whole["headers"], whole["request_id"]
+        if not request_id.isalnum():
+            raise RuntimeError("an answer has an impossible request id")
+        lines = [
+            STATUS_LINE[status],
+            _DEFAULT.lines(self.default_headers),
+            _ALWAYS.lines(whole["always"]),
+            b"x-request-id: %s\r\n" % request_id,
+            _JSON_LINES if headers is JSON else rendered(headers),
+        ]
         if CLOSE in headers:
             self.keep_alive = False
         elif not self.keep_alive:
@@ -63,7 +133,7 @@ class Cycle(RequestResponseCycle):
         return b"".join(lines)
 
 
-def rendered(headers: "tuple[Header, ...] | list[Header]") -> bytes:
+def rendered(headers: Sequence[Header]) -> bytes:
     """Give the lines of headers. Raises RuntimeError for what could end a line or stands in no name."""
     if HEADER_RE.search(b"".join([name for name, _ in headers])):
         raise RuntimeError("an answer has a header with an impossible name")
@@ -72,7 +142,24 @@ def rendered(headers: "tuple[Header, ...] | list[Header]") -> bytes:
     return b"".join([b"%s: %s\r\n" % header for header in headers])
 
 
-@lru_cache(maxsize=16)
-def _prepared(*headers: Header) -> bytes:
-    """Give the lines of headers that many answers have in common; nothing of one request may be among them."""
-    return rendered(headers)
+class _Common:
+    """The lines of headers that many answers have in common, for as long as it is the same object that holds them."""
+
+    __slots__ = ("_headers", "_lines")
+
+    def __init__(self) -> None:
+        self._headers: Sequence[Header] = ()
+        self._lines = b""
+
+    def lines(self, headers: Sequence[Header]) -> bytes:
+        """Give the lines; nothing of one request may be among them. Raises RuntimeError as `rendered` does."""
+        if headers is not self._headers:
+            self._lines = rendered(headers)
+            self._headers = headers
+        return self._lines
+
+
+_DEFAULT = _Common()
+"""What uvicorn adds: a new list with each second's date."""
+_ALWAYS = _Common()
+_JSON_LINES = rendered(JSON)

@@ -30,6 +30,9 @@ _FOREIGN_LINE = 500
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
 """Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
 
+_DELETE = 0x7F
+"""The one control character in ASCII that JSON may hold as it is."""
+
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 
@@ -193,13 +196,13 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _timestamp() -> str:
-    return _spelled(time.time_ns() // 1_000_000)
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return f"{_spelled(seconds)}.{milliseconds:03d}Z"
 
 
 @lru_cache(maxsize=1)
-def _spelled(milliseconds: int) -> str:
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _spelled(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _add_header(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
@@ -226,7 +229,8 @@ def _json_line(event: Mapping[str, Any]) -> bytes:
         line = orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
     except TypeError:
         line = b"\xff"  # A lone surrogate, which only the slower encoder can write.
-    if not line.isascii() or b"\x7f" in line:
+    # Asked for as a number: for bytes, Python would first try whether they are one, and make an exception of it.
+    if not line.isascii() or _DELETE in line:
         line = json.dumps(event, default=str).replace("\x7f", "\\u007f").encode() + b"\n"
     return line
 

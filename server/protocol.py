@@ -5,17 +5,16 @@ Given as `--http server.protocol:GatheringProtocol`, or made for other limits by
 """
 
 import asyncio
-import re
-from typing import Any, ClassVar
-from urllib.parse import unquote
+from typing import ClassVar
 
-import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from domain import errors, secrets
+from server import heads
 from server.cycle import EXTENSIONS, Cycle
 from server.errors import CLOSE, render_refusal
 from server.gathering import Gathered
+from server.kept_alive import KeptAlive
 from server.pipeline.answers import ALWAYS
 from server.pipeline.sizes import MAX_TARGET
 
@@ -40,26 +39,8 @@ LINGER = 2.0
 
 REQUEST_TIMEOUT = 30.0
 
-_UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
 
-
-_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/_-]*")
-"""A target that is its own path: nothing in it is encoded, and it has no query."""
-
-_BODY_HEADERS = (b"content-length", b"transfer-encoding")
-
-
-class _Trailers(list[Any]):
-    """Takes what comes after a chunked body and keeps none of it: a trailer must never pass for a header."""
-
-    def append(self, header: Any) -> None:
-        """Forget the header."""
-
-
-_TRAILERS = _Trailers()
-
-
-class GatheringProtocol(HttpToolsProtocol):
+class GatheringProtocol(KeptAlive):
     """One connection."""
 
     request_timeout: ClassVar[float] = REQUEST_TIMEOUT
@@ -67,9 +48,6 @@ class GatheringProtocol(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _farewell: asyncio.TimerHandle | None = None
-
-    _quiet_since: float | None = None
-    """When (the loop's time) the last answer left, as long as nothing has come in since."""
 
     _last_word: errors.Refusal | None = None
     """What the connection will end with, once all requests that came before it are answered; nothing more is read."""
@@ -102,7 +80,9 @@ class GatheringProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
             return
         self._idle += len(data)
-        super().data_received(self._without_upgrade(data))
+        if heads.names_upgrade(data) and self._is_between_requests():
+            data = heads.without_upgrade(data)
+        super().data_received(data)
         if self._deadline is None and not self._is_received():
             self._deadline = self.loop.call_later(self.request_timeout, self._expire)
         if self._idle > MAX_FRAMING:
@@ -113,36 +93,33 @@ class GatheringProtocol(HttpToolsProtocol):
 
         Raises ValueError, which stops the parser, for a request of which it is not certain where it ends.
         """
-        if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
+        if self.parser.should_upgrade() and heads.has_body(self.headers):
             raise ValueError("the parser would take the body for another protocol's, or for the next request")
-        _check_coding(self.headers, self.parser.get_http_version())
+        version = self.parser.get_http_version()
+        heads.check_coding(self.headers, version)
         if self.limit_concurrency is None:
-            self._begin_cycle()
+            self._begin_cycle(version)
         else:
             super().on_headers_complete()
         self._idle = 0
-        self.headers = _TRAILERS
+        self.headers = heads.TRAILERS
 
-    def _begin_cycle(self) -> None:
+    def _begin_cycle(self, version: str) -> None:
         """Do what uvicorn does with a complete head, but for a cycle of ours and with less work for a plain path."""
-        scope, parser, version = self.scope, self.parser, self.parser.get_http_version()
+        scope, parser = self.scope, self.parser
         scope["method"] = parser.get_method().decode("ascii")
         scope["http_version"] = version
         scope["extensions"] = EXTENSIONS
-        scope["path"], scope["raw_path"], scope["query_string"] = _target(self.url, self.root_path)
+        scope["path"], scope["raw_path"], scope["query_string"] = heads.target(self.url, self.root_path)
         earlier = self.cycle
         self.cycle = cycle = Cycle(
-            scope=scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and parser.should_keep_alive(),
-            on_response=self.on_response_complete,
+            scope,
+            self.transport,  # type: ignore[arg-type]  # which is what stands before the real one
+            self.flow,
+            self.server_state.default_headers,
+            self.expect_100_continue,
+            version != "1.0" and parser.should_keep_alive(),
+            self.on_response_complete,
         )
         if earlier is None or earlier.response_complete:
             self._start_asgi_task(cycle, self.app)
@@ -160,25 +137,7 @@ class GatheringProtocol(HttpToolsProtocol):
             self._say(self._last_word)
         elif not self.transport.is_closing():
             self.flow.resume_reading()
-            self._quiet_since = self.loop.time()
-            if self.timeout_keep_alive_task is None:
-                self._watch(self.timeout_keep_alive)
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Close a connection that has been quiet for as long as allowed; look again in time at any other."""
-        self.timeout_keep_alive_task = None
-        if self._quiet_since is not None:
-            left = self._quiet_since + self.timeout_keep_alive - self.loop.time()
-            if left > 0:
-                self._watch(left)
-            else:
-                super().timeout_keep_alive_handler()
-
-    def _watch(self, seconds: float) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-    def _unset_keepalive_if_required(self) -> None:
-        self._quiet_since = None
+            self._begin_quiet()
 
     def on_chunk_header(self) -> None:
         """Allow each chunk its frame: a body in many small chunks is a body like any other."""
@@ -205,14 +164,6 @@ class GatheringProtocol(HttpToolsProtocol):
         for start in range(0, len(data), PIECE):
             if not self.transport.is_closing():
                 self.data_received(data[start : start + PIECE])
-
-    def _without_upgrade(self, data: bytes) -> bytes:
-        """Leave the wish for another protocol out of a head that begins here: there is none, and who expresses it
-        by habit gets an ordinary answer (RFC 9110, 7.8). One that arrives otherwise is refused if it has a body."""
-        if (b"pgrade:" not in data and b"PGRADE:" not in data) or not self._is_between_requests():
-            return data
-        head, end, rest = data.partition(b"\r\n\r\n")
-        return _UPGRADE.sub(b"", head) + end + rest if end else data
 
     def _is_between_requests(self) -> bool:
         """Whether the next byte begins a request."""
@@ -323,26 +274,6 @@ class GatheringProtocol(HttpToolsProtocol):
 def gathering(*, request_timeout: float) -> type[GatheringProtocol]:
     """Give the protocol class for a time limit of requests, in seconds; uvicorn takes a class."""
     return type("GatheringProtocol", (GatheringProtocol,), {"request_timeout": request_timeout})
-
-
-def _check_coding(headers: list[tuple[bytes, bytes]], version: str) -> None:
-    """Allow no transfer coding but `chunked`, once, and none before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError."""
-    codings = [value for name, value in headers if name == b"transfer-encoding"]
-    if codings and (version == "1.0" or [coding.strip(b" \t").lower() for coding in codings] != [b"chunked"]):
-        raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
-
-
-def _target(url: bytes, root_path: str) -> tuple[str, bytes, bytes]:
-    """Give path, raw path and query of a request's target. Raises what httptools raises for one that is none."""
-    if not root_path and _PLAIN_PATH.fullmatch(url):
-        return url.decode("ascii"), url, b""
-    parsed = httptools.parse_url(url)
-    path = parsed.path.decode("ascii")
-    return (
-        root_path + (unquote(path) if "%" in path else path),
-        root_path.encode("ascii") + parsed.path,
-        parsed.query or b"",
-    )
 
 
 def _rendered(refusal: errors.Refusal, default_headers: list[tuple[bytes, bytes]]) -> bytes:

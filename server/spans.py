@@ -175,7 +175,9 @@ async def _send(span: Span, send: Send, message: Message) -> None:
     if message["type"] in ("http.response.start", WHOLE):
         status = message["status"]
         span.set_attribute("http.response.status_code", status)
-        request_id = next((value for name, value in message["headers"] if name == b"x-request-id"), b"")
+        request_id = message.get("request_id") or next(
+            (value for name, value in message["headers"] if name == b"x-request-id"), b""
+        )
         span.set_attribute("gatewright.request_id", request_id.decode("ascii", "replace"))
         if status >= 500:
             span.set_status(StatusCode.ERROR)

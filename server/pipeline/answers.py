@@ -1,5 +1,6 @@
 """What goes back: status, headers and body of what a handler returned, and the messages that carry them."""
 
+from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, TypedDict
 
 import orjson
@@ -28,12 +29,13 @@ class Whole(TypedDict):
     status: int
     always: tuple[Header, ...]
     """Headers of many answers, which the server may keep as it writes them."""
-    headers: list[Header]
-    """Headers of this answer alone."""
+    request_id: bytes
+    headers: Sequence[Header]
+    """Headers of this answer alone; very often just `JSON`, the same object each time."""
     body: bytes
 
 
-_JSON = (CONTENT_TYPE,)
+JSON: tuple[Header, ...] = (CONTENT_TYPE,)
 _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 
 
@@ -47,7 +49,7 @@ def answer(result: Any, method: str) -> Rendered:
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
         return 200, (_HTML, *result.headers), result.html.encode()
-    return 200, _JSON, orjson.dumps(result)
+    return 200, JSON, orjson.dumps(result)
 
 
 def options(allow: str, *, is_preflight: bool) -> Rendered:
@@ -69,7 +71,7 @@ def _cookie_name(value: bytes) -> bytes:
     return value.partition(b"=")[0]
 
 
-async def send_answer(
+def send_answer(
     scope: Scope,
     send: Send,
     rendered: Rendered,
@@ -77,14 +79,25 @@ async def send_answer(
     cors: tuple[Header, ...],
     *,
     always: tuple[Header, ...] = ALWAYS,
-) -> None:
+) -> Awaitable[None]:
     """Send an answer with the headers every answer has; HEAD gets no body, whose length is still told."""
     status, headers, body = rendered
-    own: list[Header] = [(b"x-request-id", request_id.encode()), *headers, *cors]
-    if WHOLE in scope.get("extensions", ()):
-        await send({"type": WHOLE, "status": status, "always": always, "headers": own, "body": body})
-        return
+    whole: dict[str, Any] = {
+        "type": WHOLE,
+        "status": status,
+        "always": always,
+        "request_id": request_id.encode(),
+        "headers": (*headers, *cors) if cors else headers,
+        "body": body,
+    }
+    return send(whole) if WHOLE in scope.get("extensions", ()) else _send_parts(scope, send, whole)
+
+
+async def _send_parts(scope: Scope, send: Send, whole: dict[str, Any]) -> None:
+    """Send an answer, made for one message, in the two that every server takes."""
+    status, body = whole["status"], whole["body"]
+    own = [*whole["always"], (b"x-request-id", whole["request_id"]), *whole["headers"]]
     if status not in (204, 304):
         own.append((b"content-length", b"%d" % len(body)))
-    await send({"type": "http.response.start", "status": status, "headers": [*always, *own]})
+    await send({"type": "http.response.start", "status": status, "headers": own})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

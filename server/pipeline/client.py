@@ -15,5 +15,6 @@ _clean = lru_cache(maxsize=1024)(clean_user_agent)
 def client_of(scope: Scope, head: Head, request_id: str, addresses: Addresses) -> Client:
     """Give address, User-Agent and request id of the client behind a request."""
     peer = scope.get("client")
-    address = addresses.resolve(None if peer is None else peer[0], head.every(b"x-forwarded-for"))
+    forwarded_for = head.every(b"x-forwarded-for") if b"x-forwarded-for" in head.fields else ()
+    address = addresses.resolve(None if peer is None else peer[0], forwarded_for)
     return Client(address, _clean(head.fields.get(b"user-agent")), request_id)

@@ -74,6 +74,8 @@ def _compile(statement: _Select, query: Query[Result], dialect: Dialect, skip: i
 def _arguments(compiled: Any) -> Callable[[object], tuple[object, ...]]:
     """Give what puts the value among the constants that SQLAlchemy has taken out of the statement."""
     names, constants = tuple(compiled.positiontup), compiled.params
+    if names == ("value",):
+        return lambda value: (value,)
     return lambda value: tuple(value if name == "value" else constants[name] for name in names)
 
 

@@ -6,8 +6,8 @@ them. It adds no delay and keeps nothing: what a caller gets was read after the 
 
 import asyncio
 import time
-from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Awaitable, Sequence
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Dialect
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
@@ -20,6 +20,9 @@ from server.reads.lanes import Lane, Lanes
 from server.reads.plans import Plan, batch_plan, is_storable, plan
 
 Result = TypeVar("Result")
+
+_Lookup = tuple[object, "asyncio.Future[Any]", float]
+"""Somebody who waits: the value, the answer, since when. A bare tuple, because each request makes one."""
 
 _LARGEST = 500
 """Look-ups that one statement answers; more wait for the next."""
@@ -45,17 +48,16 @@ class PostgresqlReads:
         self._batch_lane = Lane(connect)
         self._lanes = Lanes(connect, connections - 1)
 
-    async def one(self, query: Query[Result], value: object) -> Result | None:
+    def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
         """Give the first row for `value`, or None. Raises Unavailable."""
-        if query.key is None:
-            found = await self.all(query, value)
-            return found[0] if found else None
+        if query.key is None or not is_storable(value):
+            return self._first(query, value)
         batch = self._batches.get(query)
         if batch is None:
             batch = self._batches[query] = _Batch(
                 batch_plan(query, self._dialect), self._batch_lane, self._timeout
             )
-        return await batch.ask(value) if is_storable(value) else None
+        return batch.ask(value)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`. Raises Unavailable."""
@@ -74,19 +76,15 @@ class PostgresqlReads:
             raise
         return await _results(prepared, rows)
 
+    async def _first(self, query: Query[Result], value: object) -> Result | None:
+        found = await self.all(query, value)
+        return found[0] if found else None
+
     async def close(self) -> None:
         """Close the connections; whoever still waits gets Unavailable."""
         for batch in self._batches.values():
             await batch.close()
         await asyncio.gather(self._batch_lane.close(_FAREWELL), self._lanes.close(_FAREWELL))
-
-
-class _Lookup(NamedTuple):
-    """Somebody who waits."""
-
-    value: object
-    answer: asyncio.Future[Any]
-    since: float
 
 
 class _Batch(Generic[Result]):
@@ -106,7 +104,7 @@ class _Batch(Generic[Result]):
             raise Unavailable
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Result | None] = loop.create_future()
-        self._waiting.append(_Lookup(value, answer, time.monotonic()))
+        self._waiting.append((value, answer, time.monotonic()))
         if self._task is None:
             self._task = loop.create_task(self._serve())
         return answer
@@ -124,7 +122,7 @@ class _Batch(Generic[Result]):
         try:
             while self._waiting:
                 asked, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
-                await self._answer([lookup for lookup in asked if not lookup.answer.done()])
+                await self._answer([lookup for lookup in asked if not lookup[1].done()])
         finally:
             self._task = None
             self._abandon()
@@ -138,17 +136,19 @@ class _Batch(Generic[Result]):
             return
         try:
             # The first has waited longest; as its limit holds for all, nobody waits longer than allowed.
-            arguments = self._plan.arguments([lookup.value for lookup in asked])
-            rows = await _fetch(self._lane, self._plan, arguments, asked[0].since + self._timeout)
-            found = {row[0]: self._plan.result(row[1:]) for row in rows}
+            arguments = self._plan.arguments([value for value, _, _ in asked])
+            _, _, since = asked[0]
+            rows = await _fetch(self._lane, self._plan, arguments, since + self._timeout)
+            result = self._plan.result
+            found = {row[0]: result(row[1:]) for row in rows}
         except BaseException as error:
             _fail(asked, error)
             if not isinstance(error, Exception):
                 raise
         else:
-            for position, lookup in enumerate(asked, 1):
-                if not lookup.answer.done():
-                    lookup.answer.set_result(found.get(position))
+            for position, (_, answer, _) in enumerate(asked, 1):
+                if not answer.done():
+                    answer.set_result(found.get(position))
 
 
 async def _fetch(
@@ -175,9 +175,9 @@ async def _results(prepared: Plan[Result], rows: Sequence[Any]) -> list[Result]:
 
 
 def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:
-    for lookup in asked:
-        if not lookup.answer.done():
-            lookup.answer.set_exception(_seen(error))
+    for _, answer, _ in asked:
+        if not answer.done():
+            answer.set_exception(_seen(error))
 
 
 def _is_outage(error: BaseException) -> bool:

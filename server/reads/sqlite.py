@@ -4,14 +4,15 @@ A point read takes about 20 µs, less than the way to a thread and back. It does
 lock (rare, readers and writers do not disturb each other in WAL mode), or when a list is long, a thread asks again.
 
 Look-ups by a unique key that come in one turn of the event loop are answered together at its end: most of the 20 µs is
-the way into SQLite and its lock, which all of them then share. What a caller gets was read after the call.
+the way into SQLite and its lock, which all of them then share. What a caller gets was read after the call. Whoever
+meets a fault there meets it alone: each of them asks once more, and may wait in the thread until it is over.
 """
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
@@ -21,6 +22,9 @@ from server.database_faults import is_busy, is_unavailable
 from server.reads.plans import Plan, is_storable, plan
 
 Result = TypeVar("Result")
+
+_Lookup = tuple[Query[Any], object, "asyncio.Future[Any]"]
+"""Somebody who waits for one row: the query, the value, the answer. A bare tuple, because each request makes one."""
 
 _LONG = 100
 """Rows; a longer list is read and decoded in the thread."""
@@ -37,16 +41,13 @@ class SqliteReads:
         self._there = _Connection(path, timeout)
         self._thread = ThreadPoolExecutor(1, "sqlite-reads")
         self._waiting: list[_Lookup] = []
+        self._repeating: set[asyncio.Task[None]] = set()
 
-    async def one(self, query: Query[Result], value: object) -> Result | None:
+    def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
         """Give the first row for `value`, or None. Raises Unavailable."""
         if query.key is not None and is_storable(value):
-            answer = await self._ask(self._plan(query), value)
-            if not isinstance(answer, _Failed):
-                return answer
-        # Whoever finds a fault meets it alone, and may wait in the thread until it is over.
-        found = await self._fetch(query, value, 1)
-        return found[0] if found else None
+            return self._ask(query, value)
+        return self._first(query, value)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`. Raises Unavailable."""
@@ -55,36 +56,58 @@ class SqliteReads:
     async def close(self) -> None:
         """Close the connections; a read under way in the thread ends first."""
         self._answer_all()
+        await asyncio.gather(*self._repeating)
         self._here.close()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._there.close)
         self._thread.shutdown()
 
-    def _ask(self, prepared: Plan[Result], value: object) -> "asyncio.Future[Result | _Failed | None]":
+    def _ask(self, query: Query[Result], value: object) -> "asyncio.Future[Result | None]":
         """Give the future answer of a look-up that this turn of the event loop ends with."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._answer_all)
-        answer: asyncio.Future[Result | _Failed | None] = loop.create_future()
-        self._waiting.append(_Lookup(prepared, prepared.arguments(value), answer))
+        answer: asyncio.Future[Result | None] = loop.create_future()
+        self._waiting.append((query, value, answer))
         return answer
 
     def _answer_all(self) -> None:
         asked, self._waiting = self._waiting, []
-        asked = [lookup for lookup in asked if not lookup.answer.done()]
+        asked = [lookup for lookup in asked if not lookup[2].done()]
         if not asked:
             return
         try:
-            found = self._here.look_up(asked)
+            found = self._here.look_up([(self._plan(query), value) for query, value, _ in asked])
         except Exception:
-            found = [_FAILED] * len(asked)
-        for lookup, answer in zip(asked, found, strict=True):
-            lookup.answer.set_result(answer)
+            self._ask_again(asked)
+        else:
+            for (_, _, answer), result in zip(asked, found, strict=True):
+                answer.set_result(result)
+
+    def _ask_again(self, asked: Sequence[_Lookup]) -> None:
+        for lookup in asked:
+            task = asyncio.create_task(self._repeat(*lookup))
+            self._repeating.add(task)
+            task.add_done_callback(self._repeating.discard)
+
+    async def _repeat(self, query: Query[Any], value: object, answer: "asyncio.Future[Any]") -> None:
+        try:
+            found = await self._first(query, value)
+        except Exception as fault:
+            if not answer.done():
+                answer.set_exception(fault)
+        else:
+            if not answer.done():
+                answer.set_result(found)
 
     def _plan(self, query: Query[Result]) -> Plan[Result]:
         prepared = self._plans.get(query)
         if prepared is None:
             prepared = self._plans[query] = plan(query, self._dialect)
         return prepared
+
+    async def _first(self, query: Query[Result], value: object) -> Result | None:
+        found = await self._fetch(query, value, 1)
+        return found[0] if found else None
 
     async def _fetch(self, query: Query[Result], value: object, limit: int | None) -> list[Result]:
         prepared = self._plan(query)
@@ -119,21 +142,6 @@ class SqliteReads:
             raise
 
 
-class _Failed:
-    """Stands for an answer when there was a fault."""
-
-
-_FAILED = _Failed()
-
-
-class _Lookup(NamedTuple):
-    """Somebody who waits for one row."""
-
-    plan: Plan[Any]
-    arguments: tuple[object, ...]
-    answer: "asyncio.Future[Any]"
-
-
 class _Connection:
     """A connection that is opened when needed, by the thread that uses it, and dropped after a fault."""
 
@@ -157,15 +165,15 @@ class _Connection:
                 self.close()
             raise
 
-    def look_up(self, asked: Sequence[_Lookup]) -> list[Any]:
+    def look_up(self, asked: Sequence[tuple[Plan[Any], object]]) -> list[Any]:
         """Give the result of each look-up, None where there is no row; all see the database at one moment."""
         try:
             connection = self._connection or self._open()
             if len(asked) == 1:
-                return [_result(connection, asked[0])]
+                return [_result(connection, *asked[0])]
             connection.execute("BEGIN")
             try:
-                return [_result(connection, lookup) for lookup in asked]
+                return [_result(connection, prepared, value) for prepared, value in asked]
             finally:
                 connection.execute("ROLLBACK")
         except sqlite3.Error:
@@ -186,7 +194,7 @@ class _Connection:
         return self._connection
 
 
-def _result(connection: sqlite3.Connection, lookup: _Lookup) -> Any:
+def _result(connection: sqlite3.Connection, prepared: Plan[Result], value: object) -> Result | None:
     # All rows are fetched, of which there is one at most: a statement that has not ended keeps its view.
-    rows = connection.execute(lookup.plan.sql, lookup.arguments).fetchall()
-    return lookup.plan.result(rows[0]) if rows else None
+    rows = connection.execute(prepared.sql, prepared.arguments(value)).fetchall()
+    return prepared.result(rows[0]) if rows else None

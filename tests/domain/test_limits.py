@@ -76,7 +76,7 @@ def context(memory: Memory, address: str | None = HERE, **numbers: Quota) -> Con
     return Context(
         now=NOW, policy=policy(limits=replace(NONE, **numbers)), client=Client(address), caller=None,
         reads=cast(Any, memory), hasher=none, cipher=CIPHER, counters=memory, begin=lambda: none, ready=none,
-        apart=none, providers={},
+        run_apart=none, providers={},
     )  # fmt: skip
 
 

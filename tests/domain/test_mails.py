@@ -23,7 +23,7 @@ def context(**changes: Any) -> Context:
     none = cast(Any, None)
     return Context(
         now=NOW, policy=policy(**changes), client=Client(), caller=None, reads=none, hasher=none,
-        cipher=CIPHER, counters=none, begin=none, ready=none, apart=none, providers={},
+        cipher=CIPHER, counters=none, begin=none, ready=none, run_apart=none, providers={},
     )  # fmt: skip
 
 

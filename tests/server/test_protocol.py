@@ -96,7 +96,16 @@ class App:
     async def reply(self, send: Any, status: int, body: bytes, *, close: bool = False) -> None:
         headers = [(b"connection", b"close")] if close else []
         if self.whole:
-            await send({"type": WHOLE, "status": status, "always": (), "headers": headers, "body": body})
+            await send(
+                {
+                    "type": WHOLE,
+                    "status": status,
+                    "always": (),
+                    "request_id": b"1",
+                    "headers": headers,
+                    "body": body,
+                }
+            )
             return
         await send(start(status, [(b"content-length", b"%d" % len(body)), *headers]))
         await send({"type": "http.response.body", "body": body})

@@ -251,6 +251,9 @@ NAMES: Query[Any] = Query(
     select(text("name")).select_from(text("session")).where(text("user_id = :value")), lambda row: row[0]
 )
 
+KEYED: Query[Any] = Query(NAMES.statement, NAMES.make, key=text("user_id"))
+"""The same, answered together with others."""
+
 
 class TestSqlite:
     async def test_waits_for_the_lock_elsewhere(
@@ -274,6 +277,37 @@ class TestSqlite:
         assert [type(outcome) for outcome in outcomes] == [Unavailable] * 5
         writer.execute("ROLLBACK")
         assert await reads.one(NAMES, "u") is None
+
+    @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
+    async def test_look_ups_that_are_answered_together_wait_for_the_lock_one_by_one(
+        self, rollback_file: tuple[SqliteReads, sqlite3.Connection], end: str
+    ) -> None:
+        reads, writer = rollback_file
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("INSERT INTO session VALUES ('u', 'n')")
+        waiting = [asyncio.ensure_future(reads.one(KEYED, "u")) for _ in range(5)]
+        waiting[1].cancel()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        writer.execute(end)
+
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+
+        found = "n" if end == "COMMIT" else None
+        assert [answers[0], *answers[2:]] == [found] * 4
+        assert isinstance(answers[1], asyncio.CancelledError)
+
+    async def test_a_look_up_under_way_is_answered_before_the_end(
+        self, rollback_file: tuple[SqliteReads, sqlite3.Connection], tmp_path: Path
+    ) -> None:
+        _, writer = rollback_file
+        reads = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
+        writer.execute("BEGIN EXCLUSIVE")
+        waiting = asyncio.ensure_future(reads.one(KEYED, "u"))
+
+        await reads.close()
+
+        assert isinstance(waiting.exception(), Unavailable)
 
     async def test_recovers_when_the_file_is_back(self, tmp_path: Path) -> None:
         path = tmp_path / "late.db"

@@ -263,8 +263,8 @@ MUTANTS = (
         "R37",
         "a byte gains no time",
         "server/protocol.py",
-        "        self._idle += len(data)\n        super()",
-        "        self._stop_clock()\n        self._idle += len(data)\n        super()",
+        "        self._idle += len(data)\n",
+        "        self._stop_clock()\n        self._idle += len(data)\n",
     ),
     Mutant(
         "R37",
@@ -333,7 +333,7 @@ MUTANTS = (
         "R39",
         "a body comes in no other coding than chunked",
         "server/protocol.py",
-        "        _check_coding(self.headers, self.parser.get_http_version())\n",
+        "        heads.check_coding(self.headers, version)\n",
         "",
     ),
     Mutant(

@@ -1,0 +1,64 @@
+"""What a request's head says of its target and of where its body ends; and the wishes in it that nobody fulfils."""
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+import httptools
+
+Headers = list[tuple[bytes, bytes]]
+
+_UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
+
+_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/_-]*")
+"""A target that is its own path: nothing in it is encoded, and it has no query."""
+
+_BODY_HEADERS = (b"content-length", b"transfer-encoding")
+
+
+class _Trailers(list[Any]):
+    """Takes what comes after a chunked body and keeps none of it: a trailer must never pass for a header."""
+
+    def append(self, header: Any) -> None:
+        """Forget the header."""
+
+
+TRAILERS = _Trailers()
+
+
+def names_upgrade(data: bytes) -> bool:
+    """Whether the wish for another protocol may stand in what has come, in one of its usual spellings."""
+    # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
+    return data.find(b"pgrade:") >= 0 or data.find(b"PGRADE:") >= 0
+
+
+def without_upgrade(data: bytes) -> bytes:
+    """Leave the wish for another protocol out of a head that begins here: there is none, and who expresses it by habit
+    gets an ordinary answer (RFC 9110, 7.8). One that arrives otherwise is refused if it has a body."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(b"", head) + end + rest if end else data
+
+
+def has_body(headers: Headers) -> bool:
+    """Whether a head announces a body."""
+    return any(name in _BODY_HEADERS for name, _ in headers)
+
+
+def check_coding(headers: Headers, version: str) -> None:
+    """Allow no transfer coding but `chunked`, once, and none before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError."""
+    codings = [value for name, value in headers if name == b"transfer-encoding"]
+    if codings and (version == "1.0" or [coding.strip(b" \t").lower() for coding in codings] != [b"chunked"]):
+        raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
+
+
+def target(url: bytes, root_path: str) -> tuple[str, bytes, bytes]:
+    """Give path, raw path and query of a request's target. Raises what httptools raises for one that is none."""
+    if not root_path and _PLAIN_PATH.fullmatch(url):
+        return url.decode("ascii"), url, b""
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    return (
+        root_path + (unquote(path) if "%" in path else path),
+        root_path.encode("ascii") + parsed.path,
+        parsed.query or b"",
+    )
