@@ -8,7 +8,7 @@ from typing import Any
 class Gathered:
     """Stands before a transport. A response's head and body leave together, one system call instead of two."""
 
-    __slots__ = ("_close", "_is_closed", "_loop", "_pieces", "_transport")
+    __slots__ = ("_close", "_is_closed", "_is_held", "_loop", "_pieces", "_transport")
 
     def __init__(
         self,
@@ -22,6 +22,7 @@ class Gathered:
         self._close = close
         self._pieces: list[bytes] = []
         self._is_closed = False
+        self._is_held = False
 
     def write(self, piece: bytes) -> None:
         """Take a piece; it leaves at the end of this turn of the event loop, or when the transport is closed.
@@ -58,6 +59,22 @@ class Gathered:
     def is_closing(self) -> bool:
         """Whether nothing written from here on will arrive."""
         return self._is_closed or self._transport.is_closing()
+
+    def hold_reading(self) -> None:
+        """Read nothing until `resume_held`, whoever else resumes reading."""
+        self._is_held = True
+        if self._transport.is_reading():
+            self._transport.pause_reading()
+
+    def resume_held(self) -> None:
+        """Read again."""
+        self._is_held = False
+        self.resume_reading()
+
+    def resume_reading(self) -> None:
+        """Read again, unless it is held."""
+        if not self._is_held and not self._transport.is_closing() and not self._transport.is_reading():
+            self._transport.resume_reading()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

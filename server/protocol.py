@@ -11,10 +11,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from domain import errors, secrets
 from server import heads
+from server.backlog import Backlog
 from server.cycle import EXTENSIONS, Cycle
 from server.errors import CLOSE, render_refusal
 from server.gathering import Gathered
-from server.kept_alive import KeptAlive
 from server.pipeline.answers import ALWAYS
 from server.pipeline.sizes import MAX_TARGET
 
@@ -29,7 +29,7 @@ MAX_REST = 64 * 1024
 """Bytes of a request that are still read, and thrown away, when the request has been answered already."""
 
 PIECE = 4 * 1024
-"""Bytes that are parsed at a time; after each piece the bounds above are checked."""
+"""Bytes that are parsed at a time; after each piece the bounds above are checked, and whether requests wait."""
 
 CHUNK_FRAME = 20
 """Bytes around a chunk that are ordinary: 16 digits and two line ends."""
@@ -40,7 +40,7 @@ LINGER = 2.0
 REQUEST_TIMEOUT = 30.0
 
 
-class GatheringProtocol(KeptAlive):
+class GatheringProtocol(Backlog):
     """One connection."""
 
     request_timeout: ClassVar[float] = REQUEST_TIMEOUT
@@ -67,17 +67,21 @@ class GatheringProtocol(KeptAlive):
             self._farewell.cancel()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
+        self._forget()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless all that comes is to be thrown away, and end what is endless."""
-        if len(data) > PIECE:
-            self._read_in_pieces(data)
-            return
         if self._farewell is not None:
             return
         if self._last_word is not None:
             self.flow.pause_reading()
+            return
+        if self.pipeline:
+            self._keep(data)
+            return
+        if len(data) > PIECE:
+            self._read_in_pieces(data)
             return
         self._idle += len(data)
         if heads.names_upgrade(data) and self._is_between_requests():
@@ -114,7 +118,7 @@ class GatheringProtocol(KeptAlive):
         earlier = self.cycle
         self.cycle = cycle = Cycle(
             scope,
-            self.transport,  # type: ignore[arg-type]  # which is what stands before the real one
+            self.transport,
             self.flow,
             self.server_state.default_headers,
             self.expect_100_continue,
@@ -131,6 +135,7 @@ class GatheringProtocol(KeptAlive):
         """Go on with the request that waits, or begin to wait for one: no timer is set and cancelled for each."""
         if self.pipeline:
             super().on_response_complete()
+            self._read_on()
             return
         self.server_state.total_requests += 1
         if self._last_word is not None:
@@ -160,10 +165,14 @@ class GatheringProtocol(KeptAlive):
         self._refuse(errors.BadRequest("Invalid HTTP request"))
 
     def _read_in_pieces(self, data: bytes) -> None:
-        """Read what is longer than a piece; nothing more once a piece of it has been refused."""
+        """Read what is longer than a piece; no further than to the first request that waits, or is refused."""
         for start in range(0, len(data), PIECE):
-            if not self.transport.is_closing():
-                self.data_received(data[start : start + PIECE])
+            if self.transport.is_closing():
+                return
+            if self.pipeline:
+                self.data_received(data[start:])
+                return
+            self.data_received(data[start : start + PIECE])
 
     def _is_between_requests(self) -> bool:
         """Whether the next byte begins a request."""
@@ -262,13 +271,19 @@ class GatheringProtocol(KeptAlive):
         """
         if self._farewell is not None or transport.is_closing():
             return
-        is_sending = self._idle > 0 or self._is_in_head() or (self.cycle is not None and self.cycle.more_body)
+        is_sending = (
+            self._idle > 0
+            or self._is_in_head()
+            or (self.cycle is not None and self.cycle.more_body)
+            or bool(self._forget())
+        )
         if not is_sending or not transport.can_write_eof():
             transport.close()
             return
         transport.write_eof()
         self._farewell = self.loop.call_later(LINGER, transport.close)
         self.flow.resume_reading()
+        self.transport.resume_held()
 
 
 def gathering(*, request_timeout: float) -> type[GatheringProtocol]:

@@ -227,6 +227,22 @@ class TestR29:
         assert machine.peak_memory(live.process.pid) - before < 20
         assert await is_well(live)
 
+    @on_linux
+    async def test_r29_thousands_of_requests_that_wait_for_each_other_are_not_kept(
+        self, live: LiveService, dial: Dial
+    ) -> None:
+        machine.forget_peak(live.process.pid)
+        before = machine.peak_memory(live.process.pid)
+        wires = [await dial() for _ in range(4)]
+
+        for wire in wires:
+            wire.writer.write(get() * (MEGABYTE // len(get())))
+        answers = await asyncio.gather(*(wire.answer() for wire in wires))
+
+        assert {status for status, _, _ in answers} == {200}
+        assert await is_well(live)
+        assert machine.peak_memory(live.process.pid) - before < 20
+
     async def test_r29_more_than_was_announced_is_the_next_request(self, dial: Dial) -> None:
         wire = await dial()
 

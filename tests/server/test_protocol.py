@@ -252,6 +252,23 @@ class TestAnswers:
 
         assert [(await wire.answer())[2] for _ in range(3)] == [b"/a ", b"/b xy", b"/c "]
 
+    async def test_thousands_behind_one_that_waits_are_answered_in_order(
+        self, connect: Connect, app: App
+    ) -> None:
+        wire = await connect()
+        behind = [
+            get(f"/{number}") if number % 3 else post(f"/{number}", "Content-Length: 600") + b"x" * 600
+            for number in range(2000)
+        ]
+
+        wire.writer.write(get("/wait") + b"".join(behind) + b"no request\r\n\r\n")
+        await app.waits.wait()
+        app.release.set()
+        answers = [(await wire.answer())[2] for _ in range(2001)]
+
+        assert answers[1:] == [b"/%d " % n + (b"" if n % 3 else b"x" * 600) for n in range(2000)]
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+
     async def test_http_1_0_closes(self, connect: Connect) -> None:
         wire = await connect()
 
