@@ -1,10 +1,10 @@
 """A connection between two requests: it is closed when it has been quiet for too long."""
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from server.standing import Standing
 
 
-class KeptAlive(HttpToolsProtocol):
-    """uvicorn's protocol, but no timer is set and cancelled for each request: one looks again in time."""
+class KeptAlive(Standing):
+    """No timer is set and cancelled for each request: one looks again in time."""
 
     _quiet_since: float | None = None
     """When (the loop's time) the last answer left, as long as nothing has come in since."""

@@ -7,32 +7,13 @@ Given as `--http server.protocol:GatheringProtocol`, or made for other limits by
 import asyncio
 from typing import ClassVar
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
-
-from domain import errors, secrets
-from server import heads
+from domain import errors
+from server import heads, last_words
 from server.backlog import Backlog
+from server.bounds import CHUNK_FRAME, MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE
 from server.cycle import EXTENSIONS, Cycle
-from server.errors import CLOSE, render_refusal
 from server.gathering import Gathered
-from server.pipeline.answers import ALWAYS
 from server.pipeline.sizes import MAX_TARGET
-
-MAX_HEAD = 64 * 1024
-"""Bytes of an unfinished head that are kept. Shorter heads are finished first and refused, if need be, in the order of
-behaviour 1.3; this bound is for those that never end."""
-
-MAX_FRAMING = 16 * 1024
-"""Bytes of line ends before a request, of chunk extensions and of trailers that are read beside a body."""
-
-MAX_REST = 64 * 1024
-"""Bytes of a request that are still read, and thrown away, when the request has been answered already."""
-
-PIECE = 4 * 1024
-"""Bytes that are parsed at a time; after each piece the bounds above are checked, and whether requests wait."""
-
-CHUNK_FRAME = 20
-"""Bytes around a chunk that are ordinary: 16 digits and two line ends."""
 
 LINGER = 2.0
 """Seconds in which the rest of a refused request is read and thrown away, so that the client can read the refusal."""
@@ -174,11 +155,6 @@ class GatheringProtocol(Backlog):
                 return
             self.data_received(data[start : start + PIECE])
 
-    def _is_between_requests(self) -> bool:
-        """Whether the next byte begins a request."""
-        cycle = self.cycle
-        return self.scope is None or (cycle is not None and cycle.scope is self.scope and not cycle.more_body)
-
     def _check_bounds(self) -> None:
         """Refuse a request of which nothing but frame has come for too long."""
         if self._is_in_head():
@@ -193,17 +169,6 @@ class GatheringProtocol(Backlog):
         """Take bytes out of the count, unless they come after the answer, when nobody waits for them."""
         if not self.cycle.response_complete:
             self._idle = max(0, self._idle - size)
-
-    def _is_in_head(self) -> bool:
-        """Whether a request has begun and its head is not complete."""
-        return self.scope is not None and (self.cycle is None or self.cycle.scope is not self.scope)
-
-    def _is_received(self) -> bool:
-        """Whether the newest request has come in completely and is being answered."""
-        cycle = self.cycle
-        if cycle is None or cycle.scope is not self.scope:
-            return False
-        return not cycle.more_body and not cycle.response_complete
 
     def _stop_clock(self) -> None:
         if self._deadline is not None:
@@ -248,21 +213,8 @@ class GatheringProtocol(Backlog):
     def _say(self, refusal: errors.Refusal) -> None:
         """Send a refusal as the last answer of this connection, and close."""
         if not self.transport.is_closing():
-            self.transport.write(_rendered(refusal, self.server_state.default_headers))
+            self.transport.write(last_words.written(refusal, self.server_state.default_headers))
         self.transport.close()
-
-    def _is_behind(self) -> bool:
-        """Whether what cannot be read follows requests that came whole and are not answered yet."""
-        cycle = self.cycle
-        if cycle is None:
-            return False
-        return not cycle.response_complete if self._is_in_head() else cycle.more_body and bool(self.pipeline)
-
-    def _is_owed(self) -> bool:
-        """Whether the client expects an answer next, when nothing before this one is owed: none has gone out to this
-        request. Every other would count for the wrong request."""
-        cycle = self.cycle
-        return cycle is None or self._is_in_head() or (cycle.more_body and not cycle.response_started)
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close; when the client is still sending, only after it had time to read the answer.
@@ -289,18 +241,3 @@ class GatheringProtocol(Backlog):
 def gathering(*, request_timeout: float) -> type[GatheringProtocol]:
     """Give the protocol class for a time limit of requests, in seconds; uvicorn takes a class."""
     return type("GatheringProtocol", (GatheringProtocol,), {"request_timeout": request_timeout})
-
-
-def _rendered(refusal: errors.Refusal, default_headers: list[tuple[bytes, bytes]]) -> bytes:
-    """Give the whole response, head and body."""
-    status, headers, body = render_refusal(refusal)
-    lines = [
-        *default_headers,
-        *ALWAYS,
-        (b"x-request-id", secrets.identifier().encode()),
-        *(header for header in headers if header != CLOSE),
-        (b"content-length", b"%d" % len(body)),
-        CLOSE,
-    ]
-    head = b"".join(b"%s: %s\r\n" % header for header in lines)
-    return b"%s%s\r\n%s" % (STATUS_LINE[status], head, body)

@@ -11,9 +11,10 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from server.bounds import MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE
 from server.cycle import rendered
 from server.pipeline.answers import WHOLE
-from server.protocol import MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE, gathering
+from server.protocol import gathering
 
 PATIENCE = 10.0
 """Seconds after which a test gives up on the server."""
