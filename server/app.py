@@ -16,7 +16,7 @@ from server import pipeline
 from server.addresses import Addresses
 from server.clock import Clock, system_clock
 from server.documents import Documents
-from server.requests import PendingSignIns
+from server.pending_sign_ins import PendingSignIns
 from server.services import Services
 from server.settings import Settings
 from server.tracing import tracing_of

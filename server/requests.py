@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from domain import audit, challenges, errors, sessions
+from domain import audit, errors, sessions
 from domain.context import Caller, Challenge, Client, Context, Needless, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher
@@ -232,17 +232,6 @@ class Requests:
             max_age = int((expires_at - now).total_seconds())
             call.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
         return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=now))
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSignIns:
-    """Finds the sign-ins that wait for their second factor, for the pipeline."""
-
-    requests: Requests
-
-    async def find(self, token: str, *, by_cookie: bool) -> Challenge | None:
-        """Give the live challenge behind a pending token, or None (behaviour 3.2)."""
-        return await challenges.find(self.requests.database.reads, token, self.requests.clock())
 
 
 async def _roll_back(ctx: Context) -> None:
