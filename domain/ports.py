@@ -32,7 +32,7 @@ class Transaction(AsyncSession):
         """
         raise NotImplementedError
 
-    def file(self, command: Command[None], /, **values: object) -> None:
+    def file(self, command: Command[Any], /, **values: object) -> None:
         """Have a command run with what comes next, or by the commit; what is filed together takes one statement.
 
         No two of them may touch the same row. Whoever waits for them gets the IntegrityError of `run`.

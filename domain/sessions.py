@@ -184,13 +184,10 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def sign_out(ctx: Context) -> None:
-    """End the current session.
-
-    Whatever depends on it keeps it locked, so that to lock its user, too, would be for nothing.
-    """
+    """End the current session; one that has ended meanwhile is no sign-out."""
     caller = ctx.signed_in
-    values = {"id": caller.session.id, "user_id": caller.user.id, "now": ctx.now}
-    ctx.db.demand(END_SESSION, Needless, **values)
+    users.demand_caller(ctx, Needless)
+    ctx.db.file(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now)
     audit.sign_out(ctx)
 
 

@@ -87,11 +87,11 @@ async def hold_caller(ctx: Context) -> UserRow:
     return held[0]
 
 
-def demand_caller(ctx: Context) -> None:
+def demand_caller(ctx: Context, otherwise: type[Exception] = errors.Unauthenticated) -> None:
     """Let what is filed happen only while the caller's row and their live session are locked, as by `hold_caller`."""
     caller = ctx.signed_in
     values = {"id": caller.user.id, "session_id": caller.session.id, "now": ctx.now}
-    ctx.db.demand(HOLD_CALLER, errors.Unauthenticated, **values)
+    ctx.db.demand(HOLD_CALLER, otherwise, **values)
 
 
 async def by_email(ctx: Context, email: str) -> User | None:

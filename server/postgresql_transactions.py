@@ -185,7 +185,8 @@ def together(commands: tuple[Prepared[Any], ...], *, is_demanded: bool) -> str:
 def _conditional(prepared: Prepared[Any]) -> str:
     """Give a command that does nothing unless the first step has a result."""
     if not prepared.inserts:
-        return f"{prepared.sql} AND EXISTS (SELECT FROM step0)"
+        changing, returning, columns = prepared.sql.partition(" RETURNING ")
+        return f"{changing} AND EXISTS (SELECT FROM step0){returning}{columns}"
     # A SELECT, unlike VALUES, can have a condition.
     columns, _, values = prepared.sql.removesuffix(")").partition(" VALUES (")
     return f"{columns} SELECT {values} WHERE EXISTS (SELECT FROM step0)"  # noqa: S608 - no value is in it

@@ -109,7 +109,7 @@ class Transaction(ports.Transaction):
         assert isinstance(self.sync_session, TimedSession)  # noqa: S101
         self._session = self.sync_session
 
-    def file(self, command: Command[None], /, **values: object) -> None:
+    def file(self, command: Command[Any], /, **values: object) -> None:
         """Have a command run with what comes next, or by the commit."""
         self._filed.append(Filed(command, values))
         self._session.settle = self._settle

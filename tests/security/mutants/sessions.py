@@ -16,7 +16,7 @@ MUTANTS = (
         "V35",
         "sign-out deletes the session",
         "domain/sessions.py",
-        "    ctx.db.demand(END_SESSION, Needless, **values)\n",
+        "    ctx.db.file(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now)\n",
         "",
     ),
     Mutant(
@@ -134,8 +134,8 @@ MUTANTS = (
         "V38",
         "a sign-out ends the session of the browser",
         "domain/sessions.py",
-        '    values = {"id": caller.session.id,',
-        '    values = {"id": caller.user.id,',
+        "    ctx.db.file(END_SESSION, id=caller.session.id,",
+        "    ctx.db.file(END_SESSION, id=caller.user.id,",
     ),
     Mutant(
         "V40",
