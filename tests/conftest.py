@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: the two databases, the service under test, and callers by bearer and by cookie."""
 
+import io
 import os
 import secrets
 import shutil
@@ -10,8 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 
-from server import migrations
+from server import logs, migrations
 from server.database import open_database
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess, providing
@@ -50,6 +52,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {path: number / len(kind) for kind in (waiting, computing) for number, path in enumerate(kind)}
     order = sorted(files, key=lambda path: places.get(path, -1.0))
     items[:] = [item for path in order for item in files[path]]
+
+
+@pytest.fixture
+def log_stream() -> Iterator[io.BytesIO]:
+    """What is logged."""
+    stream = io.BytesIO()
+    logs.configure("info", "json", stream)
+    yield stream
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ The attacks on them stand in tests/security/test_provider_threats.py.
 """
 
 import asyncio
+import io
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import text
-from structlog.testing import capture_logs
 
 from domain import renewal
 from domain.accounts import ACCESS_TOKEN, REFRESH_TOKEN
@@ -915,7 +916,7 @@ class TestRefreshToken:
 
     @pytest.mark.parametrize("dialect", ["sqlite"])
     async def test_tells_the_operator_of_tokens_that_could_not_be_stored(
-        self, make_service: MakeService, provider: ProviderProcess
+        self, make_service: MakeService, provider: ProviderProcess, log_stream: io.BytesIO
     ) -> None:
         service = await make_service({**social_settings(provider), "database.timeout": "1s"})
         as_user(provider, ADA, "1001")
@@ -924,12 +925,12 @@ class TestRefreshToken:
         asking = asyncio.create_task(ask(service, session, "/refresh-token"))
         await asked(provider, "token", 2)
 
-        with capture_logs() as logged:
-            async with locked_users(service):
-                answer = await asking
+        async with locked_users(service):
+            answer = await asking
 
         assert code(answer) == "503 SERVICE_UNAVAILABLE"
-        assert [line["event"] for line in logged if line["log_level"] == "error"] == ["provider.tokens_lost"]
+        logged = list(map(json.loads, log_stream.getvalue().splitlines()))
+        assert [line["event"] for line in logged if line["level"] == "error"] == ["provider.tokens_lost"]
         assert [line["details"] for line in logged if line["event"] == "provider_token.failed"] == [
             {"provider": "test"}
         ]

@@ -6,18 +6,16 @@ The attacks on it stand in tests/security/test_provider_threats.py, the provider
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
-import structlog
 from sqlalchemy import text
 
 from domain import flows
 from models import Account, Grant, Session, User
-from server import logs
 from tests.conftest import MakeService
 from tests.handlers.steps import (
     ADA,
@@ -78,15 +76,6 @@ SIGN_UP_DISABLED = (401, "OAUTH_LINK_ERROR", "signup disabled")
 def ada(provider: ProviderProcess) -> None:
     """Ada is signed in at the provider, which vouches for her address."""
     as_user(provider, ADA, "1001")
-
-
-@pytest.fixture
-def log_stream() -> Iterator[io.BytesIO]:
-    """What is logged."""
-    stream = io.BytesIO()
-    logs.configure("info", "json", stream)
-    yield stream
-    structlog.reset_defaults()
 
 
 async def audited(service: Service, event: str) -> list[tuple[str, str | None]]:

@@ -2,17 +2,14 @@
 
 import io
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
-import pytest
-import structlog
 from sqlalchemy import select, text
 from sqlmodel import col
 
 from domain import secrets
 from models import Audit, Outcome
-from server import logs, records
+from server import records
 from server.database import Database
 from server.records import WAITING_AT_MOST, Desk
 
@@ -28,18 +25,9 @@ async def written(database: Database) -> list[str]:
         return list((await db.execute(select(col(Audit.event)))).scalars())
 
 
-@pytest.fixture
-def stream() -> Iterator[io.BytesIO]:
-    """What is logged."""
-    stream = io.BytesIO()
-    logs.configure("info", "json", stream)
-    yield stream
-    structlog.reset_defaults()
-
-
 class TestDesk:
     async def test_takes_no_more_than_its_places_and_says_so(
-        self, migrated: Database, stream: io.BytesIO
+        self, migrated: Database, log_stream: io.BytesIO
     ) -> None:
         desk = Desk(lambda: migrated)
 
@@ -48,7 +36,7 @@ class TestDesk:
         await desk.close()
 
         assert len(await written(migrated)) == WAITING_AT_MOST
-        [line] = map(json.loads, stream.getvalue().splitlines())
+        [line] = map(json.loads, log_stream.getvalue().splitlines())
         assert (line["event"], line["records"]) == ("audit.dropped", 7)
 
     async def test_writes_what_waits_before_it_closes(self, migrated: Database) -> None:
@@ -61,7 +49,7 @@ class TestDesk:
 
         assert sorted(await written(migrated)) == ["origin.refused", "redirect.refused", "service.started"]
 
-    async def test_goes_on_after_a_fault(self, migrated: Database, stream: io.BytesIO) -> None:
+    async def test_goes_on_after_a_fault(self, migrated: Database, log_stream: io.BytesIO) -> None:
         desk = Desk(lambda: migrated)
         await _rename(migrated, "audit", "elsewhere")
 
@@ -72,7 +60,7 @@ class TestDesk:
         await desk.close()
 
         assert await written(migrated) == ["redirect.refused"]
-        [line] = map(json.loads, stream.getvalue().splitlines())
+        [line] = map(json.loads, log_stream.getvalue().splitlines())
         assert (line["event"], line["records"]) == ("audit.unwritten", 1)
 
 
@@ -82,23 +70,23 @@ async def _rename(database: Database, old: str, new: str) -> None:
 
 
 class TestLog:
-    def test_leaves_out_what_is_empty_and_warns_of_failures(self, stream: io.BytesIO) -> None:
+    def test_leaves_out_what_is_empty_and_warns_of_failures(self, log_stream: io.BytesIO) -> None:
         failed = record("mail.failed")
         failed.outcome, failed.details = Outcome.FAILURE, {"template": "otp"}
 
         records.log([record(), failed])
 
-        first, second = map(json.loads, stream.getvalue().splitlines())
+        first, second = map(json.loads, log_stream.getvalue().splitlines())
         assert (first["level"], second["level"]) == ("info", "warning")
         assert set(first) == {"timestamp", "level", "event", "id", "time", "outcome"}
         assert second["details"] == {"template": "otp"}
 
-    def test_keeps_what_was_sent_within_its_line(self, stream: io.BytesIO) -> None:
+    def test_keeps_what_was_sent_within_its_line(self, log_stream: io.BytesIO) -> None:
         sent = record()
         sent.user_agent = 'x\r\n{"event":"forged"}\u2028\x1b[2K'
 
         records.log([sent])
 
-        [line] = stream.getvalue().splitlines()
+        [line] = log_stream.getvalue().splitlines()
         assert line.isascii()
         assert json.loads(line)["user_agent"] == sent.user_agent
