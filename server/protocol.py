@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from domain import errors
 from server import heads, last_words
-from server.backlog import Backlog
 from server.bounds import CHUNK_FRAME, MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE
 from server.cycle import EXTENSIONS, Cycle
 from server.gathering import Gathered
 from server.pipeline.sizes import MAX_TARGET
+from server.slow_readers import SlowReaders
 
 LINGER = 2.0
 """Seconds in which the rest of a refused request is read and thrown away, so that the client can read the refusal."""
@@ -21,11 +21,12 @@ LINGER = 2.0
 REQUEST_TIMEOUT = 30.0
 
 
-class GatheringProtocol(Backlog):
+class GatheringProtocol(SlowReaders):
     """One connection."""
 
     request_timeout: ClassVar[float] = REQUEST_TIMEOUT
-    """Seconds from a request's first byte, or the connection's beginning, to the request's last byte."""
+    """Seconds from a request's first byte, or the connection's beginning, to the request's last byte; and in which some
+    of an answer must be read."""
 
     _deadline: asyncio.TimerHandle | None = None
     _farewell: asyncio.TimerHandle | None = None
@@ -48,6 +49,7 @@ class GatheringProtocol(Backlog):
             self._farewell.cancel()
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
+        self._stop_waiting()
         self._forget()
         super().connection_lost(exc)
 

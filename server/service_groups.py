@@ -47,7 +47,9 @@ class Server(Group):
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     max_body: Size = Field(default=65536, ge=1024, le=2**24, description="Largest request body in bytes.")
     request_timeout: Duration = lasting(
-        "30s", "Longest time a client may take to send one request.", at_least="0.05s"
+        "30s",
+        "Longest time a client may take to send one request, or may read nothing of an answer.",
+        at_least="0.05s",
     )
     shutdown_grace: Duration = lasting("30s", "Longest wait for requests in flight when the service stops.")
 

@@ -25,6 +25,9 @@ LONG = PATIENCE * 6
 SHORT = 0.2
 """A time limit for requests that a test can wait for."""
 
+LARGE = 2**24
+"""Bytes of an answer that no socket takes at once."""
+
 
 @dataclass
 class Wire:
@@ -32,6 +35,8 @@ class Wire:
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    connections: set[Any] = field(default_factory=set)
+    """What the server has open, if it is one of this test."""
 
     async def send(self, raw: bytes) -> None:
         self.writer.write(raw)
@@ -77,6 +82,9 @@ class App:
         self.seen.append(scope)
         if path == "/refuse":
             await self.reply(send, 413, b"no", close=True)
+            return
+        if path == "/large":
+            await self.reply(send, 200, b"x" * LARGE)
             return
         if path == "/skip":
             await self.reply(send, 404, b"no")
@@ -171,7 +179,7 @@ async def connect(app: App) -> AsyncIterator[Connect]:
         stack.callback(server.close)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
         stack.callback(writer.close)
-        return Wire(reader, writer)
+        return Wire(reader, writer, state.connections)
 
     yield make
     await stack.aclose()
@@ -269,6 +277,18 @@ class TestAnswers:
 
         assert answers[1:] == [b"/%d " % n + (b"" if n % 3 else b"x" * 600) for n in range(2000)]
         assert await wire.refusal() == (400, "BAD_REQUEST")
+
+    async def test_who_reads_nothing_of_an_answer_is_cut_off(self, connect: Connect) -> None:
+        wire = await connect(request_timeout=SHORT)
+
+        await wire.send(get("/large"))
+        async with asyncio.timeout(LONG):
+            while wire.connections:  # noqa: ASYNC110 - the server tells nobody when it closes one
+                await asyncio.sleep(SHORT / 10)
+
+        answer = await wire.rest()
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert len(answer) < LARGE
 
     async def test_http_1_0_closes(self, connect: Connect) -> None:
         wire = await connect()
