@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from domain import accounts, audit, errors, renewal
+from domain import accounts, audit, errors, renewal, sessions
 from domain.context import Context
 from domain.providers import Identity, IdentityRefused, Provider, RefreshRefused
 from models.queries import AccountRow
@@ -84,6 +84,7 @@ async def profile(ctx: Context, choice: Choice) -> Profile:
         identity = await provider.identify(opened.access_token, opened.id_token, account.account_id)
     except IdentityRefused as refused:
         raise errors.FailedToGetUserInfo from refused
+    await _check_session(ctx)
     return Profile(opened.account, identity)
 
 
@@ -118,13 +119,22 @@ async def _renewed(
     ctx: Context, provider: Provider, account: AccountRow, refresh_token: str, refusal: type[errors.Refusal]
 ) -> AccountRow:
     try:
-        return await renewal.renew(ctx, provider, account, refresh_token)
+        renewed = await renewal.renew(ctx, provider, account, refresh_token)
     except RefreshRefused as refused:
         audit.provider_token_failed(ctx, account.provider_id, refusal.code)
         raise refusal from refused
     except (errors.ProviderUnavailable, errors.RenewedTokensLost) as unavailable:
         audit.provider_token_failed(ctx, account.provider_id, unavailable.code)
         raise
+    await _check_session(ctx)
+    return renewed
+
+
+async def _check_session(ctx: Context) -> None:
+    """Raise Unauthenticated when the caller's session has ended while the provider was asked."""
+    found = await sessions.find(ctx.reads, ctx.signed_in.token)
+    if found is None or not found[0].is_active(ctx.now) or found[1].is_banned(ctx.now):
+        raise errors.Unauthenticated
 
 
 def _opened(ctx: Context, account: AccountRow) -> Opened | None:

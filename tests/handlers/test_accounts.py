@@ -914,6 +914,19 @@ class TestRefreshToken:
         provider.control(misbehave={"token": None})
         assert (await tokens(service, session, "/refresh-token"))["accessToken"]
 
+    async def test_gives_nothing_to_a_session_that_ended_while_the_provider_was_asked(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        provider.control(misbehave={"token": {"hang": 1}})
+        asking = asyncio.create_task(ask(social, linked, "/refresh-token"))
+        await asked(provider, "token", 2)
+
+        ended = await social.post("/sign-out", headers=linked)
+        answer = await asking
+
+        assert ended.status_code == 200
+        assert code(answer) == "401 UNAUTHORIZED"
+
     @pytest.mark.parametrize("dialect", ["sqlite"])
     async def test_tells_the_operator_of_tokens_that_could_not_be_stored(
         self, make_service: MakeService, provider: ProviderProcess, log_stream: io.BytesIO
