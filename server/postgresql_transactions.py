@@ -83,21 +83,6 @@ class PostgresqlTransaction(Transaction):
         if transaction is not None:
             await self._guarded(transaction.commit())
 
-    async def rollback(self) -> None:
-        """Undo what was not committed."""
-        self._take_filed()
-        await super().rollback()
-        await self._part()
-
-    async def close(self) -> None:
-        """Roll back what was not committed, and give the connection back."""
-        self._take_filed()
-        try:
-            if self.in_transaction() or self.identity_map:
-                await super().close()
-        finally:
-            await self._part()
-
     async def _begun(self) -> PoolProxiedConnection:
         """Give the connection, on which a transaction has begun; SQLAlchemy's half must know of it, too."""
         if self._lent is None:
@@ -136,11 +121,6 @@ class PostgresqlTransaction(Transaction):
                 # A server that let the client's time-out pass would let an orderly farewell pass, too.
                 _driver(self._lent).terminate()
             raise
-
-    async def _part(self) -> None:
-        lent = self._leave()
-        if lent is not None:
-            await self._give_back(lent)
 
     async def _give_back(self, lent: PoolProxiedConnection) -> None:
         try:

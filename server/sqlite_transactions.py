@@ -40,22 +40,7 @@ class SqliteTransaction(Transaction):
             driver = _driver(self._lent)
             if driver.in_transaction:
                 await driver.commit()
-            self._part()
-
-    async def rollback(self) -> None:
-        """Undo what was not committed."""
-        self._take_filed()
-        await super().rollback()
-        self._part()
-
-    async def close(self) -> None:
-        """Roll back what was not committed, and give the connection back."""
-        self._take_filed()
-        try:
-            if self.in_transaction() or self.identity_map:
-                await super().close()
-        finally:
-            self._part()
+            await self._part()
 
     async def _begin(self) -> None:
         pools.note_start()
@@ -66,16 +51,11 @@ class SqliteTransaction(Transaction):
             if not driver.begin_at_once():
                 await driver.begin(pools.remaining(pool.timeout()))
         except BaseException:
-            self._give_back(lent)
+            await self._give_back(lent)
             raise
         self._lend(lent)
 
-    def _part(self) -> None:
-        lent = self._leave()
-        if lent is not None:
-            self._give_back(lent)
-
-    def _give_back(self, lent: PoolProxiedConnection) -> None:
+    async def _give_back(self, lent: PoolProxiedConnection) -> None:
         try:
             if lent.is_valid:
                 _driver(lent).undo()

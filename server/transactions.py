@@ -149,6 +149,21 @@ class Transaction(ports.Transaction):
         done = await connection.exec_driver_sql(prepared.sql, prepared.arguments(filed.values))
         return [prepared.result(row) for row in done] if done.returns_rows else []
 
+    async def rollback(self) -> None:
+        """Undo what was not committed."""
+        self._take_filed()
+        await super().rollback()
+        await self._part()
+
+    async def close(self) -> None:
+        """Roll back what was not committed, and give the connection back."""
+        self._take_filed()
+        try:
+            if self.in_transaction() or self.identity_map:
+                await super().close()
+        finally:
+            await self._part()
+
     @property
     def _goes_alone(self) -> bool:
         """Whether nothing but commands was asked for, and nobody watches."""
@@ -167,6 +182,15 @@ class Transaction(ports.Transaction):
 
     def _joined(self, lent: PoolProxiedConnection) -> Connection:
         return Connection(self._engine, lent).execution_options(**{HAS_BEGUN: True})
+
+    async def _part(self) -> None:
+        lent = self._leave()
+        if lent is not None:
+            await self._give_back(lent)
+
+    async def _give_back(self, lent: PoolProxiedConnection) -> None:
+        """Give a connection back to the pool, with nothing under way on it."""
+        self._pool.give_back(lent)
 
     def _leave(self) -> PoolProxiedConnection | None:
         """Give the connection that was lent, if one was, of which this session knows nothing any more."""
