@@ -12,8 +12,8 @@ from server import heads, last_words
 from server.bounds import CHUNK_FRAME, MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE
 from server.cycle import EXTENSIONS, Cycle
 from server.gathering import Gathered
+from server.half_closed import HalfClosed
 from server.pipeline.sizes import MAX_TARGET
-from server.slow_readers import SlowReaders
 
 LINGER = 2.0
 """Seconds in which the rest of a refused request is read and thrown away, so that the client can read the refusal."""
@@ -21,18 +21,14 @@ LINGER = 2.0
 REQUEST_TIMEOUT = 30.0
 
 
-class GatheringProtocol(SlowReaders):
+class GatheringProtocol(HalfClosed):
     """One connection."""
 
     request_timeout: ClassVar[float] = REQUEST_TIMEOUT
     """Seconds from a request's first byte, or the connection's beginning, to the request's last byte; and in which some
     of an answer must be read."""
 
-    _deadline: asyncio.TimerHandle | None = None
     _farewell: asyncio.TimerHandle | None = None
-
-    _last_word: errors.Refusal | None = None
-    """What the connection will end with, once all requests that came before it are answered; nothing more is read."""
 
     _idle = 0
     """Bytes received in a row that brought nothing to an end: no head, no body that is waited for, no request."""
@@ -123,6 +119,8 @@ class GatheringProtocol(SlowReaders):
         self.server_state.total_requests += 1
         if self._last_word is not None:
             self._say(self._last_word)
+        elif self._has_ended:
+            self.transport.close()
         elif not self.transport.is_closing():
             self.flow.resume_reading()
             self._begin_quiet()
@@ -172,11 +170,6 @@ class GatheringProtocol(SlowReaders):
         if not self.cycle.response_complete:
             self._idle = max(0, self._idle - size)
 
-    def _stop_clock(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
     def _expire(self) -> None:
         """Refuse the request that is not there in time. One that waits behind another is given as long again."""
         self._deadline = None
@@ -208,9 +201,7 @@ class GatheringProtocol(SlowReaders):
         """Read nothing more, and keep the refusal until the requests before it are answered."""
         self._last_word = refusal
         self._stop_clock()
-        if not self._is_in_head():
-            # Of the newest request the body cannot be read: it waits in the queue, and never begins.
-            self.pipeline.popleft()
+        self._drop_unfinished()
 
     def _say(self, refusal: errors.Refusal) -> None:
         """Send a refusal as the last answer of this connection, and close."""

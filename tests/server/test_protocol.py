@@ -98,6 +98,9 @@ class App:
             await self.stream(send)
             return
         body = await read(receive)
+        if path == "/ponder":
+            self.waits.set()
+            await self.release.wait()
         if body is not None:
             self.answered += 1
             await self.reply(send, 200, path.encode() + b" " + body)
@@ -161,14 +164,14 @@ async def connect(app: App) -> AsyncIterator[Connect]:
     loop = asyncio.get_running_loop()
     stack = contextlib.AsyncExitStack()
 
-    async def make(*, request_timeout: float = PATIENCE, keep_alive: int = 5) -> Wire:
+    async def make(*, request_timeout: float = PATIENCE, keep_alive: float = 5) -> Wire:
         config = Config(
             app,
             http=gathering(request_timeout=request_timeout),
             lifespan="off",
             ws="none",
             log_config=None,
-            timeout_keep_alive=keep_alive,
+            timeout_keep_alive=int(keep_alive),
         )
         config.load()
         state = ServerState()
@@ -491,6 +494,91 @@ class TestWhatCannotBeReadBehindARequest:
 
 CHUNKED = post("/a", "Transfer-Encoding: chunked") + b"2\r\n{}\r\n"
 """A request that is complete but for what may follow its body."""
+
+
+class TestAClientThatSendsNothingMore:
+    """It has closed its half of the connection, and gets the answers to what it asked before."""
+
+    @pytest.mark.parametrize("whole", [True, False])
+    async def test_gets_the_answers_to_whole_requests(self, connect: Connect, app: App, whole: bool) -> None:
+        app.whole = whole
+        wire = await connect(request_timeout=SHORT, keep_alive=LONG)
+
+        await wire.send(get("/a") + get("/wait") + post("/b", "Content-Length: 2") + b"xy" + get("/stream"))
+        wire.writer.write_eof()
+        assert (await wire.answer())[2] == b"/a "
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wire.reader.read(1), SHORT * 2)
+        app.release.set()
+
+        assert [(await wire.answer())[2] for _ in range(2)] == [b"/wait ", b"/b xy"]
+        assert (await wire.rest()).endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+        assert not wire.connections
+
+    @pytest.mark.parametrize("first", ["/wait", "/ponder"])
+    @pytest.mark.parametrize("rest", [b"GET /b", post("/b", "Content-Length: 5") + b"x", CHUNKED, b"\r\n"])
+    async def test_gets_none_to_a_request_that_never_comes_whole(
+        self, connect: Connect, app: App, first: str, rest: bytes
+    ) -> None:
+        """While `/wait` is answered, the rest of the connection waits unread; while `/ponder` is, it is seen to end."""
+        wire = await connect(request_timeout=SHORT, keep_alive=LONG)
+
+        await wire.send(get(first) + rest)
+        await asyncio.wait_for(app.waits.wait(), PATIENCE)
+        wire.writer.write_eof()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wire.reader.read(1), SHORT * 2)
+        app.release.set()
+
+        assert (await wire.answer())[2] == f"{first} ".encode()
+        assert (await wire.rest(), app.answered) == (b"", 1)
+
+    @pytest.mark.parametrize("raw", [b"", b"GET /b", post("/b", "Content-Length: 5") + b"x"])
+    async def test_is_owed_nothing_for_less(self, connect: Connect, raw: bytes) -> None:
+        wire = await connect(request_timeout=LONG)
+
+        await wire.send(raw)
+        wire.writer.write_eof()
+
+        assert await wire.rest() == b""
+
+    @pytest.mark.parametrize(
+        "rest", [b"garbage\r\n\r\n", post("/b", "Transfer-Encoding: chunked") + b"zz\r\n"]
+    )
+    @pytest.mark.parametrize("first", ["/wait", "/ponder"])
+    async def test_hears_what_was_refused_behind_a_request(
+        self, connect: Connect, app: App, first: str, rest: bytes
+    ) -> None:
+        wire = await connect()
+
+        await wire.send(get(first) + rest)
+        wire.writer.write_eof()
+        await asyncio.wait_for(app.waits.wait(), PATIENCE)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(wire.reader.read(1), SHORT)
+        app.release.set()
+
+        assert (await wire.answer())[2] == f"{first} ".encode()
+        assert await wire.refusal() == (400, "BAD_REQUEST")
+
+    async def test_is_not_waited_for_after_the_last_answer(self, connect: Connect) -> None:
+        wire = await connect()
+
+        await wire.send(get("/refuse") + get("/a"))
+        wire.writer.write_eof()
+
+        assert (await wire.answer())[0] == 413
+        assert await wire.rest() == b""
+
+    async def test_gets_thousands_of_answers(self, connect: Connect) -> None:
+        wire = await connect()
+
+        sending = asyncio.create_task(wire.send(get("/a") * 5000))
+        answers = [asyncio.create_task(wire.rest())]
+        await sending
+        wire.writer.write_eof()
+
+        assert (await answers[0]).count(b"HTTP/1.1 200 ") == 5000
 
 
 class TestUpgrade:
