@@ -1,7 +1,7 @@
 """What is asked of a server: one request each, sent over and over."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import httpx
@@ -14,6 +14,9 @@ CONSTANT = "constant"
 """The case of the bare ASGI application."""
 
 DURING = "get-session during sign-ins"
+
+READERS = 32
+"""Users who read, one after the other: as many as there are connections, so that no answer could serve two of them."""
 
 NAMES = (
     "get-session (bearer)",
@@ -39,6 +42,8 @@ class Case:
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
+    presented: Sequence[str] = ()
+    """Headers, each with its value, of which every request has the next one."""
     beside: "Case | None" = None
     """What else is asked of the server meanwhile, over a few connections more."""
     renew: Callable[[int], None] | None = None
@@ -53,6 +58,7 @@ class Case:
         """Send the request once, lest refusals be measured. Raises httpx.HTTPStatusError."""
         method = "GET" if self.body is None else "POST"
         headers = {**self.headers, "Content-Type": "application/json"} if self.body else {**self.headers}
+        headers |= dict(line.split(": ", 1) for line in self.presented[:1])
         if self.renew is not None:
             self.renew(1)
             headers["Authorization"] = "Bearer " + numbered_token(0)
@@ -72,37 +78,42 @@ def operations(server: Server, renew: Callable[[int], None]) -> list[Case]:
 
     Who signs in during the measurement is somebody else than who reads: each sign-in adds a session.
     """
-    reader = sign_up(server, "reader@example.com", sessions=SESSIONS)
-    visitor = sign_up(server, "visitor@example.com")
-    bearer, cookie = {"Authorization": f"Bearer {reader.bearer}"}, {"Cookie": reader.cookie}
-    origin = {"Origin": f"http://127.0.0.1:{server.port}"}
-    signing_in = {"email": visitor.email, "password": PASSWORD}
+    readers = [sign_up(server, f"reader{number}@example.com", sessions=SESSIONS) for number in range(READERS)]
+    bearer = [f"Authorization: Bearer {reader.bearer}" for reader in readers]
+    cookie = [f"Cookie: {reader.cookie}" for reader in readers]
+    origin, busy = _origin(server), _sign_in(server)
     signing_up = {"name": "Ada Lovelace", "email": "new{number}@example.com", "password": PASSWORD}
-    busy = Case("sign-in", server, "/sign-in/email", origin, json.dumps(signing_in))
-    requests: tuple[tuple[str, Mapping[str, str], str | None], ...] = (
-        ("/get-session", bearer, None),
-        ("/get-session", cookie, None),
-        ("/list-sessions", cookie, None),
-        ("/revoke-session", cookie | origin, json.dumps({"token": "x" * 32})),
-        ("/update-user", cookie | origin, json.dumps({"name": "Ada {number}"})),
-        ("/sign-out", origin, "{}"),
-        ("/sign-in/email", origin, json.dumps(signing_in)),
-        ("/sign-up/email", origin, json.dumps(signing_up)),
-        ("/get-session", bearer, None),
-        ("/ok", {}, None),
-    )
     return [
+        Case("get-session (bearer)", server, "/get-session", presented=bearer),
+        Case("get-session (cookie)", server, "/get-session", presented=cookie),
+        Case("list-sessions (5)", server, "/list-sessions", presented=cookie),
         Case(
-            name,
+            "revoke-session (unknown)",
             server,
-            *request,
-            beside=busy if name == DURING else None,
-            renew=renew if name == "sign-out" else None,
-        )
-        for name, request in zip(NAMES, requests, strict=True)
+            "/revoke-session",
+            origin,
+            json.dumps({"token": "x" * 32}),
+            cookie,
+        ),
+        Case("update-user", server, "/update-user", origin, json.dumps({"name": "Ada {number}"}), cookie),
+        Case("sign-out", server, "/sign-out", origin, "{}", renew=renew),
+        busy,
+        Case("sign-up", server, "/sign-up/email", origin, json.dumps(signing_up)),
+        Case(DURING, server, "/get-session", presented=bearer, beside=busy),
+        Case("ok", server, "/ok"),
     ]
 
 
-def signing_in(server: Server, renew: Callable[[int], None]) -> list[Case]:
+def signing_in(server: Server) -> list[Case]:
     """Give the sign-in alone, for a server that is measured for how it grows."""
-    return [case for case in operations(server, renew) if case.name == "sign-in"]
+    return [_sign_in(server)]
+
+
+def _sign_in(server: Server) -> Case:
+    visitor = sign_up(server, "visitor@example.com")
+    body = json.dumps({"email": visitor.email, "password": PASSWORD})
+    return Case("sign-in", server, "/sign-in/email", _origin(server), body)
+
+
+def _origin(server: Server) -> Mapping[str, str]:
+    return {"Origin": f"http://127.0.0.1:{server.port}"}

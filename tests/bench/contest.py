@@ -56,7 +56,7 @@ class Contest:
         url = self._new_database("two-workers", cluster)
         server = gatewright(TWO_WORKERS, url, self.directory, workers=2, cores=cores)
         self._start(server, partial(crowd.fill_gatewright, url))
-        self.cases += cases.signing_in(server, partial(crowd.renew_gatewright, url))
+        self.cases += cases.signing_in(server)
 
     def cases_in_turn(self, wanted: tuple[str, ...]) -> list[Case]:
         """Give the constant, then each case whose name begins as wanted, on one server after the other."""

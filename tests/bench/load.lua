@@ -1,31 +1,52 @@
--- What wrk sends and what it tells. The first argument, if there is one, is the JSON body of a POST, in which
--- "{number}" becomes a fresh number for every request. With a second one every request presents a session of its own,
--- whose token is its number in 32 digits. The last line of the output is one JSON object.
+-- What wrk sends and what it tells. The first argument is the JSON body of a POST, in which "{number}" becomes a fresh
+-- number for every request, or nothing for a GET. The others are headers, of which each request presents the next one;
+-- "own sessions" stands for a session for every request, whose token is its number in 32 digits. The last line of the
+-- output is one JSON object.
 
 local began = os.time()
+local body, presented, turn = "", {}, 0
+
+local function present()
+  if #presented > 0 then
+    local name, value = presented[turn % #presented + 1]:match("^(.-): (.*)$")
+    wrk.headers[name] = value
+  end
+  turn = turn + 1
+end
 
 function init(arguments)
-  local body, own = arguments[1], arguments[2]
-  if not body then
-    return
+  body = arguments[1]
+  presented = {unpack(arguments, 2)}
+  if body ~= "" then
+    wrk.method = "POST"
+    wrk.body = body
+    wrk.headers["Content-Type"] = "application/json"
   end
-  wrk.method = "POST"
-  wrk.body = body
-  wrk.headers["Content-Type"] = "application/json"
-  if own then
-    local ended = -1
+  if presented[1] == "own sessions" then
     request = function()
-      ended = ended + 1
-      wrk.headers["Authorization"] = string.format("Bearer %032d", ended)
+      wrk.headers["Authorization"] = string.format("Bearer %032d", turn)
+      turn = turn + 1
       return wrk.format()
     end
   elseif body:find("{number}", 1, true) then
-    local sent = 0
     request = function()
-      sent = sent + 1
-      local fresh = body:gsub("{number}", began .. "n" .. sent)
-      return wrk.format(nil, nil, nil, fresh)
+      present()
+      return wrk.format(nil, nil, nil, (body:gsub("{number}", began .. "n" .. turn)))
     end
+  else
+    prepare()
+  end
+end
+
+function prepare()
+  local prepared = {}
+  for number = 1, math.max(1, #presented) do
+    present()
+    prepared[number] = wrk.format()
+  end
+  request = function()
+    turn = turn % #prepared + 1
+    return prepared[turn]
   end
 end
 

@@ -113,9 +113,8 @@ def _wrk(case: Case, seconds: float) -> dict[str, int]:
 def _command(case: Case, seconds: float, connections: int) -> list[str]:
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
-    body = [] if case.body is None else ["--", case.body]
-    body += [] if case.renew is None else ["own sessions"]
-    return [*command, "-s", str(_SCRIPT), *headers, case.url, *body]
+    presented = case.presented if case.renew is None else ["own sessions"]
+    return [*command, "-s", str(_SCRIPT), *headers, case.url, "--", case.body or "", *presented]
 
 
 def _moment(case: Case, cores: Cores, postmaster: int | None) -> _Moment:
