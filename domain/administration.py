@@ -25,6 +25,9 @@ from domain.context import Context
 from models import Account, User
 from models.queries import SessionRow, UserRow
 
+LONGEST_REASON = 1024
+"""Characters of the reason for a ban."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
@@ -122,8 +125,10 @@ def _as_sign_up(wanted: NewUser, email: str) -> SignUp:
 async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
     """Shut a user out, for ever or until a moment, and end their sessions; give how many were live.
 
-    A second ban replaces the first. Raises NotFound.
+    A second ban replaces the first. Raises ValidationError (the reason), NotFound.
     """
+    if reason is not None and len(reason) > LONGEST_REASON:
+        raise errors.ValidationError(f"The reason is longer than {LONGEST_REASON} characters")
     user = await _locked(ctx, identifier)
     user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
     audit.user_updated(ctx, user.id, authentication.BAN, by_operator=True)

@@ -40,10 +40,14 @@ IMAGE_PATTERN = r"^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\[][!#-;=?-\[\]_a-z~]*$"
 """An http or https URL of printable ASCII without quotes, angle brackets, backslash, `^`, backtick and braces."""
 IMAGE_LENGTH = 2048
 DISPLAY_USERNAME_LENGTHS = range(1, 65)
+ISSUER_PATTERN = r"^[^\u0000-\u001F\u007F-\u009F:]*$"
+"""No control characters, and no colon, which ends the issuer in the address an authenticator reads (behaviour 6.1)."""
+ISSUER_LENGTH = 64
 
 _EMAIL = re.compile(EMAIL_PATTERN)
 _NAME = re.compile(NAME_PATTERN)
 _IMAGE = re.compile(IMAGE_PATTERN)
+_ISSUER = re.compile(ISSUER_PATTERN)
 
 
 def email(text: str) -> str:
@@ -91,6 +95,11 @@ def clean_name(text: str) -> str:
     """Give what of somebody else's text may be a user's name: without what steers the display, cut to its length."""
     kept = (character for character in text if _NAME.fullmatch(character) and not _is_surrogate(character))
     return "".join(kept).strip()[:NAME_LENGTH]
+
+
+def is_issuer(text: str) -> bool:
+    """Whether an authenticator may show the text as the service's name."""
+    return len(text) <= ISSUER_LENGTH and _ISSUER.fullmatch(text) is not None
 
 
 def _is_surrogate(character: str) -> bool:

@@ -70,9 +70,17 @@ async def _enter(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
 
 
 async def _enter_under_session(ctx: Context) -> User:
-    user = await users.lock_caller(ctx)
+    user = await _lock_caller(ctx)
     await limits.check(ctx, limits.Whose(user.id))
     return user
+
+
+async def _lock_caller(ctx: Context) -> User:
+    """Give the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
+    try:
+        return await users.lock_caller(ctx)
+    except errors.Unauthenticated:
+        raise errors.InvalidTwoFactorCookie from None
 
 
 async def _totp_under_session(ctx: Context, code: str) -> Verified:
@@ -116,7 +124,7 @@ async def send_otp(ctx: Context) -> None:
         _refuse_unavailable(ctx)
     else:
         _refuse_unavailable(ctx)
-        user = await users.lock_caller(ctx)
+        user = await _lock_caller(ctx)
         if not user.two_factor_enabled and not await _is_enrolling(ctx, user):
             raise errors.TwoFactorNotEnabled
     await mail_codes.send(ctx, user)

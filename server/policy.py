@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from domain import identifiers
 from domain.origins import TrustedOrigins
 from domain.policy import (
     Cookies,
@@ -15,9 +16,6 @@ from domain.policy import (
     TwoFactorRules,
 )
 from server.settings import Settings
-
-LONGEST_ISSUER = 64
-"""Characters of the name that an authenticator shows (behaviour 6.1)."""
 
 
 def trusted_origins(settings: Settings) -> TrustedOrigins:
@@ -111,7 +109,7 @@ def _two_factor_rules(settings: Settings) -> TwoFactorRules:
     two_factor = settings.two_factor
     return TwoFactorRules(
         # A colon would end the issuer early in the address an authenticator reads.
-        issuer=two_factor.issuer or settings.app_name.replace(":", "")[:LONGEST_ISSUER],
+        issuer=two_factor.issuer or settings.app_name.replace(":", "")[: identifiers.ISSUER_LENGTH],
         otp_available=two_factor.otp_enabled and settings.mail.sender != "none",
         totp_window=two_factor.totp_window,
         otp_expires_in=two_factor.otp_expires_in,

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 
 from jinja2 import TemplateError
 
+from domain import identifiers
 from domain.origins import TrustedOrigins
 from server.blocklist import blocklist
 from server.counters import store
 from server.database import Database, parse
-from server.policy import LONGEST_ISSUER, trusted_origins
+from server.policy import trusted_origins
 from server.providers import checks
 from server.rendering import Renderer
 from server.settings import Settings
@@ -35,6 +36,11 @@ def _secrets(chosen: Settings) -> Iterator[str]:
     for number, secret in enumerate(chosen.secrets, 1):
         if len(secret.get_secret_value().encode("utf-8", "surrogateescape")) < SHORTEST_SECRET:
             yield f"secrets: entry {number} is shorter than {SHORTEST_SECRET} bytes"
+
+
+def _name(chosen: Settings) -> Iterator[str]:
+    if not identifiers.is_name(chosen.app_name):
+        yield "app_name: no control characters and nothing else that steers the display"
 
 
 def _addresses(chosen: Settings) -> Iterator[str]:
@@ -96,9 +102,8 @@ def _passwords(chosen: Settings) -> Iterator[str]:
 
 
 def _two_factor(chosen: Settings) -> Iterator[str]:
-    issuer = chosen.two_factor.issuer or ""
-    if len(issuer) > LONGEST_ISSUER or ":" in issuer or not issuer.isprintable():
-        yield f"two_factor.issuer: at most {LONGEST_ISSUER} characters, no colon, no control characters"
+    if not identifiers.is_issuer(chosen.two_factor.issuer or ""):
+        yield f"two_factor.issuer: at most {identifiers.ISSUER_LENGTH} characters, no colon, no control characters"
     page = chosen.two_factor.page
     with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
         if page is not None and not trusted_origins(chosen).accepts(page):
@@ -168,6 +173,7 @@ def _no_console(chosen: Settings) -> Iterator[str]:
 Check = Callable[[Settings], Iterator[str]]
 _EVERYWHERE: tuple[Check, ...] = (
     _secrets,
+    _name,
     _addresses,
     _database,
     _mail,

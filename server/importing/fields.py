@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from domain import identifiers, secrets
+from domain import administration, identifiers, secrets
 from domain.errors import Refusal
 from domain.newcomers import Field, Linked, Person, Problem, SecondFactor
 from models import CREDENTIAL
@@ -36,7 +36,6 @@ ACCOUNTS_AT_MOST = 100
 LONGEST_SUBJECT = 255
 LONGEST_ISSUER = 2048
 LONGEST_SCOPE = 256
-LONGEST_REASON = 1024
 TOTP_BYTES = range(10, 129)
 
 
@@ -84,7 +83,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[Person, tuple[
         display_username=display_username,
         role=values.line(fields, "role") or "user",
         banned=values.flag(fields, "banned"),
-        ban_reason=values.text(fields, "banReason", LONGEST_REASON),
+        ban_reason=values.text(fields, "banReason", administration.LONGEST_REASON),
         ban_expires=values.instant(fields, "banExpires"),
         created_at=values.past(fields, "createdAt", rules.now),
         updated_at=values.past(fields, "updatedAt", rules.now),
@@ -172,9 +171,9 @@ def _second_factor(fields: Fields, rules: Rules) -> SecondFactor | None:
     if value is None:
         return None
     table = values.table(value, "twoFactor", TWO_FACTOR_NAMES, Field.TWO_FACTOR)
-    issuer = values.line(table, "issuer", 64)
-    if issuer is not None and ":" in issuer:
-        raise Problem("twoFactor", "the issuer holds a colon", Field.TWO_FACTOR)
+    issuer = values.text(table, "issuer", identifiers.ISSUER_LENGTH, Field.TWO_FACTOR)
+    if issuer is not None and not identifiers.is_issuer(issuer):
+        raise Problem("twoFactor", "the issuer holds a colon or control characters", Field.TWO_FACTOR)
     secret = _totp_secret(values.text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR))
     if secret is None and not rules.mails_codes:
         raise Problem("twoFactor", "has no secret, and no codes are mailed here", Field.TWO_FACTOR)

@@ -1,7 +1,6 @@
 """The body: read within its limit, of the one media type, parsed strictly (behaviour 1.2, 1.3)."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -9,6 +8,7 @@ import orjson
 from starlette.types import Receive
 
 from domain import errors
+from server.nesting import depth
 from server.pipeline.head import Head
 
 JSON = "application/json"
@@ -54,30 +54,6 @@ def parse(raw: bytes, head: Head, media_type: str) -> Any:
     return _parse_json(raw) if media_type == JSON else _parse_form(raw)
 
 
-def depth(value: Any) -> int:
-    """Give the levels of arrays and objects in a value; without recursion, which could outgrow the stack."""
-    levels, containers = 0, [value]
-    while containers := [item for item in containers if isinstance(item, dict | list)]:
-        levels += 1
-        containers = [member for container in containers for member in _members(container)]
-    return levels
-
-
-def is_longer(value: Any, members: int) -> bool:
-    """Whether a value has more than so many members, at all levels together."""
-    waiting, met = [value], 0
-    while waiting and met <= members:
-        inside = _members(waiting.pop())
-        met += len(inside)
-        waiting.extend(inside)
-    return met > members
-
-
-def contains_nul(value: Any) -> bool:
-    """Whether U+0000 stands in any string of a parsed value, names of members included."""
-    return any("\0" in text for text in _strings(value))
-
-
 def _check_media_type(head: Head, media_type: str) -> None:
     sent = head.fields.get(b"content-type", b"")
     if sent == media_type.encode() and not head.repeated:
@@ -111,20 +87,3 @@ def _parse_form(raw: bytes) -> dict[str, str]:
         raise errors.BadRequest("Invalid form in request body") from None
     fields = dict(pairs)
     return fields if len(fields) == len(pairs) else {}
-
-
-def _members(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
-def _strings(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-        if isinstance(item, dict):
-            yield from item
-        waiting.extend(_members(item))

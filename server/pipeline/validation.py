@@ -5,8 +5,8 @@ from typing import Any
 from jsonschema_rs import Draft4Validator, RegexOptions, ValidationError
 
 from domain import errors
+from server.nesting import contains_nul, depth, is_longer
 from server.pipeline import messages
-from server.pipeline.body import contains_nul, depth, is_longer
 
 Failures = dict[str, str]
 """What is wrong, by field: `body.email` → `is required`. Each field once."""

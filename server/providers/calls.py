@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import orjson
 
+from server.nesting import depth
 from server.providers.addresses import is_askable
 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "gatewright"}
@@ -22,6 +23,9 @@ _UNCOMPRESSED = ("", "identity")
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 _DOWN = frozenset({408, 425, 429})
 """Refusals of the moment: they say nothing of what was asked."""
+
+DEEPEST = 100
+"""Levels of arrays and objects in what a provider says; what is shown of it must still be writable as JSON."""
 
 
 class Fault(Exception):
@@ -140,8 +144,11 @@ def _check_status(status: int) -> None:
 
 def _reply(status: int, body: bytes) -> Reply:
     try:
-        return Reply(status, orjson.loads(body))
+        said = orjson.loads(body)
     except orjson.JSONDecodeError:
         if 200 <= status < 300:
             raise Fault("the answer is no JSON") from None
         return Reply(status, None)
+    if depth(said) > DEEPEST:
+        raise Fault("the answer is nested too deeply")
+    return Reply(status, said)

@@ -15,6 +15,8 @@ from joserfc.jwk import Key
 from joserfc.jwt import JWTClaimsRegistry
 
 from domain.providers import DIRECT_AGE, LEEWAY, IdentityRefused, SubjectMissing
+from server.nesting import depth
+from server.providers.calls import DEEPEST
 
 LONGEST = 16 * 1024
 """Characters of an ID token."""
@@ -122,6 +124,8 @@ def _object(payload: bytes) -> Mapping[str, Any]:
     claims = orjson.loads(payload)
     if not isinstance(claims, dict):
         raise TypeError("the claims are no object")
+    if depth(claims) > DEEPEST:
+        raise ValueError("the claims are nested too deeply")
     return claims
 
 

@@ -11,6 +11,8 @@ from server.providers.configuration import Configuration
 _LONGEST_SUBJECT = 255
 _LONGEST_NAME_READ = 4096
 """Characters of a name that are looked at before it is cut."""
+_LONGEST_ADDRESS = 65_536
+"""Characters of an address that are shown; no mail goes to a longer one than 254 (RFC 5321)."""
 _WORD = re.compile(r"[A-Za-z0-9_]{1,128}", re.ASCII)
 
 Profile = Mapping[str, Any]
@@ -23,7 +25,7 @@ def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> 
         provider_id=configuration.habits.id,
         issuer=issuer,
         subject=subject,
-        email=_text(_named(configuration, profile, "email")),
+        email=_address(_named(configuration, profile, "email")),
         email_verified=_is_verified(configuration, profile),
         name=_name(configuration, profile),
         image=_image(configuration, profile, subject),
@@ -82,8 +84,8 @@ def _is_verified(configuration: Configuration, profile: Profile) -> bool:
     return any(mark is True or (configuration.preset.text_verifies and mark == "true") for mark in marks)
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+def _address(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST_ADDRESS else None
 
 
 def _name(configuration: Configuration, profile: Profile) -> str:

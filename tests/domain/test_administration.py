@@ -221,6 +221,16 @@ class TestBan:
         user = await do(administration.find, ADA.email)
         assert (user.ban_reason, user.ban_expires) == ("two", None)
 
+    async def test_for_no_longer_a_reason_than_moves_on(self, do: Do) -> None:
+        await do(administration.create, ADA)
+        longest = "x" * administration.LONGEST_REASON
+
+        await do(administration.ban, ADA.email, reason=longest, until=None)
+        with pytest.raises(errors.ValidationError, match="reason"):
+            await do(administration.ban, ADA.email, reason=longest + "x", until=None)
+
+        assert (await do(administration.find, ADA.email)).ban_reason == longest
+
     async def test_nobody(self, do: Do) -> None:
         with pytest.raises(errors.NotFound):
             await do(administration.ban, "nobody", reason=None, until=None)

@@ -1019,6 +1019,18 @@ class TestAccountInfo:
             }
         assert (await user_of(social, linked))["email"] == ADA
 
+    async def test_shows_an_address_of_any_length_it_promises(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        shown = []
+
+        for address in ("x" * 65_536, "x" * 65_537):
+            provider.control(misbehave={"userinfo": {"json": {"sub": "1001", "email": address}}})
+            answer = await social.get("/account-info?providerId=test", headers=linked)
+            shown.append(answer.json()["user"]["email"])
+
+        assert shown == ["x" * 65_536, None]
+
     async def test_of_a_plain_provider(self, social: Service, provider: ProviderProcess) -> None:
         as_user(provider, ADA, "1001", id=583231)
         ada = await enter(social, "plain")
@@ -1046,6 +1058,7 @@ class TestAccountInfo:
             ({"json": {"sub": "1002"}}, NOBODY_KNOWN),
             ({"json": {}}, NOBODY_KNOWN),
             ({"status": 500}, UNAVAILABLE),
+            ({"raw": '{"sub": "1001", "x": ' + "[" * 500 + "]" * 500 + "}"}, UNAVAILABLE),
         ],
     )
     async def test_is_refused(

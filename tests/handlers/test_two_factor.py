@@ -1,13 +1,16 @@
 """The operations of openapi/paths/two_factor.yaml, through the public door."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import httpx
 import pyotp
 import pytest
 import structlog
 
+from domain import verification
 from domain.authenticator import PERIOD
+from domain.errors import InvalidTwoFactorCookie
 from models import BackupCode, Grant, Session, TrustedDevice, TwoFactor
 from tests.conftest import Headers, MakeService, SignIn
 from tests.contract.reading import OPERATIONS
@@ -495,6 +498,21 @@ class TestVerified:
         answer = await enter(service, "totp", ada.code(service), also(eve, PENDING, pending))
 
         assert answer.json()["user"]["email"] == ADA
+
+    @pytest.mark.parametrize(
+        "ask", [verification.totp, verification.otp, verification.backup_code, verification.send_otp]
+    )
+    async def test_a_session_that_ends_meanwhile_is_no_credential(
+        self, service: Service, ask: Callable[..., Awaitable[object]]
+    ) -> None:
+        ada = await enrol(service)
+        requests = service.services.requests
+        caller = await requests.find(ada.session["Authorization"].removeprefix("Bearer "), by_cookie=False)
+        await service.post("/sign-out", headers=ada.session)
+        wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}
+
+        with pytest.raises(InvalidTwoFactorCookie):
+            await requests.run(partial(ask, **wanted), caller=caller)
 
 
 class TestVerifyTotp:

@@ -157,6 +157,9 @@ class TestProduction:
             ({"TRUSTED_ORIGINS": "https://app.test,http://app.test"}, "trusted_origins"),
             ({"TRUSTED_ORIGINS": "http://*.app.test"}, "trusted_origins"),
             ({"TWO_FACTOR__PAGE": "https://app.test/code"}, "two_factor.page"),
+            ({"TWO_FACTOR__ISSUER": "Evil\nShop"}, "two_factor.issuer"),
+            ({"TWO_FACTOR__ISSUER": "Evil: Shop"}, "two_factor.issuer"),
+            ({"APP_NAME": "Evil\nBcc: x"}, "app_name"),
             (
                 {"PROVIDERS__X__CLIENT_ID": "x", "PROVIDERS__X__ISSUER": "http://127.0.0.1"},
                 "providers.x.issuer",

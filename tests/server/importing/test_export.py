@@ -123,6 +123,22 @@ class TestMovingOn:
         await enter(new)
         assert len(await moving_out(new)) == 2
 
+    async def test_with_every_issuer_that_may_be_chosen(
+        self, make_service: MakeService, tmp_path: Path
+    ) -> None:
+        old, new = await make_service(), await make_service({"app_name": "Another"})
+        issuer = "\u202eShop\u2028" + "x" * 58
+        ada = await join(old, ADA)
+        secret, _ = await second_factor.begin(old, ada, issuer=issuer)
+        code = second_factor.Owner(ADA, ada, secret, []).code(old)
+        await old.post("/two-factor/verify-totp", {"code": code}, headers=ada)
+
+        report = await take_lines(new, tmp_path / "users.jsonl", map(orjson.dumps, await moving_out(old)))
+
+        assert counts(report) == (1, 0, 0)
+        [row] = await moving_out(new)
+        assert row["twoFactor"]["issuer"] == issuer
+
     async def test_page_after_page(self, service: Service, tmp_path: Path) -> None:
         many = [{"email": f"user{number}@example.com"} for number in range(2 * disclosure.PAGE + 1)]
         await take_lines(service, tmp_path / "users.jsonl", many)

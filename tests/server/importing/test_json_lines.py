@@ -143,7 +143,7 @@ REFUSED: list[tuple[str, Row | bytes, str]] = [
     ("a short secret", {"email": ADA, "twoFactor": {"secret": "AAAA"}},
      "twoFactor: the secret has not 10 to 128 bytes"),
     ("an issuer with a colon", {"email": ADA, "twoFactor": {"secret": SECRET, "issuer": "a:b"}},
-     "twoFactor: the issuer holds a colon"),
+     "twoFactor: the issuer holds a colon or control characters"),
     ("accounts that are no list", {"email": ADA, "accounts": {}},
      "accounts: must be a list of at most 100 objects"),
     ("a forged password account", {"email": ADA, "accounts": [{"providerId": "credential", "accountId": "1"}]},

@@ -50,6 +50,7 @@ class TestCalls:
             ({"raw": '{"keys": [NaN]}'}, "no JSON"),
             ({"raw": '{"keys": "\\ud800"}'}, "no JSON"),
             ({"raw": "[" * 100_000}, "no JSON"),
+            ({"raw": "[" * 101 + "]" * 101}, "nested too deeply"),
             ({"truncate": True}, "no JSON"),
             ({"bytes": 100 * 2**20}, "longer than 1048576"),
             ({"gzip_bomb": True}, "longer than 1048576"),

@@ -13,6 +13,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from domain import secrets
 from domain.errors import ProviderUnavailable
 from domain.providers import DirectProof, IdentityRefused, Proof, SubjectMissing
+from server.providers.calls import DEEPEST
 from tests.provider.process import ProviderProcess
 from tests.server.providers.conftest import MakeVisitor, Visitor
 from tests.service import START
@@ -279,6 +280,12 @@ class TestForm:
 
         assert await is_refused(visitor, f"{header}.e30.e30")
 
+    async def test_refuses_claims_that_are_deep(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        deep, deeper = (provider.mint(claims={"x": _nested(levels)}) for levels in (DEEPEST - 1, DEEPEST))
+
+        assert not await is_refused(visitor, deep)
+        assert await is_refused(visitor, deeper)
+
     async def test_refuses_a_long_one_before_it_reads_it(
         self, visitor: Visitor, provider: ProviderProcess
     ) -> None:
@@ -500,6 +507,14 @@ def _resigned(provider: ProviderProcess, key: Any, alg: str = "ES256", **header:
     """Give what the provider would say, signed with another key."""
     claims = jws.extract_compact(provider.mint().encode()).payload
     return jws.serialize_compact({"alg": alg, **header}, claims, key, algorithms=[alg])
+
+
+def _nested(levels: int) -> list[Any]:
+    """Give lists within each other."""
+    value: list[Any] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
 
 
 def _encoded(text: str) -> str:
