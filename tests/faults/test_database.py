@@ -126,6 +126,23 @@ async def everything(asker: Asker, ada: tuple[str, Headers], times: int) -> list
     return sorted(told(await asyncio.gather(*asked)))
 
 
+def reasons(output: Output) -> list[str]:
+    """Give what the log has as the reasons of all 503 so far."""
+    with output.grown:
+        lines = [line for line in output.lines if '"service_unavailable"' in line]
+    return [json.loads(line)["reason"] for line in lines]
+
+
+async def logged(service: LiveService, before: int, number: int) -> list[str]:
+    """Give so many reasons that come after the first `before`, once the log has them."""
+
+    async def holds() -> bool:
+        return len(reasons(service.output)) >= before + number
+
+    await until(holds)
+    return reasons(service.output)[before : before + number]
+
+
 async def missing(server: OwnCluster, url: str, emails: list[str]) -> list[str]:
     """Give which of these users the database does not have, with their password."""
     rows = await server.run(
@@ -181,8 +198,12 @@ class TestR1:
         await until(
             is_quiet
         )  # Mail under way would see the restart, and the whole pool would be dropped for it.
+        assert (
+            code(await asker.sign_in(ada[0])) == "200"
+        )  # It leaves its connection at hand for who comes next.
         await restart(server)
 
+        assert code(await asker.sign_in(ada[0])) == "200"
         assert await everything(asker, ada, 1) == ["200"]
         assert await server.connections() <= POOL
 
@@ -322,18 +343,20 @@ class TestR4:
     """More requests that wait than there are connections."""
 
     async def test_r4_two_hundred_wait_in_line_and_nobody_for_ever(
-        self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
+        self, server: OwnCluster, url: str, service: LiveService, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
-        """Each waits for the row that somebody else has locked; readers have connections of their own."""
+        """Each waits for the row that somebody else has locked; readers have connections of their own.
+
+        One half waits in SQLAlchemy's line, as an extension of a session does, the other in that of commands.
+        """
+        before = len(reasons(service.output))
         holder = await asyncpg.connect(url)
         held = holder.transaction()
         await held.start()
         await holder.execute('SELECT * FROM "user" WHERE email = $1 FOR UPDATE', ada[0])
         try:
-            crowd = [
-                asyncio.create_task(asker.post("/update-user", {"name": f"Ada {n}"}, {**ada[1]}))
-                for n in range(200)
-            ]
+            asked = [asker.post("/update-user", {"name": f"Ada {n}"}, {**ada[1]}) for n in range(100)]
+            crowd = [*map(asyncio.create_task, (*asked, *(asker.sign_in(ada[0]) for _ in range(100))))]
             await asyncio.wait(crowd, return_when=asyncio.FIRST_COMPLETED)
             assert (await asker.get("/ok")).status_code == 200
             assert (await asker.get("/ready")).status_code == 200
@@ -344,6 +367,8 @@ class TestR4:
 
         assert set(told(refused)) == {UNAVAILABLE}
         assert await server.connections() <= POOL
+        # Nearly all of them gave up in the line: if nobody did, each would have had a turn to wait for the row in.
+        assert (await logged(service, before, 200)).count("TimeoutError") > 120
 
     async def test_r4_a_short_wait_is_served(
         self, server: OwnCluster, asker: Asker, ada: tuple[str, Headers]
@@ -425,10 +450,27 @@ class TestR7:
             await close_service(service)
 
     async def test_r7_a_stricter_database_is_not_noticed(self, server: OwnCluster, tmp_path: Path) -> None:
-        """Whatever isolation is the database's default: all that is asked at once for one user is done."""
+        """Whatever isolation is the database's default: all that is asked at once for one user is done.
+
+        Nothing is written under another isolation than the service's own, which is not left to what is tried again.
+        """
         url = server.create(migrated=True)
         name = url.rpartition("/")[2]
         await server.run(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+        await server.run(
+            """CREATE FUNCTION insist() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 IF current_setting('transaction_isolation') <> 'read committed' THEN
+                   RAISE EXCEPTION 'written under another isolation';
+                 END IF;
+                 RETURN NEW;
+               END $$""",
+            *(
+                f'CREATE TRIGGER insist BEFORE INSERT OR UPDATE ON "{table}"'
+                " FOR EACH ROW EXECUTE FUNCTION insist()"
+                for table in ("user", "account", "session", "audit", "known_network")
+            ),
+            url=url,
+        )
         service = await open_service(url, tmp_path, {**PLAIN, "database.timeout": "60s"})
         try:
             ada = await join(service)
