@@ -8,7 +8,6 @@ from sqlalchemy import BigInteger, DateTime, MetaData
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import Field, SQLModel
-from sqlmodel.main import SQLModelConfig
 
 metadata = SQLModel.metadata
 metadata.naming_convention = MetaData(
@@ -69,7 +68,7 @@ class Timestamped(SQLModel):
     """Rows that know when they were made and last changed; whoever writes them says so."""
 
     # Rows are not validated, so what pydantic would do it with is never built.
-    model_config = SQLModelConfig(defer_build=True)
+    model_config = {"defer_build": True}
 
     created_at: datetime = Field(sa_type=Instant)
     updated_at: datetime = Field(sa_type=Instant)
