@@ -67,6 +67,9 @@ def _read_integer(milliseconds: int | None) -> datetime | None:
 class Timestamped(SQLModel):
     """Rows that know when they were made and last changed; whoever writes them says so."""
 
+    # Rows are not validated, so what pydantic would do it with is never built.
+    model_config = {"defer_build": True}
+
     created_at: datetime = Field(sa_type=Instant)
     updated_at: datetime = Field(sa_type=Instant)
 

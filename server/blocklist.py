@@ -6,7 +6,7 @@ from pathlib import Path
 from domain.new_password import canonical
 
 COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
-"""Most common first, one per line, after a line that says where they come from."""
+"""Most common first, one per line in its canonical form, after a line that says where they come from."""
 
 
 def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
@@ -21,7 +21,7 @@ def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
 
 @cache
 def _common() -> frozenset[str]:
-    return _canonical(_lines(COMMON_PASSWORDS)[1:])
+    return frozenset(_lines(COMMON_PASSWORDS)[1:]) - {""}
 
 
 def _canonical(passwords: list[str]) -> frozenset[str]:

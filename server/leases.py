@@ -15,7 +15,7 @@ async def take(database: Database, name: str, holder: str, *, now: datetime, sec
     It may when nobody else holds the lease or the time has passed; who holds it may prolong it. One statement decides,
     so of several instances that try at once one succeeds.
     """
-    statement = insert(database, Lease).values(
+    statement = insert(database.dialect, Lease).values(
         name=name, holder=holder, until=now + timedelta(seconds=seconds)
     )
     free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)

@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlmodel import SQLModel
 
-from server.database import Database
+from models import metadata
 
 
-def insert(database: Database, table: type[SQLModel]) -> Any:
-    """Give the INSERT of the database's own dialect, the only one that is loaded."""
-    return import_module(f"sqlalchemy.dialects.{database.dialect}").insert(table)
+def insert(dialect: str, model: type[SQLModel]) -> Any:
+    """Give the INSERT of the database's own dialect, the only one that is loaded; it goes without the ORM."""
+    table = metadata.tables[str(model.__tablename__)]
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert(table)

@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import case, or_, select
+from sqlalchemy import Integer, LargeBinary, bindparam, case, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from domain.errors import Unavailable
 from domain.ports import Count, Counted, Transaction
 from models import Counter
+from models.base import Instant
 from models.commands import forget_counts
 from models.queries import COUNTER_BY_KEY, CounterRow
 from server.database import Database, is_retryable, is_unavailable
@@ -53,7 +55,7 @@ class DatabaseCounters:
         savepoint = await db.begin_nested()
         filled = set()
         for count in sorted(counts):
-            counted = (await db.execute(self._adding(count, 1, now, now + count.window, SKEW))).first()
+            counted = (await db.execute(*self._adding(count, 1, now, now + count.window, SKEW))).first()
             if counted is None:
                 await savepoint.rollback()
                 return Counted(await _spent_until(db, counts, now))
@@ -70,7 +72,7 @@ class DatabaseCounters:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
         try:
             async with self._opened().transaction() as session:
-                counted = await session.execute(self._adding(count, amount, now, end, _EXACT))
+                counted = await session.execute(*self._adding(count, amount, now, end, _EXACT))
                 number, window_end = counted.one()
         except Exception as fault:
             if is_unavailable(fault) or is_retryable(fault):
@@ -81,20 +83,40 @@ class DatabaseCounters:
     async def close(self) -> None:
         """Leave the database to those who opened it."""
 
-    def _adding(self, count: Count, amount: int, now: datetime, end: datetime, skew: timedelta) -> Any:
+    def _adding(
+        self, count: Count, amount: int, now: datetime, end: datetime, skew: timedelta
+    ) -> tuple[Any, dict[str, object]]:
         """Give the statement that adds, begins a new window where the last is over, and gives no row when spent."""
-        statement = insert(self._opened(), Counter).values(key=count.key, count=amount, window_end=end)
-        anew, ends = statement.excluded, col(Counter.window_end)
-        over = or_(ends <= now, ends > now + count.window + skew)
-        there_is_room = None if count.is_open else or_(over, col(Counter.count) < count.number)
-        return statement.on_conflict_do_update(
-            index_elements=[col(Counter.key)],
-            set_={
-                "count": case((over, anew.count), else_=col(Counter.count) + anew.count),
-                "window_end": case((over, anew.window_end), else_=col(Counter.window_end)),
-            },
-            where=there_is_room,
-        ).returning(col(Counter.count), col(Counter.window_end))
+        values = {
+            "of": count.key,
+            "amount": amount,
+            "end": end,
+            "now": now,
+            "latest": now + count.window + skew,
+            "number": count.number,
+        }
+        return _statement(self._opened().dialect, is_open=count.is_open), values
+
+
+@cache
+def _statement(dialect: str, *, is_open: bool) -> Any:
+    """Give the statement once for all: to put it together takes as long as to run it."""
+    statement = insert(dialect, Counter).values(
+        key=bindparam("of", type_=LargeBinary()),
+        count=bindparam("amount", type_=Integer()),
+        window_end=bindparam("end", type_=Instant()),
+    )
+    anew, ends = statement.excluded, col(Counter.window_end)
+    over = or_(ends <= bindparam("now", type_=Instant()), ends > bindparam("latest", type_=Instant()))
+    there_is_room = or_(over, col(Counter.count) < bindparam("number", type_=Integer()))
+    return statement.on_conflict_do_update(
+        index_elements=[col(Counter.key)],
+        set_={
+            "count": case((over, anew.count), else_=col(Counter.count) + anew.count),
+            "window_end": case((over, anew.window_end), else_=col(Counter.window_end)),
+        },
+        where=None if is_open else there_is_room,
+    ).returning(col(Counter.count), col(Counter.window_end))
 
 
 async def _spent_until(db: AsyncSession, counts: Sequence[Count], now: datetime) -> datetime:

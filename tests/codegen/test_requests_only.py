@@ -22,6 +22,14 @@ def test_no_reference_leads_nowhere() -> None:
     validate(without_answers(bundle()))
 
 
+def test_no_schema_is_kept_that_only_answers_are_made_of() -> None:
+    schemas = without_answers(bundle())["components"]["schemas"]
+
+    assert "SignInEmailRequest" in schemas
+    assert "Error" not in schemas
+    assert len(schemas) < len(bundle()["components"]["schemas"]) / 2
+
+
 def test_the_contract_itself_stays_whole() -> None:
     document = bundle()
 

@@ -23,6 +23,7 @@ from domain.errors import Unavailable
 from models import Session
 from models.queries import Query
 from server.database import open_database
+from server.pools import LendingPool
 from tests.conftest import Headers
 from tests.faults.asking import (
     LONG,
@@ -181,8 +182,12 @@ class TestR1:
         await until(
             is_quiet
         )  # Mail under way would see the restart, and the whole pool would be dropped for it.
+        assert (
+            code(await asker.sign_in(ada[0])) == "200"
+        )  # It leaves its connection at hand for who comes next.
         await restart(server)
 
+        assert code(await asker.sign_in(ada[0])) == "200"
         assert await everything(asker, ada, 1) == ["200"]
         assert await server.connections() <= POOL
 
@@ -345,6 +350,28 @@ class TestR4:
         assert set(told(refused)) == {UNAVAILABLE}
         assert await server.connections() <= POOL
 
+    async def test_r4_so_do_those_who_wait_to_begin_with_a_command(
+        self, server: OwnCluster, tmp_path: Path
+    ) -> None:
+        """Their line is the pool's own. One has its turn; if nobody gave up, each would, one after the other."""
+        url = server.create(migrated=True)
+        settings = {**PLAIN, "database.pool_size": "3", "database.timeout": "2s"}
+        service = await open_service(url, tmp_path, settings)
+        operator = await asyncpg.connect(url)
+        try:
+            ada = await join(service)
+            pool = service.services.database.engine.pool
+            assert isinstance(pool, LendingPool)
+            async with operator.transaction():
+                await operator.execute('SELECT * FROM "user" FOR UPDATE')
+                asked = [service.post("/update-user", {"name": f"Ada {n}"}, headers=ada) for n in range(12)]
+
+                assert told(await asyncio.gather(*asked)) == {UNAVAILABLE: 12}
+                assert pool.timeouts > 6
+        finally:
+            await operator.close()
+            await close_service(service)
+
     async def test_r4_a_short_wait_is_served(
         self, server: OwnCluster, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
@@ -425,10 +452,27 @@ class TestR7:
             await close_service(service)
 
     async def test_r7_a_stricter_database_is_not_noticed(self, server: OwnCluster, tmp_path: Path) -> None:
-        """Whatever isolation is the database's default: all that is asked at once for one user is done."""
+        """Whatever isolation is the database's default: all that is asked at once for one user is done.
+
+        Nothing is written under another isolation than the service's own, which is not left to what is tried again.
+        """
         url = server.create(migrated=True)
         name = url.rpartition("/")[2]
         await server.run(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+        await server.run(
+            """CREATE FUNCTION insist() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 IF current_setting('transaction_isolation') <> 'read committed' THEN
+                   RAISE EXCEPTION 'written under another isolation';
+                 END IF;
+                 RETURN NEW;
+               END $$""",
+            *(
+                f'CREATE TRIGGER insist BEFORE INSERT OR UPDATE ON "{table}"'
+                " FOR EACH ROW EXECUTE FUNCTION insist()"
+                for table in ("user", "account", "session", "audit", "known_network")
+            ),
+            url=url,
+        )
         service = await open_service(url, tmp_path, {**PLAIN, "database.timeout": "60s"})
         try:
             ada = await join(service)

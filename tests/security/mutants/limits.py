@@ -63,8 +63,8 @@ MUTANTS = (
         "V66",
         "the database counts by a statement that looks and adds at once",
         "server/counters/database.py",
-        "or_(over, col(Counter.count) < count.number)",
-        "None",
+        "where=None if is_open else there_is_room,",
+        "where=None,",
     ),
     Mutant(
         "V66",

@@ -95,9 +95,9 @@ MUTANTS = (
         "R21",
         "guesses are counted where every instance sees them",
         "server/counters/database.py",
-        "            counted = (await db.execute(self._adding(count, 1, now, now + count.window, SKEW))).first()\n",
+        "            counted = (await db.execute(*self._adding(count, 1, now, now + count.window, SKEW))).first()\n",
         '            own = Count(count.key + b"%d" % id(self), *tuple(count)[1:])\n'
-        "            counted = (await db.execute(self._adding(own, 1, now, now + count.window, SKEW))).first()\n",
+        "            counted = (await db.execute(*self._adding(own, 1, now, now + count.window, SKEW))).first()\n",
     ),
     Mutant(
         "R22",
