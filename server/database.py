@@ -19,6 +19,7 @@ from server.database_faults import is_retryable, is_unavailable, reason
 from server.engines import TimedSession
 from server.reads.sqlite import SqliteReads
 from server.sqlite_engine import sqlite_engine
+from server.sqlite_groups import Groups
 from server.sqlite_transactions import SqliteTransaction
 from server.transactions import Commands, Transaction
 
@@ -169,7 +170,7 @@ def _sqlite_address(url: URL) -> Address:
 
 def _sqlite(address: Address, timeout: float) -> Database:
     engine, reads = sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout)
-    return Database(address, engine, reads, timeout, SqliteTransaction)
+    return Database(address, engine, reads, timeout, partial(SqliteTransaction, groups=Groups(engine)))
 
 
 def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
