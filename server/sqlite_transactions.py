@@ -39,7 +39,7 @@ class SqliteTransaction(Transaction):
             await self._commit_grouped()
             return
         await self._settle()
-        if self._lent is None or self.in_transaction():
+        if self._is_shared:
             await super().commit()
         if self._lent is not None:
             driver = driver_of(self._lent)
