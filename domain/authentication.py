@@ -166,10 +166,11 @@ async def _sign_in(
     wanted: SignIn,
     refusal: type[errors.Refusal],
 ) -> OpenedSession | Pending:
-    found = await ctx.reads.one(query, identifier)
-    stored = found.hash if found is not None else None
-    whose = limits.Whose(found and found.user_id, identifier)
-    await limits.check(ctx, whose)
+    async with ctx.hasher.entrance():
+        found = await ctx.reads.one(query, identifier)
+        stored = found.hash if found is not None else None
+        whose = limits.Whose(found and found.user_id, identifier)
+        await limits.check(ctx, whose)
     if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
         await limits.count_failure(ctx, whose)
         audit.sign_in_failed(ctx, found and found.user_id, identifier, wanted.method, refusal)
