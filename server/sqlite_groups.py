@@ -85,6 +85,11 @@ class Groups:
             self._serving = asyncio.create_task(self._serve(), context=Context())
         await member.done
 
+    async def close(self) -> None:
+        """Return when nothing is under way any more; those who waited for it may have left."""
+        if self._serving is not None:
+            await self._serving
+
     async def _serve(self) -> None:
         while self._waiting:
             await self._serve_group()

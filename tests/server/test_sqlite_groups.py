@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from models import User
 from models.commands import ADD_USER, HOLD_USER_BY_EMAIL, SEE_NETWORK, Command, change_user
-from server.database import Database, is_unavailable
+from server.database import Database, is_unavailable, open_database
 from server.pools import LendingPool
 from server.sqlite_groups import AT_MOST
 from server.sqlite_lending import driver_of, give_back
@@ -197,6 +197,20 @@ class TestGroups:
         assert [outcome is not None and is_unavailable(outcome) for outcome in outcomes] == [True] * 3
         await add(hasty, "next")
         assert await names(migrated) == ["next"]
+
+    async def test_what_is_under_way_ends_before_the_database_is_closed(
+        self, migrated: Database, empty_url: str
+    ) -> None:
+        closing, others = await open_database(empty_url, pool_size=5, timeout=HASTY), asyncio.all_tasks()
+        with locked(closing):
+            [task] = await waiting(closing, add(closing, "ada"))
+            task.cancel()
+            await asyncio.wait([task])
+            await closing.close()
+            left = asyncio.all_tasks() - others
+
+        assert left == set()
+        assert await names(migrated) == []
 
     async def test_what_the_orm_was_given_goes_along(self, migrated: Database) -> None:
         async with migrated.transaction() as db:
