@@ -52,6 +52,8 @@ class SignIn:
     """Whether who has a second factor is asked for it; the operator may trust providers to have done so."""
     needs_verified_email: bool = False
     """Whether the address must be verified for this sign-in, though the policy does not want it of everybody."""
+    is_first: bool = False
+    """Whether the user is made by the same transaction, and so has no other session."""
 
 
 async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
@@ -64,13 +66,16 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
     if not (policy.email_password_enabled and policy.sign_up_enabled):
         raise errors.EmailPasswordSignUpDisabled
     user, hashed = await new_user(ctx, wanted)
-    owner = await users.hold_by_email(ctx, user.email)
-    if owner is not None:
-        return await _answer_taken_address(ctx, owner, user), None
-    await add_user(ctx, user, hashed)
-    audit.user_created(ctx, user.id, "password")
+    if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
+        return await _answer_taken_address(ctx, user), None
     if policy.verification_enabled and policy.verification_on_sign_up:
+        await add_user(ctx, user, hashed)
         await emails.mail_verification(ctx, user, wanted.callback_url)
+    else:
+        # Who was faster with the address is met by the commit.
+        users.file(ctx, user)
+        accounts.add_credential(ctx, user.id, hashed)
+    audit.user_created(ctx, user.id, "password")
     return user, await _first_session(ctx, user, wanted)
 
 
@@ -98,12 +103,16 @@ def _makes_session(ctx: Context) -> bool:
 async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedSession | None:
     if not _makes_session(ctx):
         return None
-    opened = await admit(ctx, user, SignIn(wanted.remembered, wanted.callback_url, "password"))
+    way = SignIn(wanted.remembered, wanted.callback_url, "password", is_first=True)
+    opened = await admit(ctx, user, way)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
     return opened
 
 
-async def _answer_taken_address(ctx: Context, owner: UserRow, invented: UserRow) -> UserRow:
+async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
+    owner = await users.hold_by_email(ctx, invented.email)
+    if owner is None:
+        raise Outdated  # Whoever had the address has left meanwhile.
     audit.user_not_created(ctx, owner.id, errors.UserAlreadyExistsUseAnotherEmail)
     if _makes_session(ctx):
         raise errors.UserAlreadyExistsUseAnotherEmail
@@ -166,10 +175,11 @@ async def _sign_in(
     wanted: SignIn,
     refusal: type[errors.Refusal],
 ) -> OpenedSession | Pending:
-    found = await ctx.reads.one(query, identifier)
-    stored = found.hash if found is not None else None
-    whose = limits.Whose(found and found.user_id, identifier)
-    await limits.check(ctx, whose)
+    async with ctx.hasher.entrance():
+        found = await ctx.reads.one(query, identifier)
+        stored = found.hash if found is not None else None
+        whose = limits.Whose(found and found.user_id, identifier)
+        await limits.check(ctx, whose)
     if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
         await limits.count_failure(ctx, whose)
         audit.sign_in_failed(ctx, found and found.user_id, identifier, wanted.method, refusal)
@@ -209,7 +219,9 @@ async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSes
             audit.sign_in_pending(ctx, user.id, wanted.method)
             return await challenges.make(ctx, user, remembered=wanted.remembered)
         audit.trusted_device_used(ctx, user.id)
-    opened = await sessions.create(ctx, user, remembered=wanted.remembered, method=wanted.method)
+    opened = await sessions.create(
+        ctx, user, remembered=wanted.remembered, method=wanted.method, is_first=wanted.is_first
+    )
     await limits.signed_in(ctx, user.id)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
     return replace(opened, device=device)

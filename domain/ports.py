@@ -1,6 +1,7 @@
 """What stands outside the rules, as the rules see it: reading, hashing, encryption, counting. `server/` has each."""
 
 from collections.abc import Awaitable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -49,6 +50,12 @@ class Transaction(AsyncSession):
 
 class Hasher(Protocol):
     """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3). Passwords go in as sent."""
+
+    def entrance(self) -> AbstractAsyncContextManager[None]:
+        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded.
+
+        It is raised already where nothing more can be hashed. Nobody hashes within it.
+        """
 
     async def hash(self, password: str) -> str:
         """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""

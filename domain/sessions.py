@@ -23,6 +23,9 @@ COPY = "session.token_copy"
 _ADD = insert(Session, returning=CROWDED)
 """Add a session; gives 1 if its user has too many now, else None."""
 
+_ADD_FIRST = insert(Session)
+"""Add the session of a user who has no other."""
+
 _SLICE = 50
 """Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
 
@@ -41,8 +44,13 @@ class OpenedSession:
     """The token that makes this device a trusted one, made or rotated now."""
 
 
-async def create(ctx: Context, user: User | UserRow, *, remembered: bool, method: str) -> OpenedSession:
-    """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may."""
+async def create(
+    ctx: Context, user: User | UserRow, *, remembered: bool, method: str, is_first: bool = False
+) -> OpenedSession:
+    """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may.
+
+    `is_first` says that the user has no other, and is stored by the same commit.
+    """
     token = secrets.token()
     rules = ctx.policy.session
     session = SessionRow(
@@ -60,6 +68,9 @@ async def create(ctx: Context, user: User | UserRow, *, remembered: bool, method
     )
     digest = secrets.digest(token)
     added = {**session._asdict(), "token_digest": digest, "method": method}
+    if is_first:
+        ctx.db.file(_ADD_FIRST, **added)
+        return OpenedSession(token, session, user)
     besides = max(rules.max_per_user - 1, 0)
     [crowded] = await ctx.db.run(_ADD, **added, whose=user.id, besides=besides)
     if crowded and rules.max_per_user:

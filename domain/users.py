@@ -105,6 +105,11 @@ async def add(ctx: Context, user: UserRow) -> None:
         await ctx.db.run(ADD_USER, **user._asdict())
 
 
+def file(ctx: Context, user: UserRow) -> None:
+    """Have a new user stored by the commit, which runs the request once more when somebody else was faster."""
+    ctx.db.file(ADD_USER, **user._asdict())
+
+
 async def flush(ctx: Context) -> None:
     """Write what is pending. When somebody else was faster with a unique value, the request is run once more."""
     with _unless_outrun():

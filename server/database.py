@@ -19,6 +19,7 @@ from server.database_faults import is_retryable, is_unavailable, reason
 from server.engines import TimedSession
 from server.reads.sqlite import SqliteReads
 from server.sqlite_engine import sqlite_engine
+from server.sqlite_groups import Groups
 from server.sqlite_transactions import SqliteTransaction
 from server.transactions import Commands, Transaction
 
@@ -84,6 +85,7 @@ class Database:
         transactions: Callable[..., Transaction],
         *,
         pooled: bool = False,
+        groups: Groups | None = None,
     ) -> None:
         self.address = address
         self.pooled = pooled
@@ -92,6 +94,7 @@ class Database:
         self.engine = engine
         self.reads: Reads = reads
         self._reads = reads
+        self._groups = groups
         self._begin = partial(
             transactions,
             engine,
@@ -114,6 +117,8 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self._reads.close()
+        if self._groups is not None:
+            await self._groups.close()
         await self.engine.dispose()
 
 
@@ -169,7 +174,8 @@ def _sqlite_address(url: URL) -> Address:
 
 def _sqlite(address: Address, timeout: float) -> Database:
     engine, reads = sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout)
-    return Database(address, engine, reads, timeout, SqliteTransaction)
+    groups = Groups(engine)
+    return Database(address, engine, reads, timeout, partial(SqliteTransaction, groups=groups), groups=groups)
 
 
 def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +28,10 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _log = structlog.get_logger(__name__)
+
+ENTRANCE = 16
+"""Who may prepare what they want hashed in one turn of the event loop: to look them up and to refuse them takes some
+300 µs each, and everybody else waits for the end of the turn."""
 
 _SALT_BYTES = 16
 _TAG_BYTES = 32
@@ -130,9 +134,32 @@ class PasswordPool:
         self._waiting = 0
         self._refused = 0
         self._seats = asyncio.Semaphore(rules.workers)
+        self._entrance = asyncio.Semaphore(ENTRANCE)
         self._threads = ThreadPoolExecutor(
             rules.workers, "hashing", initializer=_step_back, initargs=(rules.nice,)
         )
+
+    @contextlib.asynccontextmanager
+    async def entrance(self) -> AsyncIterator[None]:
+        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded.
+
+        A crowd would otherwise be looked up, and refused, in one turn of the event loop, and be back in the next.
+        """
+        try:
+            # What is prepared may wait for a database that hangs: nobody else waits here for longer than for a thread.
+            async with asyncio.timeout(self._wait):
+                await self._entrance.acquire()
+        except TimeoutError:
+            self._refused += 1
+            raise Overloaded from None
+        try:
+            await asyncio.sleep(0)
+            if self._is_full:
+                self._refused += 1
+                raise Overloaded
+            yield
+        finally:
+            self._entrance.release()
 
     async def hash(self, password: str) -> str:
         """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
@@ -203,8 +230,13 @@ class PasswordPool:
         running.add_done_callback(lambda _: self._leave_seat())
         return await asyncio.shield(running)
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether nobody more may wait for a thread."""
+        return self._seats.locked() and self._waiting >= self._queue
+
     async def _take_seat(self) -> None:
-        if self._seats.locked() and self._waiting >= self._queue:
+        if self._is_full:
             raise Overloaded
         self._waiting += 1
         try:

@@ -24,6 +24,11 @@ def note_start(*_: object) -> None:
     _started.set(time.monotonic())
 
 
+def note_start_at(moment: float) -> None:
+    """Note that a transaction has been looking for a connection since then (monotonic seconds)."""
+    _started.set(moment)
+
+
 def remaining(timeout: float) -> float:
     """Give the seconds left to get a connection that may be used, out of `timeout`; never negative."""
     now = time.monotonic()
@@ -45,12 +50,14 @@ class LendingPool(AsyncAdaptedQueuePool):
         """Who waits for a turn: SQLAlchemy's own queue makes a task and a greenlet for each who waits."""
         self._others = 0
         """Who waits for SQLAlchemy, which knows nothing of what is kept."""
+        self.gathered = 0
+        """Who waits for one of the others to get a connection for all of them."""
         self._turns = asyncio.Semaphore(self.size())
 
     @property
     def waiting(self) -> int:
         """How many wait for a connection now."""
-        return self._borrowers + self._others
+        return self._borrowers + self._others + self.gathered
 
     def connect(self) -> PoolProxiedConnection:
         """Give a connection. Raises SQLAlchemy's TimeoutError when none is free in time."""

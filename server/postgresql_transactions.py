@@ -67,7 +67,7 @@ class PostgresqlTransaction(Transaction):
             self._lent = await self._borrow()
             await self._run_together(self._lent, *self._take_filed())
         await self._settle()
-        if self._lent is None or self.in_transaction():
+        if self._is_shared:
             await super().commit()
         if self._lent is not None:
             await self._commit(_adapted(self._lent))

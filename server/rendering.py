@@ -33,7 +33,7 @@ LAYOUTS = ("layout.txt", "layout.html")
 _NAME_LENGTH = 64
 _JOINERS = "\u200c\u200d"
 """Invisible, and part of how Persian names and emoji are written."""
-_LINK_LIKE = re.compile(r"(?<=:)(?=//)|(?<=\w)(?=\.\w)")
+_LINK_LIKE = re.compile(r"(?<=:)(?=//)|(?<=\w)(?=[.\u3002\uff0e\uff61]\w)")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _WORD_JOINER = "\u2060"
 

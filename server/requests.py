@@ -185,7 +185,8 @@ class Requests:
         if not (ctx.outbox or done or ctx.opened):
             return
         try:
-            ctx.db.add_all(ctx.outbox)
+            if ctx.outbox:
+                ctx.db.add_all(ctx.outbox)
             for record in done:
                 records.file(ctx.db, record)
             await ctx.db.commit()

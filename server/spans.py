@@ -6,7 +6,7 @@ caller's `traceparent` (W3C Trace Context) is believed; identity providers are n
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -137,6 +137,9 @@ class _TracedHasher:
     @property
     def derivation(self) -> str:
         return self.hasher.derivation
+
+    def entrance(self) -> AbstractAsyncContextManager[None]:
+        return self.hasher.entrance()
 
     async def hash(self, password: str) -> str:
         with self.spans.span("hash"):

@@ -101,23 +101,46 @@ class Transaction(ports.Transaction):
     """The connection, in a transaction that a command has begun."""
 
     def __init__(self, bind: AsyncEngine, *, commands: Commands, **options: Any) -> None:
-        super().__init__(bind, **options)
-        self._commands = commands
+        # SQLAlchemy's session is made when it is wanted: that takes as long as two commands, which do without it.
+        self._options = options
+        self._bind = bind
         self._engine = bind.sync_engine
+        self._commands = commands
         self._demand: Demand | None = None
         self._filed: list[Filed] = []
-        assert isinstance(self.sync_session, TimedSession)  # noqa: S101
-        self._session = self.sync_session
+
+    def __getattr__(self, name: str) -> Any:
+        """Make SQLAlchemy's session, of which something is wanted for the first time."""
+        if name not in ("sync_session", "_proxied"):
+            raise AttributeError(name)
+        super().__init__(self._bind, **self._options)
+        session = self._session
+        session.settle = self._settle if self._filed or self._demand else None
+        session.join = None if self._lent is None else partial(self._joined, self._lent)
+        return session
+
+    @property
+    def _session(self) -> TimedSession:
+        session = self.sync_session
+        assert isinstance(session, TimedSession)  # noqa: S101
+        return session
+
+    @property
+    def _is_made(self) -> bool:
+        """Whether SQLAlchemy's session was wanted so far."""
+        return "sync_session" in vars(self)
 
     def file(self, command: Command[Any], /, **values: object) -> None:
         """Have a command run with what comes next, or by the commit."""
         self._filed.append(Filed(command, values))
-        self._session.settle = self._settle
+        if self._is_made:
+            self._session.settle = self._settle
 
     def demand(self, command: Command[Any], otherwise: type[Exception], /, **values: object) -> None:
         """Let what is filed happen only if the command has a result; raise `otherwise` if it has none."""
         self._demand = Demand(Filed(command, values), otherwise)
-        self._session.settle = self._settle
+        if self._is_made:
+            self._session.settle = self._settle
 
     async def run(self, command: Command[Result], /, **values: object) -> list[Result]:
         """Run a command in this transaction; give its results."""
@@ -131,7 +154,9 @@ class Transaction(ports.Transaction):
 
     def _take_filed(self) -> tuple[Demand | None, Sequence[Filed]]:
         taken = self._demand, self._filed
-        self._demand, self._filed, self._session.settle = None, [], None
+        self._demand, self._filed = None, []
+        if self._is_made:
+            self._session.settle = None
         return taken
 
     async def _run_filed(self, demand: Demand | None, filed: Sequence[Filed]) -> None:
@@ -152,14 +177,15 @@ class Transaction(ports.Transaction):
     async def rollback(self) -> None:
         """Undo what was not committed."""
         self._take_filed()
-        await super().rollback()
+        if self._is_made:
+            await super().rollback()
         await self._part()
 
     async def close(self) -> None:
         """Roll back what was not committed, and give the connection back."""
         self._take_filed()
         try:
-            if self.in_transaction() or self.identity_map:
+            if self._is_made and (self._is_shared or self.identity_map):
                 await super().close()
         finally:
             await self._part()
@@ -167,7 +193,12 @@ class Transaction(ports.Transaction):
     @property
     def _goes_alone(self) -> bool:
         """Whether nothing but commands was asked for, and nobody watches."""
-        return not (self.in_transaction() or self._engine.dispatch.before_cursor_execute)
+        return not (self._is_shared or self._engine.dispatch.before_cursor_execute)
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether SQLAlchemy's session is in this transaction, too."""
+        return self._is_made and self.in_transaction()
 
     @property
     def _pool(self) -> LendingPool:
@@ -178,7 +209,8 @@ class Transaction(ports.Transaction):
     def _lend(self, lent: PoolProxiedConnection) -> None:
         """Take a connection on which a transaction has begun; whatever this session does happens on it from now on."""
         self._lent = lent
-        self._session.join = partial(self._joined, lent)
+        if self._is_made:
+            self._session.join = partial(self._joined, lent)
 
     def _joined(self, lent: PoolProxiedConnection) -> Connection:
         return Connection(self._engine, lent).execution_options(**{HAS_BEGUN: True})
@@ -195,6 +227,6 @@ class Transaction(ports.Transaction):
     def _leave(self) -> PoolProxiedConnection | None:
         """Give the connection that was lent, if one was, of which this session knows nothing any more."""
         lent, self._lent = self._lent, None
-        if lent is not None:
+        if lent is not None and self._is_made:
             self._session.bind, self._session.join = self._engine, None
         return lent

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import Integer, LargeBinary, bindparam, case, or_, select
@@ -39,13 +39,12 @@ class DatabaseCounters:
     ) -> list[datetime | None]:
         """Give the ends of the windows that are spent; without a transaction many are read by one statement."""
         if db is None:
-            rows = await asyncio.gather(*(self._row(count.key) for count in counts))
+            # These are futures on SQLite: a coroutine around each would make it a task.
+            look_up = partial(self._opened().reads.one, COUNTER_BY_KEY)
+            rows = await asyncio.gather(*(look_up(count.key) for count in counts))
         else:
             rows = await _rows(db, counts)
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
-
-    async def _row(self, key: bytes) -> CounterRow | None:
-        return await self._opened().reads.one(COUNTER_BY_KEY, key)
 
     async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
         """Count one on each or on none, in this transaction.

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -262,6 +262,9 @@ class CountingHasher:
     @property
     def derivation(self) -> str:
         return self.real.derivation
+
+    def entrance(self) -> AbstractAsyncContextManager[None]:
+        return self.real.entrance()
 
     async def hash(self, password: str) -> str:
         self.work.done.append("hash")

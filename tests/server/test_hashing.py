@@ -2,8 +2,10 @@
 
 import asyncio
 import base64
+import contextlib
 import os
 import sys
+import threading
 import unicodedata
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,7 +15,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from domain.errors import Overloaded
-from server.hashing import HashingRules, PasswordPool
+from server.hashing import ENTRANCE, HashingRules, PasswordPool
 
 CHEAP = HashingRules(memory_kib=64, time=1, workers=2)
 SLOW = 32 * 1024
@@ -246,3 +248,68 @@ class TestBoundedWork:
             turns += 1
 
         assert turns > 10
+
+
+class TestEntrance:
+    async def test_lets_in_few_at_a_time_in_the_order_of_coming(self, pool: PasswordPool) -> None:
+        entered: list[int] = []
+        go_on = asyncio.Event()
+
+        async def enter(number: int) -> None:
+            async with pool.entrance():
+                entered.append(number)
+                await go_on.wait()
+
+        crowd = asyncio.gather(*(enter(number) for number in range(3 * ENTRANCE)))
+        while len(entered) < ENTRANCE:  # noqa: ASYNC110 - it is the turns that count
+            await asyncio.sleep(0)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        first = list(entered)
+        go_on.set()
+        await crowd
+
+        assert first == list(range(ENTRANCE))
+        assert entered == list(range(3 * ENTRANCE))
+
+    async def test_one_turn_of_the_event_loop_refuses_few(self) -> None:
+        """Others get their turn between them, though none of the crowd waits for anything."""
+        full = PasswordPool(HashingRules(memory_kib=64, time=1, workers=1, queue=0))
+        free = threading.Event()
+        busy = asyncio.create_task(full._run(free.wait))
+        await asyncio.sleep(0)
+        refused = 0
+
+        async def enter() -> None:
+            nonlocal refused
+            try:
+                async with full.entrance():
+                    pass
+            except Overloaded:
+                refused += 1
+
+        crowd = asyncio.gather(*(enter() for _ in range(10 * ENTRANCE)))
+        most = before = 0
+        while not crowd.done():
+            await asyncio.sleep(0)
+            most, before = max(most, refused - before), refused
+        free.set()
+        await busy
+
+        assert refused == 10 * ENTRANCE
+        assert most <= ENTRANCE
+        assert await full.hash("x")
+        full.close()
+
+    async def test_waiting_too_long_is_overload(self) -> None:
+        pool = PasswordPool(HashingRules(memory_kib=64, time=1, wait=timedelta(0)))
+        async with contextlib.AsyncExitStack() as inside:
+            for _ in range(ENTRANCE):
+                await inside.enter_async_context(pool.entrance())
+
+            with pytest.raises(Overloaded):
+                await inside.enter_async_context(pool.entrance())
+
+        async with pool.entrance():
+            assert pool.state().refused == 1
+        pool.close()

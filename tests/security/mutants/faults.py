@@ -140,7 +140,7 @@ MUTANTS = (
         "R42",
         "more than the queue holds is refused",
         "server/hashing.py",
-        "        if self._seats.locked() and self._waiting >= self._queue:",
-        "        if False:",
+        "        return self._seats.locked() and self._waiting >= self._queue",
+        "        return False",
     ),
 )

@@ -296,7 +296,7 @@ MUTANTS = (
         "R42",
         "the budget is asked before hashing",
         "domain/authentication.py",
-        "    await limits.check(ctx, whose)\n    if not await ctx.hasher",
+        "        await limits.check(ctx, whose)\n    if not await ctx.hasher",
         "    if not await ctx.hasher",
     ),
     Mutant(
