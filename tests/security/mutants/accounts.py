@@ -181,8 +181,8 @@ MUTANTS = (
         "V27",
         "a broken cookie hides no other",
         _HEAD,
-        "        pairs = (pair.partition",
-        '        if b"%" in sent:\n            return MALFORMED\n        pairs = (pair.partition',
+        "        values = set()\n",
+        '        if b"%" in sent:\n            return MALFORMED\n        values = set()\n',
     ),
     Mutant(
         "V28",
