@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import Integer, LargeBinary, bindparam, delete, func, select, text, update
+from sqlalchemy import Integer, LargeBinary, bindparam, column, delete, func, select, table, text, update
 from sqlmodel import col
 
 from domain import secrets
@@ -248,10 +248,11 @@ async def rollback_file(tmp_path: Path) -> AsyncIterator[tuple[SqliteReads, sqli
 
 
 NAMES: Query[Any] = Query(
-    select(text("name")).select_from(text("session")).where(text("user_id = :value")), lambda row: row[0]
+    select(column("name")).select_from(table("session")).where(column("user_id") == bindparam("value")),
+    lambda row: row[0],
 )
 
-KEYED: Query[Any] = Query(NAMES.statement, NAMES.make, key=text("user_id"))
+KEYED: Query[Any] = Query(NAMES.statement, NAMES.make, key=column("user_id"))
 """The same, answered together with others."""
 
 
