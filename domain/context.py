@@ -70,14 +70,22 @@ def _no_cookie(name: bytes) -> str | None:
 
 
 class Presented(NamedTuple):
-    """The cookies that came along beside the session's."""
+    """The cookies that came along beside the session's. They are read when somebody asks: few rules do."""
 
-    pending: bool = False
-    """Whether there was one with a pending token, of whatever worth."""
-    device: str | None = None
-    """The token that says the device is trusted, unchecked."""
     cookie: Callable[[bytes], str | None] = _no_cookie
-    """Reads any other cookie by its encoded name: its raw value, None without one, "" for two that differ."""
+    """Reads any cookie by its encoded name: its raw value, None without one, "" for two that differ."""
+    pending_name: bytes = b""
+    device_name: bytes = b""
+
+    @property
+    def pending(self) -> bool:
+        """Whether there was one with a pending token, of whatever worth."""
+        return self.cookie(self.pending_name) is not None
+
+    @property
+    def device(self) -> str | None:
+        """The token that says the device is trusted, unchecked."""
+        return self.cookie(self.device_name)
 
 
 _NOTHING = Presented()

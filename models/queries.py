@@ -85,7 +85,8 @@ class Query(Generic[Result]):
     statement: Select[*tuple[Any, ...]]
     make: Callable[[Sequence[Any]], Result]
     key: Any = None
-    """The column `value` is compared with, where one look-up may answer many values at once (it must be unique)."""
+    """The column `value` is compared with, where one statement may answer many values at once. It is unique, unless all
+    rows are always asked for."""
 
 
 def _by(column: Any) -> ColumnElement[bool]:
@@ -113,7 +114,7 @@ SESSION_BY_DIGEST = Query(
 )
 """The session behind a token's SHA-256 digest, and its user."""
 
-SESSIONS_OF_USER = Query(select(*_SESSION).where(_by(Session.user_id)), SessionRow._make)
+SESSIONS_OF_USER = Query(select(*_SESSION).where(_by(Session.user_id)), SessionRow._make, key=Session.user_id)
 """Every stored session of a user, the expired ones included, in no order: few rows are sorted by who asks."""
 
 PASSWORD_BY_EMAIL = _password_by(User.email)

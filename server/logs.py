@@ -33,6 +33,9 @@ _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtpli
 _DELETE = 0x7F
 """The one control character in ASCII that JSON may hold as it is."""
 
+_STATUS, _TIME, _TEXTS = 900_009, 100_001.9, ("@moment@", "@address@", "@id@")
+"""What stands in the form of a request's line for what each request has of its own; no path of the contract has it."""
+
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 
@@ -44,8 +47,8 @@ class Output:
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
     shows_requests: bool = True
-    waiting: list[Mapping[str, Any]] = field(default_factory=list)
-    """Events of this turn of the event loop, to be rendered together and written by one call."""
+    waiting: list[bytes] = field(default_factory=list)
+    """Lines of this turn of the event loop, to be written by one call."""
     torn: bytearray = field(default_factory=bytearray)
     """The rest of a line that a full disk has cut: it goes before anything else, so that no two lines become one."""
 
@@ -57,9 +60,9 @@ class Output:
         """Write one line, and those that wait before it."""
         self._write(self._take_waiting() + line)
 
-    def write_soon(self, event: Mapping[str, Any]) -> None:
-        """Write one event together with the others of this turn of the event loop; outside of one at once."""
-        self.waiting.append(event)
+    def write_soon(self, line: bytes) -> None:
+        """Write one line together with the others of this turn of the event loop; outside of one at once."""
+        self.waiting.append(line)
         if len(self.waiting) > 1:
             return
         try:
@@ -74,7 +77,7 @@ class Output:
         self._write(self._take_waiting())
 
     def _take_waiting(self) -> bytes:
-        lines = b"".join(map(self.render, self.waiting))
+        lines = b"".join(self.waiting)
         self.waiting.clear()
         return lines
 
@@ -149,22 +152,39 @@ def access(  # noqa: PLR0913 - one parameter per fact
     output = structlog.get_config()["logger_factory"]
     if not isinstance(output, Output) or output.level > logging.INFO or not output.shows_requests:
         return
-    event: dict[str, Any] = {
-        "timestamp": _timestamp(),
-        "level": "info",
-        "event": "request",
-        "method": method[:16],
-        "path": mask_path(path) if template is None else template,
-    }
-    if operation is not None:
-        event["operation"] = operation
+    if operation is not None and not query and address is not None:
+        form = _request_form(output.render, method, template, operation)
+        line = form % (_timestamp(), status, seconds * 1000, address, request_id)
+        output.write_soon(line.encode("ascii"))
+        return
+    event = _request(method, mask_path(path) if template is None else template, operation)
     if query:
         event["query"] = mask_query(query)
-    event["status"] = status
-    event["ms"] = round(seconds * 1000, 1)
-    event["address"] = address
-    event["request_id"] = request_id
-    output.write_soon(event)
+    event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
+    output.write_soon(output.render({"timestamp": _timestamp(), **event}))
+
+
+def _request(method: str, path: str | None, operation: str | None) -> dict[str, Any]:
+    """Begin the event of a request with what says which it was."""
+    named = {} if operation is None else {"operation": operation}
+    return {"level": "info", "event": "request", "method": method[:16], "path": path, **named}
+
+
+@lru_cache(maxsize=256)
+def _request_form(
+    render: Callable[[Mapping[str, Any]], bytes], method: str, template: str | None, operation: str
+) -> str:
+    """Render what all requests to an operation have in common once: a line takes a third of the time then.
+
+    It wants the timestamp, the status, the milliseconds, the address and the request's id, none of which holds
+    anything that a format would have to escape.
+    """
+    facts = {"status": _STATUS, "ms": _TIME, "address": _TEXTS[1], "request_id": _TEXTS[2]}
+    line = render({"timestamp": _TEXTS[0], **_request(method, template, operation), **facts}).decode()
+    line = line.replace("%", "%%").replace(str(_TIME), "%.1f").replace(str(_STATUS), "%d")
+    for text in _TEXTS:
+        line = line.replace(text, "%s")
+    return line
 
 
 def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
@@ -172,7 +192,7 @@ def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
     output = structlog.get_config()["logger_factory"]
     if isinstance(output, Output) and output.level <= (logging.WARNING if is_warning else logging.INFO):
         level = "warning" if is_warning else "info"
-        output.write_soon({"timestamp": _timestamp(), "level": level, "event": name, **facts})
+        output.write_soon(output.render({"timestamp": _timestamp(), "level": level, "event": name, **facts}))
 
 
 def names(error: BaseException) -> list[str]:
@@ -196,12 +216,18 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _timestamp() -> str:
-    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-    return f"{_spelled(seconds)}.{milliseconds:03d}Z"
+    return _spelled(time.time_ns() // 1_000_000)
 
 
 @lru_cache(maxsize=1)
-def _spelled(seconds: int) -> str:
+def _spelled(milliseconds: int) -> str:
+    """Write a moment; many lines are written in one millisecond."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_spelled_seconds(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _spelled_seconds(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 

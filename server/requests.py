@@ -78,15 +78,17 @@ class Requests:
             await self.run(partial(sessions.discard, session_id=session.id))
         return None
 
-    async def __call__(self, call: Call) -> Any:
+    def __call__(self, call: Call) -> Awaitable[Any]:
         """Run an operation's handler; give what it returned, after the commit."""
-        caller = call.caller
-        if caller is not None and not call.disable_refresh:
+        if call.caller is not None and not call.disable_refresh:
             now = self.clock()
-            expires_at = sessions.extended(self.policy.session, caller.session, now)
+            expires_at = sessions.extended(self.policy.session, call.caller.session, now)
             if expires_at is not None:
-                caller = await self._extend(caller, call, expires_at, now)
-        return await self.run(
+                return self._run_extended(call, call.caller, expires_at, now)
+        return self._run(call, call.caller)
+
+    def _run(self, call: Call, caller: Caller | None) -> Awaitable[Any]:
+        return self.run(
             partial(call.handler, **call.arguments),
             client=call.client,
             caller=caller,
@@ -94,10 +96,11 @@ class Requests:
             presented=self._presented(call.head),
         )
 
+    async def _run_extended(self, call: Call, caller: Caller, expires_at: datetime, now: datetime) -> Any:
+        return await self._run(call, await self._extend(caller, call, expires_at, now))
+
     def _presented(self, head: Head) -> Presented:
-        if b"cookie" not in head.fields:
-            return NOTHING
-        return Presented(head.cookie(self._pending) is not None, head.cookie(self._trusted), head.cookie)
+        return Presented(head.cookie, self._pending, self._trusted) if b"cookie" in head.fields else NOTHING
 
     async def run(
         self,
@@ -116,23 +119,19 @@ class Requests:
         for pause in PAUSES:
             if pause and not isinstance(conflict, Outdated):
                 await asyncio.sleep(pause)
+            ctx = self.context(client, caller, challenge, presented)
             try:
-                return await self._attempt(job, self.context(client, caller, challenge, presented))
-            except errors.UndecipherableSecret:
-                _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
-                raise
-            except errors.RenewedTokensLost:
-                _log.error("provider.tokens_lost", request_id=client.request_id)
-                raise
-            except errors.Refusal:
-                raise
+                try:
+                    result = await job(ctx)
+                except BaseException as fault:
+                    await self._abandon(ctx, fault)
+                    raise
+                # Asked before the call, too: most requests only read, and have nothing to end.
+                if ctx.opened is not None or ctx.outbox or ctx.records:
+                    await self._finish(ctx, result)
+                return result
             except Exception as fault:
-                if isinstance(fault, Outdated) or is_retryable(fault):
-                    conflict = fault
-                    continue
-                if is_unavailable(fault):
-                    raise errors.Unavailable from fault
-                raise
+                conflict = _conflict(fault, client)
         raise errors.Unavailable from conflict
 
     def context(
@@ -161,24 +160,22 @@ class Requests:
             presented,
         )
 
-    async def _attempt(self, job: Job[Result], ctx: Context) -> Result:
-        try:
-            result = await job(ctx)
-        except errors.Refusal as refusal:
-            await (self._commit(ctx, _successes(ctx)) if refusal.keeps_writes else _roll_back(ctx))
-            await self._note_refused(ctx)
-            raise
-        except BaseException:
+    async def _abandon(self, ctx: Context, fault: BaseException) -> None:
+        """End the transaction of a job that has raised something, and note a refusal."""
+        if not isinstance(fault, errors.Refusal):
             await _roll_back(ctx)
-            raise
+            return
+        await (self._commit(ctx, _successes(ctx)) if fault.keeps_writes else _roll_back(ctx))
+        await self._note_refused(ctx)
+
+    async def _finish(self, ctx: Context, result: object) -> None:
+        """End the transaction of a job that has come to a result."""
         if isinstance(result, Redirect) and result.refused:
             await _roll_back(ctx)
             await self._note_refused(ctx)
-        elif ctx.outbox or ctx.records or ctx.opened:
-            # Asked before the call, too: most requests only read.
+        else:
             with contextlib.suppress(Needless):
                 await self._commit(ctx, ctx.records)
-        return result
 
     async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:
         """Write what is filed, and with it what was done: without the record it was not."""
@@ -233,6 +230,21 @@ class Requests:
             max_age = int((expires_at - now).total_seconds())
             call.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
         return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=now))
+
+
+def _conflict(fault: Exception, client: Client) -> Exception:
+    """Give a fault after which the job is to be run again. Raises any other, and Unavailable in the place of some."""
+    if isinstance(fault, errors.UndecipherableSecret):
+        _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
+    elif isinstance(fault, errors.RenewedTokensLost):
+        _log.error("provider.tokens_lost", request_id=client.request_id)
+    if isinstance(fault, errors.Refusal):
+        raise fault
+    if isinstance(fault, Outdated) or is_retryable(fault):
+        return fault
+    if is_unavailable(fault):
+        raise errors.Unavailable from fault
+    raise fault
 
 
 async def _roll_back(ctx: Context) -> None:

@@ -32,7 +32,10 @@ class Head:
 
     def size(self) -> int:
         """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
-        return sum(map(len, chain.from_iterable(self.headers))) + 4 * len(self.headers)
+        frame = 4 * len(self.headers)
+        if self.repeated:
+            return sum(map(len, chain.from_iterable(self.headers))) + frame
+        return sum(map(len, self.fields)) + sum(map(len, self.fields.values())) + frame
 
     def cookie(self, name: bytes) -> str | None:
         """Give the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
@@ -47,8 +50,11 @@ class Head:
         # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
         if sent.find(name) < 0:
             return None
-        pairs = (pair.partition(b"=") for pair in sent.split(b";"))
-        values = {value.strip(b" \t") for key, _, value in pairs if key.strip(b" \t") == name}
+        values = set()
+        for pair in sent.split(b";"):
+            key, _, value = pair.partition(b"=")
+            if key.strip(b" \t") == name:
+                values.add(value.strip(b" \t"))
         if not values:
             return None
         return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED

@@ -46,6 +46,7 @@ class Shared(Protocol):
 class Window:
     """The present window of one network at one operation, as this instance sees it."""
 
+    begin: datetime
     end: datetime
     left: float
     """Requests that may still pass unasked; without end while the shared counter is away."""
@@ -121,14 +122,14 @@ class RequestLimiter:
         window.untold = 0
         window.left = max(0, self._tenth - max(0, tally.number - self._quota.number))
         if not window.left:
-            window.is_spent, window.end = True, tally.end
+            window.is_spent, window.begin, window.end = True, tally.end - self._quota.window, tally.end
         # Of all the draws from one shared window, of whichever instance, a single one passes the number.
         if tally.number - amount <= self._quota.number < tally.number:
             self._reached(client, operation_id)
 
     def _is_over(self, window: Window, now: datetime) -> bool:
-        """Whether another window begins; one that lasts longer than a new one is from before the clock was set back."""
-        return not now < window.end <= now + self._quota.window
+        """Whether another window begins; one that has not begun yet is from before the clock was set back."""
+        return not window.begin <= now < window.end
 
     def _begin(self, key: tuple[str, str], now: datetime) -> Window:
         """Begin a window, and forget two that are over, so that there are never many more than are in use."""
@@ -137,5 +138,5 @@ class RequestLimiter:
             oldest = next(iter(self.windows.values()), None)
             if oldest is not None and (self._is_over(oldest, now) or len(self.windows) >= MOST_WINDOWS):
                 self.windows.popitem(last=False)
-        window = self.windows[key] = Window(now + self._quota.window, self._tenth, self._tenth)
+        window = self.windows[key] = Window(now, now + self._quota.window, self._tenth, self._tenth)
         return window

@@ -61,7 +61,7 @@ class Challenges(Protocol):
 class Endpoint(Protocol):
     """What runs a handler in a Context and commits."""
 
-    async def __call__(self, call: Call) -> Any:
+    def __call__(self, call: Call) -> Awaitable[Any]:
         """Give what the handler returned, after the commit. Raises refusals."""
 
 

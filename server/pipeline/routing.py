@@ -71,7 +71,8 @@ class Routes:
 def check_separators(scope: Scope) -> None:
     """Refuse a path that hides a slash or backslash, which decodes to one of ours. Raises NotFound."""
     raw_path = scope.get("raw_path") or b""
-    if b"%" in raw_path and _ENCODED_SEPARATOR.search(raw_path):
+    # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
+    if raw_path.find(b"%") >= 0 and _ENCODED_SEPARATOR.search(raw_path):
         raise errors.NotFound
 
 

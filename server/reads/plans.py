@@ -1,10 +1,10 @@
 """A `Query` of models/queries.py, compiled once: the SQL, the arguments it takes, and what turns rows into results."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
-from sqlalchemy import ARRAY, BindParameter, Select, bindparam, func
+from sqlalchemy import ARRAY, BinaryExpression, BindParameter, Select, bindparam, func
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import visitors
 from sqlalchemy.types import TypeEngine
@@ -43,13 +43,30 @@ def batch_plan(query: Query[Result], dialect: Dialect) -> Plan[Result]:
     )
     wanted = asked.c.value
 
-    def replace(element: Any, **_: Any) -> Any:
+    def ask(element: Any, **_: Any) -> Any:
         return wanted if isinstance(element, BindParameter) and element.key == "value" else None
 
-    statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, replace))
+    statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, ask))
     return _compile(
         statement.with_only_columns(asked.c.position, *statement.selected_columns), query, dialect, skip=1
     )
+
+
+def among_plan(query: Query[Result], dialect: Dialect, count: int) -> Plan[Result]:
+    """Compile a query that looks up so many values at once, given as a list; some of them may be the same.
+
+    Each row begins with the value it answers; `result` takes the columns after that. Of such a query the value is the
+    only parameter.
+    """
+    values = [bindparam(f"value{place}", type_=query.key.type) for place in range(count)]
+
+    def compare_with_all(element: Any, **_: Any) -> Any:
+        is_comparison = isinstance(element, BinaryExpression) and isinstance(element.right, BindParameter)
+        return element.left.in_(values) if is_comparison and element.right.key == "value" else None
+
+    statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, compare_with_all))
+    statement = statement.with_only_columns(query.key, *statement.selected_columns)
+    return replace(_compile(statement, query, dialect, skip=1), arguments=_tuple)
 
 
 def is_storable(value: object) -> bool:
@@ -69,6 +86,10 @@ def _compile(statement: _Select, query: Query[Result], dialect: Dialect, skip: i
     compiled = statement.compile(dialect=dialect)
     types = [column.type for column in statement.selected_columns][skip:]
     return Plan(str(compiled), _arguments(compiled), decoder(types, query.make, dialect))
+
+
+def _tuple(values: object) -> tuple[object, ...]:
+    return tuple(cast(Sequence[object], values))
 
 
 def _arguments(compiled: Any) -> Callable[[object], tuple[object, ...]]:

@@ -1,12 +1,15 @@
-"""Reads on PostgreSQL: look-ups by a unique key are answered together, the rest one by one on fixed connections.
+"""Reads on PostgreSQL: look-ups by a key are answered together, the rest one by one on fixed connections.
 
 Natural batching: while one statement is under way further look-ups gather, and the next statement answers all of
-them. It adds no delay and keeps nothing: what a caller gets was read after the call.
+them. It adds no delay and keeps nothing: what a caller gets was read after the call. Who ask for the same share its
+rows.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Dialect
@@ -27,6 +30,9 @@ _Lookup = tuple[object, "asyncio.Future[Any]", float]
 _LARGEST = 500
 """Look-ups that one statement answers; more wait for the next."""
 
+_MOST_LISTS = 16
+"""Lists that one statement answers: whoever has many rows keeps few others waiting."""
+
 _SLICE = 500
 """Rows made results of at once."""
 
@@ -45,6 +51,7 @@ class PostgresqlReads:
         self._timeout = timeout
         self._plans: dict[Query[Any], Plan[Any]] = {}
         self._batches: dict[Query[Any], _Batch[Any]] = {}
+        self._lists: dict[Query[Any], _Batch[Any]] = {}
         self._batch_lane = Lane(connect)
         self._lanes = Lanes(connect, connections - 1)
 
@@ -55,26 +62,50 @@ class PostgresqlReads:
         batch = self._batches.get(query)
         if batch is None:
             batch = self._batches[query] = _Batch(
-                batch_plan(query, self._dialect), self._batch_lane, self._timeout
+                batch_plan(query, self._dialect),
+                partial(_fetch, self._batch_lane),
+                _singles,
+                largest=_LARGEST,
+                timeout=self._timeout,
             )
         return batch.ask(value)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`. Raises Unavailable."""
+        if not is_storable(value):
+            return []
+        if query.key is not None:
+            # A list of one's own, although the rows may be those of others, too.
+            return list(await self._list_batch(query).ask(value) or ())
         prepared = self._plans.get(query)
         if prepared is None:
             prepared = self._plans[query] = plan(query, self._dialect)
-        if not is_storable(value):
-            return []
-        deadline = time.monotonic() + self._timeout
         try:
-            async with self._lanes.take(deadline) as lane:
-                rows = await _fetch(lane, prepared, prepared.arguments(value), deadline)
+            deadline = time.monotonic() + self._timeout
+            rows = await self._fetch_anywhere(prepared, prepared.arguments(value), deadline)
         except Exception as error:
             if _is_outage(error):
                 raise Unavailable from error
             raise
         return await _results(prepared, rows)
+
+    def _list_batch(self, query: Query[Result]) -> "_Batch[list[Result]]":
+        batch = self._lists.get(query)
+        if batch is None:
+            batch = self._lists[query] = _Batch(
+                batch_plan(query, self._dialect),
+                self._fetch_anywhere,
+                _lists,
+                largest=_MOST_LISTS,
+                timeout=self._timeout,
+            )
+        return batch
+
+    async def _fetch_anywhere(
+        self, prepared: Plan[Any], arguments: tuple[object, ...], deadline: float
+    ) -> list[Any]:
+        async with self._lanes.take(deadline) as lane:
+            return await _fetch(lane, prepared, arguments, deadline)
 
     async def _first(self, query: Query[Result], value: object) -> Result | None:
         found = await self.all(query, value)
@@ -82,7 +113,7 @@ class PostgresqlReads:
 
     async def close(self) -> None:
         """Close the connections; whoever still waits gets Unavailable."""
-        for batch in self._batches.values():
+        for batch in (*self._batches.values(), *self._lists.values()):
             await batch.close()
         await asyncio.gather(self._batch_lane.close(_FAREWELL), self._lanes.close(_FAREWELL))
 
@@ -90,9 +121,21 @@ class PostgresqlReads:
 class _Batch(Generic[Result]):
     """The look-ups of one query, and the task that answers them as long as there are any."""
 
-    def __init__(self, prepared: Plan[Result], lane: Lane, timeout: float) -> None:
+    def __init__(
+        self,
+        prepared: Plan[Any],
+        fetch: Callable[[Plan[Any], tuple[object, ...], float], Awaitable[Sequence[Any]]],
+        collect: Callable[[Plan[Any], Sequence[Any]], Awaitable[Mapping[int, Result]]],
+        *,
+        largest: int,
+        timeout: float,
+    ) -> None:
+        """Take a plan for many values, what fetches its rows until a deadline, and what makes answers of them, by the
+        position, from 1, of the value; `largest` is the number of look-ups that one statement answers."""
         self._plan = prepared
-        self._lane = lane
+        self._fetch = fetch
+        self._collect = collect
+        self._largest = largest
         self._timeout = timeout
         self._waiting: list[_Lookup] = []
         self._task: asyncio.Task[None] | None = None
@@ -121,7 +164,7 @@ class _Batch(Generic[Result]):
     async def _serve(self) -> None:
         try:
             while self._waiting:
-                asked, self._waiting = self._waiting[:_LARGEST], self._waiting[_LARGEST:]
+                asked, self._waiting = self._waiting[: self._largest], self._waiting[self._largest :]
                 await self._answer([lookup for lookup in asked if not lookup[1].done()])
         finally:
             self._task = None
@@ -136,19 +179,19 @@ class _Batch(Generic[Result]):
             return
         try:
             # The first has waited longest; as its limit holds for all, nobody waits longer than allowed.
-            arguments = self._plan.arguments([value for value, _, _ in asked])
             _, _, since = asked[0]
-            rows = await _fetch(self._lane, self._plan, arguments, since + self._timeout)
-            result = self._plan.result
-            found = {row[0]: result(row[1:]) for row in rows}
+            values = list({value: None for value, _, _ in asked})
+            rows = await self._fetch(self._plan, self._plan.arguments(values), since + self._timeout)
+            answers = await self._collect(self._plan, rows)
+            found = {values[position - 1]: answer for position, answer in answers.items()}
         except BaseException as error:
             _fail(asked, error)
             if not isinstance(error, Exception):
                 raise
         else:
-            for position, (_, answer, _) in enumerate(asked, 1):
+            for value, answer, _ in asked:
                 if not answer.done():
-                    answer.set_result(found.get(position))
+                    answer.set_result(found.get(value))
 
 
 async def _fetch(
@@ -162,6 +205,21 @@ async def _fetch(
             if not is_retryable(error):
                 raise
     return await lane.fetch(prepared.sql, arguments, deadline)
+
+
+async def _singles(prepared: Plan[Result], rows: Sequence[Any]) -> dict[int, Result]:
+    """Make the results of rows of which each answers another value."""
+    return {row[0]: prepared.result(row[1:]) for row in rows}
+
+
+async def _lists(prepared: Plan[Result], rows: Sequence[Any]) -> dict[int, list[Result]]:
+    """Make lists, in the order of the rows; others get their turn between many of them."""
+    found: defaultdict[int, list[Result]] = defaultdict(list)
+    for number, row in enumerate(rows, 1):
+        found[row[0]].append(prepared.result(row[1:]))
+        if number % _SLICE == 0:
+            await asyncio.sleep(0)
+    return found
 
 
 async def _results(prepared: Plan[Result], rows: Sequence[Any]) -> list[Result]:

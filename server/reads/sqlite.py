@@ -3,13 +3,16 @@
 A point read takes about 20 µs, less than the way to a thread and back. It does not wait there: when somebody holds the
 lock (rare, readers and writers do not disturb each other in WAL mode), or when a list is long, a thread asks again.
 
-Look-ups by a unique key that come in one turn of the event loop are answered together at its end: most of the 20 µs is
-the way into SQLite and its lock, which all of them then share. What a caller gets was read after the call. Whoever
-meets a fault there meets it alone: each of them asks once more, and may wait in the thread until it is over.
+Look-ups by a unique key that come in one turn of the event loop are answered together at its end, by one statement:
+most of the 20 µs is the way into SQLite and its lock, which all of them then share, and so is the row of those who ask
+for the same. What a caller gets was read after the call. Whoever meets a fault there meets it alone: each of them asks
+once more, and may wait in the thread until it is over.
 """
 
 import asyncio
+import math
 import sqlite3
+from collections import defaultdict
 from collections.abc import Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -19,12 +22,15 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from domain.errors import Unavailable
 from models.queries import Query
 from server.database_faults import is_busy, is_unavailable
-from server.reads.plans import Plan, is_storable, plan
+from server.reads.plans import Plan, among_plan, is_storable, plan
 
 Result = TypeVar("Result")
 
 _Lookup = tuple[Query[Any], object, "asyncio.Future[Any]"]
 """Somebody who waits for one row: the query, the value, the answer. A bare tuple, because each request makes one."""
+
+_LARGEST = 32
+"""Look-ups that one statement answers. There is a statement for each power of two, so that there are few of them."""
 
 _LONG = 100
 """Rows; a longer list is read and decoded in the thread."""
@@ -36,6 +42,7 @@ class SqliteReads:
     def __init__(self, path: str, timeout: float) -> None:
         self._dialect = SQLiteDialect_pysqlite()
         self._plans: dict[Query[Any], Plan[Any]] = {}
+        self._among: dict[tuple[Query[Any], int], Plan[Any]] = {}
         self._timeout = timeout
         self._here = _Connection(path, 0)
         self._there = _Connection(path, timeout)
@@ -72,16 +79,31 @@ class SqliteReads:
 
     def _answer_all(self) -> None:
         asked, self._waiting = self._waiting, []
-        asked = [lookup for lookup in asked if not lookup[2].done()]
-        if not asked:
-            return
+        together: defaultdict[Query[Any], list[_Lookup]] = defaultdict(list)
+        for lookup in asked:
+            if not lookup[2].done():
+                together[lookup[0]].append(lookup)
+        for query, lookups in together.items():
+            for start in range(0, len(lookups), _LARGEST):
+                self._answer(query, lookups[start : start + _LARGEST])
+
+    def _answer(self, query: Query[Any], asked: Sequence[_Lookup]) -> None:
+        values = [value for _, value, _ in asked]
         try:
-            found = self._here.look_up([(self._plan(query), value) for query, value, _ in asked])
+            found = self._here.look_up(*self._among_values(query, values))
         except Exception:
             self._ask_again(asked)
         else:
-            for (_, _, answer), result in zip(asked, found, strict=True):
-                answer.set_result(result)
+            for _, value, answer in asked:
+                answer.set_result(found.get(value))
+
+    def _among_values(self, query: Query[Any], values: list[object]) -> tuple[Plan[Any], list[object]]:
+        """Give what looks up so many values or more, and the values, of which the last stands in for the rest."""
+        count = 1 << math.ceil(math.log2(len(values)))
+        prepared = self._among.get((query, count))
+        if prepared is None:
+            prepared = self._among[query, count] = among_plan(query, self._dialect, count)
+        return prepared, values + values[-1:] * (count - len(values))
 
     def _ask_again(self, asked: Sequence[_Lookup]) -> None:
         for lookup in asked:
@@ -165,20 +187,16 @@ class _Connection:
                 self.close()
             raise
 
-    def look_up(self, asked: Sequence[tuple[Plan[Any], object]]) -> list[Any]:
-        """Give the result of each look-up, None where there is no row; all see the database at one moment."""
+    def look_up(self, prepared: Plan[Any], values: Sequence[object]) -> dict[object, Any]:
+        """Give the results of look-ups by the value that was looked up; all see the database at one moment."""
         try:
             connection = self._connection or self._open()
-            if len(asked) == 1:
-                return [_result(connection, *asked[0])]
-            connection.execute("BEGIN")
-            try:
-                return [_result(connection, prepared, value) for prepared, value in asked]
-            finally:
-                connection.execute("ROLLBACK")
+            # All rows are fetched: a statement that has not ended keeps its view of the database.
+            rows = connection.execute(prepared.sql, prepared.arguments(values)).fetchall()
         except sqlite3.Error:
             self.close()
             raise
+        return {row[0]: prepared.result(row[1:]) for row in rows}
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -192,9 +210,3 @@ class _Connection:
         self._connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout, isolation_level=None)
         self._connection.execute("PRAGMA query_only = ON").close()
         return self._connection
-
-
-def _result(connection: sqlite3.Connection, prepared: Plan[Result], value: object) -> Result | None:
-    # All rows are fetched, of which there is one at most: a statement that has not ended keeps its view.
-    rows = connection.execute(prepared.sql, prepared.arguments(value)).fetchall()
-    return prepared.result(rows[0]) if rows else None

@@ -19,3 +19,14 @@ from handlers import wire
 )
 def test_an_instant_has_three_digits_and_a_z(moment: datetime, text: str) -> None:
     assert wire.instant(moment) == text
+
+
+def test_instants_of_all_kinds_are_written_together() -> None:
+    second = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    moments = [
+        second.replace(microsecond=part) for part in (0, 0, 0, 123_000, 123_456, 123_456, 123_456, 123_456)
+    ]
+
+    texts = wire.instants(*moments)
+
+    assert texts == ["2026-01-02T03:04:05.000Z"] * 3 + ["2026-01-02T03:04:05.123Z"] * 5

@@ -19,7 +19,7 @@ from domain import outbox
 from models import queries
 from models.queries import Query
 from server import cleanup
-from server.reads.plans import batch_plan, plan
+from server.reads.plans import among_plan, batch_plan, plan
 from tests.conftest import Headers
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
@@ -248,6 +248,17 @@ class TestSqlite:
 
         with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
             found = _flaws_on_sqlite(connection, prepared.sql, prepared.arguments("x"))
+
+        assert found == []
+
+    @pytest.mark.parametrize("count", [1, 4, 32])
+    @pytest.mark.parametrize("name", BATCHED)
+    def test_every_read_of_many(self, on_sqlite: Place, name: str, count: int) -> None:
+        prepared = among_plan(BATCHED[name], SQLiteDialect_pysqlite(), count)
+        values = prepared.arguments([f"x{number}" for number in range(count)])
+
+        with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
+            found = _flaws_on_sqlite(connection, prepared.sql, values)
 
         assert found == []
 

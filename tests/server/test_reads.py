@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import Integer, LargeBinary, bindparam, delete, func, select, text, update
+from sqlalchemy import Integer, LargeBinary, bindparam, column, delete, func, select, table, text, update
 from sqlmodel import col
 
 from domain import secrets
@@ -144,6 +144,24 @@ class TestManyAtOnce:
         names = [row and row[1].name for row in found]
         assert names == [token if int(token[1:]) < 600 else None for token in asked]
 
+    async def test_everybody_gets_their_own_list(self, migrated: Database) -> None:
+        users = [user(f"u{number}") for number in range(40)]
+        async with migrated.transaction() as db:
+            db.add_all(users)
+            await db.flush()
+            db.add_all(
+                [session(owner, f"{owner.name} {n}") for owner in users for n in range(int(owner.name[1:]))]
+            )
+
+        lists = await asyncio.gather(*(self.sessions(migrated, owner) for owner in users * 2))
+
+        assert [len(found) for found in lists] == list(range(40)) * 2
+        assert all(
+            {row.user_id for row in found} <= {owner.id}
+            for owner, found in zip(users * 2, lists, strict=True)
+        )
+        assert lists[39] is not lists[79]
+
     async def test_who_leaves_disturbs_nobody(self, migrated: Database, ada: User) -> None:
         await add(migrated, ada, session(ada, "t"))
         tasks: list[asyncio.Task[Any]] = [asyncio.create_task(find(migrated, "t")) for _ in range(50)]
@@ -248,10 +266,11 @@ async def rollback_file(tmp_path: Path) -> AsyncIterator[tuple[SqliteReads, sqli
 
 
 NAMES: Query[Any] = Query(
-    select(text("name")).select_from(text("session")).where(text("user_id = :value")), lambda row: row[0]
+    select(column("name")).select_from(table("session")).where(column("user_id") == bindparam("value")),
+    lambda row: row[0],
 )
 
-KEYED: Query[Any] = Query(NAMES.statement, NAMES.make, key=text("user_id"))
+KEYED: Query[Any] = Query(NAMES.statement, NAMES.make, key=column("user_id"))
 """The same, answered together with others."""
 
 

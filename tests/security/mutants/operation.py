@@ -60,7 +60,7 @@ MUTANTS = (
         "R20",
         "a window from before the clock was set back is over",
         "server/pipeline/limiter.py",
-        "        return not now < window.end <= now + self._quota.window\n",
+        "        return not window.begin <= now < window.end\n",
         "        return not now < window.end\n",
     ),
     Mutant(

@@ -162,19 +162,19 @@ MUTANTS = (
         "V41",
         "a cookie is found by its whole name",
         "server/pipeline/head.py",
-        'if key.strip(b" \\t") == name}',
-        'if name.endswith(key.strip(b" \\t"))}',
+        'if key.strip(b" \\t") == name:',
+        'if name.endswith(key.strip(b" \\t")):',
     ),
     Mutant(
         "V41",
         "the case of a cookie's name counts",
         "server/pipeline/head.py",
-        "        if sent.find(name) < 0:\n            return None\n"
-        '        pairs = (pair.partition(b"=") for pair in sent.split(b";"))\n'
-        '        values = {value.strip(b" \\t") for key, _, value in pairs if key.strip(b" \\t") == name}',
-        '        pairs = (pair.partition(b"=") for pair in sent.split(b";"))\n'
-        '        values = {value.strip(b" \\t") for key, _, value in pairs'
-        ' if key.strip(b" \\t").lower() == name.lower()}',
+        "        if sent.find(name) < 0:\n            return None\n        values = set()\n"
+        '        for pair in sent.split(b";"):\n            key, _, value = pair.partition(b"=")\n'
+        '            if key.strip(b" \\t") == name:',
+        '        values = set()\n        for pair in sent.split(b";"):\n'
+        '            key, _, value = pair.partition(b"=")\n'
+        '            if key.strip(b" \\t").lower() == name.lower():',
     ),
     Mutant(
         "V41",
