@@ -21,7 +21,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from server.masks import hide_secrets, mask_path, mask_query
+from server.masks import hide_secrets, mask_query
 
 Format = Literal["json", "console"]
 
@@ -140,7 +140,6 @@ def access(  # noqa: PLR0913 - one parameter per fact
     *,
     method: str,
     path: str,
-    template: str | None,
     operation: str | None,
     query: str,
     status: int,
@@ -148,23 +147,23 @@ def access(  # noqa: PLR0913 - one parameter per fact
     address: str | None,
     request_id: str,
 ) -> None:
-    """Log one request; `operation` is its operationId, `template` its path in the contract, both None without one."""
+    """Log one request; `operation` is its operationId, None without one, and `path` is shown as it is."""
     output = structlog.get_config()["logger_factory"]
     if not isinstance(output, Output) or output.level > logging.INFO or not output.shows_requests:
         return
     if operation is not None and not query and address is not None:
-        form = _request_form(output.render, method, template, operation)
+        form = _request_form(output.render, method, path, operation)
         line = form % (_timestamp(), status, seconds * 1000, address, request_id)
         output.write_soon(line.encode("ascii"))
         return
-    event = _request(method, mask_path(path) if template is None else template, operation)
+    event = _request(method, path, operation)
     if query:
         event["query"] = mask_query(query)
     event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
     output.write_soon(output.render({"timestamp": _timestamp(), **event}))
 
 
-def _request(method: str, path: str | None, operation: str | None) -> dict[str, Any]:
+def _request(method: str, path: str, operation: str | None) -> dict[str, Any]:
     """Begin the event of a request with what says which it was."""
     named = {} if operation is None else {"operation": operation}
     return {"level": "info", "event": "request", "method": method[:16], "path": path, **named}
@@ -172,7 +171,7 @@ def _request(method: str, path: str | None, operation: str | None) -> dict[str, 
 
 @lru_cache(maxsize=256)
 def _request_form(
-    render: Callable[[Mapping[str, Any]], bytes], method: str, template: str | None, operation: str
+    render: Callable[[Mapping[str, Any]], bytes], method: str, path: str, operation: str
 ) -> str:
     """Render what all requests to an operation have in common once: a line takes a third of the time then.
 
@@ -180,7 +179,7 @@ def _request_form(
     anything that a format would have to escape.
     """
     facts = {"status": _STATUS, "ms": _TIME, "address": _TEXTS[1], "request_id": _TEXTS[2]}
-    line = render({"timestamp": _TEXTS[0], **_request(method, template, operation), **facts}).decode()
+    line = render({"timestamp": _TEXTS[0], **_request(method, path, operation), **facts}).decode()
     line = line.replace("%", "%%").replace(str(_TIME), "%.1f").replace(str(_STATUS), "%d")
     for text in _TEXTS:
         line = line.replace(text, "%s")

@@ -17,6 +17,7 @@ from domain.policy import Policy
 from handlers.reply import Header, Redirect
 from server import errors, logs
 from server.errors import Rendered
+from server.masks import mask_path
 from server.pipeline import answers, body, origins, sizes
 from server.pipeline.body import ClientGoneError
 from server.pipeline.client import client_of
@@ -108,7 +109,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             rendered = answers.with_cookies(rendered, request.cookies)
         await answers.send_answer(scope, send, rendered, client.request_id, self._cors_of(head))
         seconds = time.perf_counter() - began
-        _log(request, rendered[0], seconds)
+        self._log(request, rendered[0], seconds)
         if self._observer is not None:
             self._observer.request(request.operation_id, rendered[0], seconds)
 
@@ -177,17 +178,15 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             origins.check(self._policy.origins, request.head, signs_in=operation.signs_in)
 
-
-def _log(request: Request, status: int, seconds: float) -> None:
-    scope, operation = request.scope, request.operation
-    logs.access(
-        method=scope["method"],
-        path=scope["path"],
-        template=None if operation is None else operation.template,
-        operation=None if operation is None else operation.operation_id,
-        query=scope["query_string"].decode("latin-1"),
-        status=status,
-        seconds=seconds,
-        address=request.client.address,
-        request_id=request.client.request_id,
-    )
+    def _log(self, request: Request, status: int, seconds: float) -> None:
+        scope = request.scope
+        logs.access(
+            method=scope["method"],
+            path=request.template or mask_path(scope["path"], self._routes.words),
+            operation=request.operation_id,
+            query=scope["query_string"].decode("latin-1"),
+            status=status,
+            seconds=seconds,
+            address=request.client.address,
+            request_id=request.client.request_id,
+        )

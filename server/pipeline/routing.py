@@ -42,6 +42,8 @@ class Routes:
     def __init__(self) -> None:
         self._fixed: dict[str, Place] = {}
         self._templated: dict[str, tuple[re.Pattern[str], Place]] = {}
+        self.words: set[str] = set()
+        """What the paths are made of."""
 
     def add(self, path: str, method: str, operation: Operation) -> None:
         """Take in the operation of a path of the contract, base path included."""
@@ -50,6 +52,7 @@ class Routes:
         else:
             _, place = self._templated.setdefault(path, (_pattern(path), Place()))
         place.add(method, operation)
+        self.words |= set(path.split("/"))
 
     def find(self, scope: Scope) -> tuple[Place, dict[str, str]]:
         """Give the place of a request's path and the values in its template. Raises NotFound."""

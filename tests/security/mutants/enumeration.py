@@ -205,8 +205,8 @@ MUTANTS = (
         "V72",
         "only so many hashes wait",
         "server/hashing.py",
-        "        if self._seats.locked() and self._waiting >= self._queue:\n            raise Overloaded\n",
-        "",
+        "        return self._seats.locked() and self._waiting >= self._queue\n",
+        "        return False\n",
     ),
     Mutant(
         "V73",

@@ -169,8 +169,8 @@ MUTANTS = (
         "V68",
         "codes under a session ask the budget",
         "domain/verification.py",
-        "    user = await users.lock_caller(ctx)\n    await limits.check(ctx, limits.Whose(user.id))\n",
-        "    user = await users.lock_caller(ctx)\n",
+        "    user = await _lock_caller(ctx)\n    await limits.check(ctx, limits.Whose(user.id))\n",
+        "    user = await _lock_caller(ctx)\n",
     ),
     Mutant(
         "V68",

@@ -39,9 +39,9 @@ MUTANTS = (
     Mutant(
         "V86",
         "paths that nobody expected are masked",
-        "server/logs.py",
-        "mask_path(path) if template is None else template",
-        "path if template is None else template",
+        "server/pipeline/pipeline.py",
+        'request.template or mask_path(scope["path"], self._routes.words)',
+        'request.template or scope["path"]',
     ),
     Mutant(
         "V86",
