@@ -136,7 +136,7 @@ def configure(
         library.propagate = True
 
 
-def access(  # noqa: PLR0913 - one parameter per fact
+def access(
     *,
     method: str,
     path: str,

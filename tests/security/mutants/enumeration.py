@@ -45,8 +45,8 @@ MUTANTS = (
         "V70",
         "the invented user looks like a real one",
         "domain/authentication.py",
-        "        return await _answer_taken_address(ctx, owner, user), None",
-        "        return await _answer_taken_address(ctx, owner, owner), None",
+        "    return invented\n",
+        "    return owner\n",
     ),
     Mutant(
         "V70",
