@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from domain.errors import Unavailable
 from server import pools
 from server.pools import LendingPool
 from server.sqlite_connection import Connection
@@ -21,6 +22,9 @@ from server.sqlite_lending import borrow_begun, driver_of, execute, give_back
 
 AT_MOST = 32
 """Members of a group: the event loop executes their statements in one go, some 50 µs for each member."""
+
+NAME = "commits on SQLite"
+"""What the task is called that makes them."""
 
 
 class Step(NamedTuple):
@@ -82,7 +86,7 @@ class Groups:
         self._note_waiting()
         if self._serving is None or self._serving.done():
             # It serves many requests, and must end with none of them.
-            self._serving = asyncio.create_task(self._serve(), context=Context())
+            self._serving = asyncio.create_task(self._serve(), name=NAME, context=Context())
         await member.done
 
     async def close(self) -> None:
@@ -91,9 +95,14 @@ class Groups:
             await self._serving
 
     async def _serve(self) -> None:
-        while self._waiting:
-            await self._serve_group()
-            self._note_waiting()
+        try:
+            while self._waiting:
+                await self._serve_group()
+                self._note_waiting()
+        finally:
+            # Only who is ended from outside, or met a defect, leaves anybody here.
+            waiting, self._waiting = self._waiting, []
+            _fail(waiting, Unavailable())
 
     def _note_waiting(self) -> None:
         # The first waits in the pool for all.
@@ -111,9 +120,10 @@ class Groups:
         group, self._waiting = self._waiting[:AT_MOST], self._waiting[AT_MOST:]
         try:
             await _commit_together(driver_of(lent), [member for member in group if member.is_wanted])
-        except Exception as fault:
-            for member in group:
-                member.fail(fault)
+        except BaseException as fault:
+            _fail(group, fault)
+            if not isinstance(fault, Exception):
+                raise
         finally:
             give_back(self._pool, lent)
 
@@ -122,6 +132,12 @@ class Groups:
         pool = self._engine.pool
         assert isinstance(pool, LendingPool)  # noqa: S101
         return pool
+
+
+def _fail(members: Sequence[Member], fault: BaseException) -> None:
+    """Tell members that nothing of theirs was kept; a cancellation is nobody's but ours."""
+    for member in members:
+        member.fail(fault if isinstance(fault, Exception) else Unavailable())
 
 
 async def _commit_together(driver: Connection, group: Sequence[Member]) -> None:

@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
+from domain.errors import Unavailable
 from models import User
 from models.commands import ADD_USER, HOLD_USER_BY_EMAIL, SEE_NETWORK, Command, change_user
 from server.database import Database, is_unavailable, open_database
 from server.pools import LendingPool
-from server.sqlite_groups import AT_MOST
+from server.sqlite_groups import AT_MOST, NAME
 from server.sqlite_lending import driver_of, give_back
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
@@ -211,6 +212,18 @@ class TestGroups:
 
         assert left == set()
         assert await names(migrated) == []
+
+    async def test_nobody_waits_for_who_is_ended(self, migrated: Database) -> None:
+        with locked(migrated):
+            tasks = await waiting(migrated, *(add(migrated, name) for name in ("ada", "eve", "bob")))
+            [serving] = [task for task in asyncio.all_tasks() if task.get_name() == NAME]
+            serving.cancel()
+            async with asyncio.timeout(60):
+                told = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert [type(fault) for fault in told] == [Unavailable] * 3
+        await add(migrated, "late")
+        assert await names(migrated) == ["late"]
 
     async def test_what_the_orm_was_given_goes_along(self, migrated: Database) -> None:
         async with migrated.transaction() as db:
