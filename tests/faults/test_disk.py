@@ -256,13 +256,13 @@ class TestR8Log:
                 finally:
                     disk.free(service.process.pid)
                 assert told(answers) == {"200": 200}
-                await asker.get("/after")
-                await until(lambda: self.has_path(log, "/after"))
+                await asker.get("/error?error=AFTER")
+                await until(lambda: self.has_query(log, "error=AFTER"))
         [stopped] = await has("service.stopped")
         assert stopped["level"] == "info"
 
-    async def has_path(self, log: Path, path: str) -> bool:
-        return path in {line.get("path") for line in lines(log)}
+    async def has_query(self, log: Path, query: str) -> bool:
+        return query in {line.get("query") for line in lines(log)}
 
     async def test_r8_a_log_that_nobody_reads_any_more(self, cluster: Cluster, tmp_path: Path) -> None:
         """What the log was piped into has ended."""
