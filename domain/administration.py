@@ -125,8 +125,10 @@ def _as_sign_up(wanted: NewUser, email: str) -> SignUp:
 async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
     """Shut a user out, for ever or until a moment, and end their sessions; give how many were live.
 
-    A second ban replaces the first. Raises ValidationError (the reason), NotFound.
+    A second ban replaces the first. Raises ValidationError (the reason, a ban that would be over), NotFound.
     """
+    if until is not None and until <= ctx.now:
+        raise errors.ValidationError("The ban would be over at once")
     if reason is not None and len(reason) > LONGEST_REASON:
         raise errors.ValidationError(f"The reason is longer than {LONGEST_REASON} characters")
     user = await _locked(ctx, identifier)

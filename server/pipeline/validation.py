@@ -37,7 +37,7 @@ class Schema:
         self._place = place
         self._required: list[str] = plain.get("required", [])
         self._validator = _compile(plain)
-        self._fields = {name: _compile(field) for name, field in self.properties.items()}
+        self._fields: dict[str, Draft4Validator] = {}
         self._names = _names_in(plain)
 
     def is_valid(self, value: Any) -> bool:
@@ -66,7 +66,7 @@ class Schema:
         return f"{self._place}.{field}" if field else self._place
 
     def _field_failures(self, name: str, value: Any) -> Failures:
-        schema, validator = self.properties[name], self._fields[name]
+        schema, validator = self.properties[name], self._field(name)
         if depth(value) > _DEEP:
             return {} if _fits(validator, value) else {self.name(name): messages.TOO_DEEP}
         if validator.is_valid(value):
@@ -81,6 +81,13 @@ class Schema:
                 met.add(field)
                 found[self.name(shown)] = messages.describe(error, schema)
         return found
+
+    def _field(self, name: str) -> Draft4Validator:
+        """Give what judges a single field, compiled when it is first wanted: only a refusal names fields."""
+        validator = self._fields.get(name)
+        if validator is None:
+            validator = self._fields[name] = _compile(self.properties[name])
+        return validator
 
     def _path(self, name: str, error: ValidationError) -> tuple[str, str]:
         """Give the path to what an error is about, without and with positions in lists: a list is one field.

@@ -221,6 +221,14 @@ class TestBan:
         user = await do(administration.find, ADA.email)
         assert (user.ban_reason, user.ban_expires) == ("two", None)
 
+    async def test_for_no_time_at_all(self, do: Do) -> None:
+        await do(administration.create, ADA)
+
+        with pytest.raises(errors.ValidationError, match="over at once"):
+            await do(administration.ban, ADA.email, reason=None, until=START)
+
+        assert not (await do(administration.find, ADA.email)).banned
+
     async def test_for_no_longer_a_reason_than_moves_on(self, do: Do) -> None:
         await do(administration.create, ADA)
         longest = "x" * administration.LONGEST_REASON
