@@ -21,7 +21,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from server.masks import hide_secrets, mask_query
+from server.masks import hide_secrets
 
 Format = Literal["json", "console"]
 
@@ -32,9 +32,6 @@ _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtpli
 
 _DELETE = 0x7F
 """The one control character in ASCII that JSON may hold as it is."""
-
-_STATUS, _TIME, _TEXTS = 900_009, 100_001.9, ("@moment@", "@address@", "@id@")
-"""What stands in the form of a request's line for what each request has of its own; no path of the contract has it."""
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
@@ -136,62 +133,12 @@ def configure(
         library.propagate = True
 
 
-def access(
-    *,
-    method: str,
-    path: str,
-    operation: str | None,
-    query: str,
-    status: int,
-    seconds: float,
-    address: str | None,
-    request_id: str,
-) -> None:
-    """Log one request; `operation` is its operationId, None without one, and `path` is shown as it is."""
-    output = structlog.get_config()["logger_factory"]
-    if not isinstance(output, Output) or output.level > logging.INFO or not output.shows_requests:
-        return
-    if operation is not None and not query and address is not None:
-        form = _request_form(output.render, method, path, operation)
-        line = form % (_timestamp(), status, seconds * 1000, address, request_id)
-        output.write_soon(line.encode("ascii"))
-        return
-    event = _request(method, path, operation)
-    if query:
-        event["query"] = mask_query(query)
-    event |= {"status": status, "ms": round(seconds * 1000, 1), "address": address, "request_id": request_id}
-    output.write_soon(output.render({"timestamp": _timestamp(), **event}))
-
-
-def _request(method: str, path: str, operation: str | None) -> dict[str, Any]:
-    """Begin the event of a request with what says which it was."""
-    named = {} if operation is None else {"operation": operation}
-    return {"level": "info", "event": "request", "method": method[:16], "path": path, **named}
-
-
-@lru_cache(maxsize=256)
-def _request_form(
-    render: Callable[[Mapping[str, Any]], bytes], method: str, path: str, operation: str
-) -> str:
-    """Render what all requests to an operation have in common once: a line takes a third of the time then.
-
-    It wants the timestamp, the status, the milliseconds, the address and the request's id, none of which holds
-    anything that a format would have to escape.
-    """
-    facts = {"status": _STATUS, "ms": _TIME, "address": _TEXTS[1], "request_id": _TEXTS[2]}
-    line = render({"timestamp": _TEXTS[0], **_request(method, path, operation), **facts}).decode()
-    line = line.replace("%", "%%").replace(str(_TIME), "%.1f").replace(str(_STATUS), "%d")
-    for text in _TEXTS:
-        line = line.replace(text, "%s")
-    return line
-
-
 def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
     """Log one event, whose facts hold no secret, together with what else this turn of the event loop has to tell."""
     output = structlog.get_config()["logger_factory"]
     if isinstance(output, Output) and output.level <= (logging.WARNING if is_warning else logging.INFO):
         level = "warning" if is_warning else "info"
-        output.write_soon(output.render({"timestamp": _timestamp(), "level": level, "event": name, **facts}))
+        output.write_soon(output.render({"timestamp": timestamp(), "level": level, "event": name, **facts}))
 
 
 def names(error: BaseException) -> list[str]:
@@ -214,7 +161,8 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _timestamp() -> str:
+def timestamp() -> str:
+    """Write the present moment as the log does."""
     return _spelled(time.time_ns() // 1_000_000)
 
 
@@ -231,7 +179,7 @@ def _spelled_seconds(seconds: int) -> str:
 
 
 def _add_header(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
-    return {"timestamp": _timestamp(), "level": method, "event": event.pop("event", ""), **event}
+    return {"timestamp": timestamp(), "level": method, "event": event.pop("event", ""), **event}
 
 
 def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-import structlog
 from sqlalchemy.exc import IntegrityError
 
 from domain import audit, errors, sessions
@@ -21,7 +20,8 @@ from handlers.reply import Redirect
 from models import AuditRecord, Outcome
 from server import records
 from server.clock import Clock
-from server.database import Database, is_retryable, is_unavailable
+from server.conflicts import conflict_in
+from server.database import Database
 from server.metrics.tallies import Tallies
 from server.pipeline.head import Head
 from server.pipeline.ports import Call
@@ -35,8 +35,6 @@ PAUSES = (0.0, 0.02, 0.1, 0.5)
 
 NOBODY = Client()
 NOTHING = Presented()
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -131,7 +129,7 @@ class Requests:
                     await self._finish(ctx, result)
                 return result
             except Exception as fault:
-                conflict = _conflict(fault, client)
+                conflict = conflict_in(fault, client)
         raise errors.Unavailable from conflict
 
     def context(
@@ -230,21 +228,6 @@ class Requests:
             max_age = int((expires_at - now).total_seconds())
             call.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
         return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=now))
-
-
-def _conflict(fault: Exception, client: Client) -> Exception:
-    """Give a fault after which the job is to be run again. Raises any other, and Unavailable in the place of some."""
-    if isinstance(fault, errors.UndecipherableSecret):
-        _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
-    elif isinstance(fault, errors.RenewedTokensLost):
-        _log.error("provider.tokens_lost", request_id=client.request_id)
-    if isinstance(fault, errors.Refusal):
-        raise fault
-    if isinstance(fault, Outdated) or is_retryable(fault):
-        return fault
-    if is_unavailable(fault):
-        raise errors.Unavailable from fault
-    raise fault
 
 
 async def _roll_back(ctx: Context) -> None:

@@ -15,7 +15,8 @@ from domain.context import Caller, Client
 from domain.errors import Refusal, Unavailable
 from domain.policy import Policy
 from handlers.reply import Header, Redirect
-from server import errors, logs
+from server import errors
+from server.access_log import access
 from server.errors import Rendered
 from server.masks import mask_path
 from server.pipeline import answers, body, origins, sizes
@@ -180,7 +181,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
 
     def _log(self, request: Request, status: int, seconds: float) -> None:
         scope = request.scope
-        logs.access(
+        access(
             method=scope["method"],
             path=request.template or mask_path(scope["path"], self._routes.words),
             operation=request.operation_id,

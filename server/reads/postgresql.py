@@ -7,7 +7,6 @@ rows.
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -19,6 +18,7 @@ from domain.errors import Unavailable
 from models.queries import Query
 from server.database_faults import is_retryable, is_unavailable
 from server.postgresql_engine import Connect
+from server.reads.collecting import lists, results, singles
 from server.reads.lanes import Lane, Lanes
 from server.reads.plans import Plan, batch_plan, is_storable, plan
 
@@ -32,9 +32,6 @@ _LARGEST = 500
 
 _MOST_LISTS = 16
 """Lists that one statement answers: whoever has many rows keeps few others waiting."""
-
-_SLICE = 500
-"""Rows made results of at once."""
 
 _ATTEMPTS = 3
 """How often a read is made that loses against somebody else (behaviour 9.1)."""
@@ -64,7 +61,7 @@ class PostgresqlReads:
             batch = self._batches[query] = _Batch(
                 batch_plan(query, self._dialect),
                 partial(_fetch, self._batch_lane),
-                _singles,
+                singles,
                 largest=_LARGEST,
                 timeout=self._timeout,
             )
@@ -87,7 +84,7 @@ class PostgresqlReads:
             if _is_outage(error):
                 raise Unavailable from error
             raise
-        return await _results(prepared, rows)
+        return await results(prepared, rows)
 
     def _list_batch(self, query: Query[Result]) -> "_Batch[list[Result]]":
         batch = self._lists.get(query)
@@ -95,7 +92,7 @@ class PostgresqlReads:
             batch = self._lists[query] = _Batch(
                 batch_plan(query, self._dialect),
                 self._fetch_anywhere,
-                _lists,
+                lists,
                 largest=_MOST_LISTS,
                 timeout=self._timeout,
             )
@@ -205,31 +202,6 @@ async def _fetch(
             if not is_retryable(error):
                 raise
     return await lane.fetch(prepared.sql, arguments, deadline)
-
-
-async def _singles(prepared: Plan[Result], rows: Sequence[Any]) -> dict[int, Result]:
-    """Make the results of rows of which each answers another value."""
-    return {row[0]: prepared.result(row[1:]) for row in rows}
-
-
-async def _lists(prepared: Plan[Result], rows: Sequence[Any]) -> dict[int, list[Result]]:
-    """Make lists, in the order of the rows; others get their turn between many of them."""
-    found: defaultdict[int, list[Result]] = defaultdict(list)
-    for number, row in enumerate(rows, 1):
-        found[row[0]].append(prepared.result(row[1:]))
-        if number % _SLICE == 0:
-            await asyncio.sleep(0)
-    return found
-
-
-async def _results(prepared: Plan[Result], rows: Sequence[Any]) -> list[Result]:
-    """Make the results; of a long list some at a time, so that others get their turn between them."""
-    found: list[Result] = []
-    for start in range(0, len(rows), _SLICE):
-        if start:
-            await asyncio.sleep(0)
-        found += [prepared.result(row) for row in rows[start : start + _SLICE]]
-    return found
 
 
 def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from server import logs
+from server.access_log import access
 from server.masks import mask_path
 
 TOKEN = "abcdefghijABCDEFGHIJ0123456789xy"
@@ -42,7 +43,7 @@ def request(**changed: Any) -> None:
         "address": "127.0.0.1",
         "request_id": "r",
     }
-    logs.access(**(usual | changed))
+    access(**(usual | changed))
 
 
 class TestLines:

@@ -32,7 +32,7 @@ MUTANTS = (
     Mutant(
         "V86",
         "queries are masked",
-        "server/logs.py",
+        "server/access_log.py",
         '        event["query"] = mask_query(query)\n',
         '        event["query"] = query\n',
     ),
