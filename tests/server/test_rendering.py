@@ -157,6 +157,10 @@ class TestName:
         assert shown_name("https://evil.test/x") == "https:\u2060//evil\u2060.test/x"
         assert shown_name("www.evil.test") == "www\u2060.evil\u2060.test"
 
+    @pytest.mark.parametrize("dot", ["\u3002", "\uff0e", "\uff61"])
+    def test_so_is_what_stands_between_other_dots_of_domain_names(self, dot: str) -> None:
+        assert shown_name(f"evil{dot}test") == f"evil\u2060{dot}test"
+
     def test_long_names_are_cut(self) -> None:
         assert shown_name("a" * 64) == "a" * 64
         assert shown_name("a" * 65) == "a" * 63 + "…"
