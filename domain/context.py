@@ -109,14 +109,11 @@ class Apart(Protocol):
         """
 
 
-@dataclass(slots=True)
-class Context:
-    """What a rule works with. `db` begins the request's only transaction at its first use."""
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What all requests work with alike."""
 
-    now: datetime
     policy: Policy
-    client: Client
-    caller: Caller | None
     reads: Reads
     hasher: Hasher
     cipher: Cipher
@@ -125,6 +122,16 @@ class Context:
     ready: Callable[[], Awaitable[bool]]
     run_apart: Apart
     providers: Mapping[str, Provider]
+
+
+@dataclass(slots=True)
+class Context:
+    """What a rule works with. `db` begins the request's only transaction at its first use."""
+
+    now: datetime
+    means: Means
+    client: Client
+    caller: Caller | None
     challenge: Challenge | None = None
     presented: Presented = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
@@ -134,10 +141,40 @@ class Context:
     opened: Transaction | None = None
 
     @property
+    def policy(self) -> Policy:
+        """What the operator has decided."""
+        return self.means.policy
+
+    @property
+    def reads(self) -> Reads:
+        """Single statements outside the transaction."""
+        return self.means.reads
+
+    @property
+    def hasher(self) -> Hasher:
+        """What hashes passwords."""
+        return self.means.hasher
+
+    @property
+    def cipher(self) -> Cipher:
+        """What encrypts, and makes keyed digests."""
+        return self.means.cipher
+
+    @property
+    def counters(self) -> Counters:
+        """The counts behind limits."""
+        return self.means.counters
+
+    @property
+    def providers(self) -> Mapping[str, Provider]:
+        """The providers users may sign in with, by id."""
+        return self.means.providers
+
+    @property
     def db(self) -> Transaction:
         """The transaction of this request. No password may be hashed once it has begun (behaviour 4.3)."""
         if self.opened is None:
-            self.opened = self.begin()
+            self.opened = self.means.begin()
         return self.opened
 
     async def apart(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
@@ -147,7 +184,7 @@ class Context:
         the rest of the request is. Never while `db` is open: no request holds two connections.
         Raises the job's refusals, and Unavailable.
         """
-        return await self.run_apart(
+        return await self.means.run_apart(
             job,
             client=self.client,
             caller=self.caller,

@@ -56,7 +56,6 @@ async def create(
     session = SessionRow(
         id=secrets.token(),
         user_id=user.id,
-        token_copy=ctx.cipher.encrypt(COPY, token) if rules.list_tokens else None,
         remembered=remembered,
         expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
         ip_address=ctx.client.address,
@@ -65,6 +64,7 @@ async def create(
         active_organization_id=None,
         created_at=ctx.now,
         updated_at=ctx.now,
+        token_copy=ctx.cipher.encrypt(COPY, token) if rules.list_tokens else None,
     )
     digest = secrets.digest(token)
     added = {**session._asdict(), "token_digest": digest, "method": method}

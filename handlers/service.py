@@ -18,7 +18,7 @@ async def check_health(ctx: Context) -> shapes.Health:
 
 async def check_readiness(ctx: Context) -> shapes.Readiness:
     """Say whether requests can be served: database, schema, not shutting down."""
-    if not await ctx.ready():
+    if not await ctx.means.ready():
         raise errors.Unavailable
     return {"ready": True}
 

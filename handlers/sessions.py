@@ -14,7 +14,7 @@ async def get_current(ctx: Context, disable_refresh: wire.Flag | None = None) ->
     """Give the caller's session and user. `disableRefresh` kept the session from being extended."""
     if ctx.caller is None:
         return None
-    return wire.current(ctx.caller.session, ctx.caller.user, ctx.caller.token)
+    return wire.current(ctx.caller)
 
 
 async def list_active(ctx: Context) -> list[shapes.Session]:

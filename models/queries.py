@@ -52,7 +52,6 @@ class SessionRow(NamedTuple):
 
     id: str
     user_id: str
-    token_copy: bytes | None
     remembered: bool
     expires_at: datetime
     created_at: datetime
@@ -61,6 +60,8 @@ class SessionRow(NamedTuple):
     user_agent: str | None
     impersonated_by: str | None
     active_organization_id: str | None
+    token_copy: bytes | None = None
+    """Read for lists alone."""
 
     def is_active(self, now: datetime) -> bool:
         """Whether the session still opens anything at `now`."""
@@ -75,7 +76,7 @@ class PasswordRow(NamedTuple):
 
 
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
-_SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields)
+_SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,8 @@ class Query(Generic[Result]):
     key: Any = None
     """The column `value` is compared with, where one statement may answer many values at once. It is unique, unless all
     rows are always asked for."""
+    recurs: bool = False
+    """Whether the same rows are read again and again, and have seldom changed meanwhile."""
 
 
 def _by(column: Any) -> ColumnElement[bool]:
@@ -94,7 +97,7 @@ def _by(column: Any) -> ColumnElement[bool]:
 
 
 def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
-    return SessionRow._make(columns[: len(_SESSION)]), UserRow._make(columns[len(_SESSION) :])
+    return SessionRow(*columns[: len(_SESSION)]), UserRow(*columns[len(_SESSION) :])
 
 
 def _password_by(column: Any) -> Query[PasswordRow]:
@@ -111,10 +114,13 @@ SESSION_BY_DIGEST = Query(
     .where(_by(Session.token_digest)),
     _session_and_user,
     key=Session.token_digest,
+    recurs=True,
 )
 """The session behind a token's SHA-256 digest, and its user."""
 
-SESSIONS_OF_USER = Query(select(*_SESSION).where(_by(Session.user_id)), SessionRow._make, key=Session.user_id)
+SESSIONS_OF_USER = Query(
+    select(*_SESSION, col(Session.token_copy)).where(_by(Session.user_id)), SessionRow._make, key=Session.user_id
+)
 """Every stored session of a user, the expired ones included, in no order: few rows are sorted by who asks."""
 
 PASSWORD_BY_EMAIL = _password_by(User.email)

@@ -1,6 +1,7 @@
 """The lines of the log that requests are: one for each, rendered in parts that are known before."""
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,8 +11,8 @@ import structlog
 from server.logs import Output, timestamp
 from server.masks import mask_query
 
-_STATUS, _TIME, _TEXTS = 900_009, 100_001.9, ("@moment@", "@address@", "@id@")
-"""What stands in the form of a request's line for what each request has of its own; no path of the contract has it."""
+_GAPS = ("*moment*", "*milliseconds*", "*address*", "*id*")
+"""What stands in a request's line for what each request has of its own; no path of the contract has it."""
 
 
 def access(
@@ -30,9 +31,10 @@ def access(
     if not isinstance(output, Output) or output.level > logging.INFO or not output.shows_requests:
         return
     if operation is not None and not query and address is not None:
-        form = _request_form(output.render, method, path, operation)
-        line = form % (timestamp(), status, seconds * 1000, address, request_id)
-        output.write_soon(line.encode("ascii"))
+        begin, then, where, whose, end = _line(output.render, method, path, operation, status)
+        tenths = round(seconds * 10_000)
+        line = (begin, timestamp(), then, str(tenths // 10), ".", str(tenths % 10), where, address, whose, request_id, end)
+        output.write_soon("".join(line).encode("ascii"))
         return
     event = _request(method, path, operation)
     if query:
@@ -48,17 +50,16 @@ def _request(method: str, path: str, operation: str | None) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def _request_form(
-    render: Callable[[Mapping[str, Any]], bytes], method: str, path: str, operation: str
-) -> str:
-    """Render what all requests to an operation have in common once: a line takes a third of the time then.
+def _line(
+    render: Callable[[Mapping[str, Any]], bytes], method: str, path: str, operation: str, status: int
+) -> list[str]:
+    """Render what all such answers to an operation have in common once: a line takes a quarter of the time then.
 
-    It wants the timestamp, the status, the milliseconds, the address and the request's id, none of which holds
-    anything that a format would have to escape.
+    Between its five pieces belong the timestamp, the milliseconds, the address and the request's id, none of which
+    holds anything that would have to be escaped.
     """
-    facts = {"status": _STATUS, "ms": _TIME, "address": _TEXTS[1], "request_id": _TEXTS[2]}
-    line = render({"timestamp": _TEXTS[0], **_request(method, path, operation), **facts}).decode()
-    line = line.replace("%", "%%").replace(str(_TIME), "%.1f").replace(str(_STATUS), "%d")
-    for text in _TEXTS:
-        line = line.replace(text, "%s")
-    return line
+    moment, milliseconds, address, request_id = _GAPS
+    facts = {"status": status, "ms": milliseconds, "address": address, "request_id": request_id}
+    line = render({"timestamp": moment, **_request(method, path, operation), **facts}).decode()
+    # A number has no quotes.
+    return re.split("|".join(map(re.escape, _GAPS)), line.replace(f'"{milliseconds}"', milliseconds))

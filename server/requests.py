@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy.exc import IntegrityError
 
 from domain import audit, errors, sessions
-from domain.context import Caller, Challenge, Client, Context, Needless, Outdated, Presented
+from domain.context import Caller, Challenge, Client, Context, Means, Needless, Outdated, Presented
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher
 from domain.providers import Provider
@@ -39,7 +39,7 @@ NOTHING = Presented()
 
 @dataclass(slots=True)
 class Requests:
-    """Runs handlers and background jobs. `database` is set when it has been opened."""
+    """Runs handlers and background jobs, once it has been given an open database by `use`."""
 
     policy: Policy
     hasher: Hasher
@@ -54,6 +54,7 @@ class Requests:
     tallies: Tallies | None = None
     """Where events are counted; None when nobody wants to know."""
     database: Database = field(init=False)
+    _means: Means = field(init=False)
     _pending: bytes = field(init=False)
     _trusted: bytes = field(init=False)
     """The names of two cookies that a rule may want to know of."""
@@ -62,6 +63,21 @@ class Requests:
         """Encode the names once."""
         self._pending = cookies.pending_name(self.policy.cookies).encode()
         self._trusted = cookies.trusted_name(self.policy.cookies).encode()
+
+    def use(self, database: Database) -> None:
+        """Work with a database that is open."""
+        self.database = database
+        self._means = Means(
+            policy=self.policy,
+            reads=database.reads,
+            hasher=self.hasher,
+            cipher=self.cipher,
+            counters=self.counters,
+            begin=database.begin,
+            ready=self.ready,
+            run_apart=self.run,
+            providers=self.providers,
+        )
 
     async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
         """Give the live session behind a token, or None; a dead one that is presented is deleted (behaviour 3.2)."""
@@ -141,22 +157,7 @@ class Requests:
     ) -> Context:
         """Give what a rule works with, once; whoever lets it begin a transaction must end that, too."""
         # By position: by name, Python takes three times as long, and every request makes one.
-        return Context(
-            self.clock(),
-            self.policy,
-            client,
-            caller,
-            self.database.reads,
-            self.hasher,
-            self.cipher,
-            self.counters,
-            self.database.begin,
-            self.ready,
-            self.run,
-            self.providers,
-            challenge,
-            presented,
-        )
+        return Context(self.clock(), self._means, client, caller, challenge, presented)
 
     async def _abandon(self, ctx: Context, fault: BaseException) -> None:
         """End the transaction of a job that has raised something, and note a refusal."""

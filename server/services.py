@@ -122,7 +122,7 @@ class Services:
         if self.tracing is not None:
             self.database.reads = self.tracing.reads(self.database.reads)
             self.tracing.watch(self.database.engine)
-        self.requests.database = self.database
+        self.requests.use(self.database)
         try:
             if not await migrations.current_is_head(self.database):
                 await migrations.prepare(self.database, schema or settings.database.migrate)

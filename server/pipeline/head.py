@@ -30,12 +30,13 @@ class Head:
         value = self.fields.get(name)
         return [] if value is None else [value]
 
+    def occurs_once(self, name: bytes) -> bool:
+        """Whether exactly one value was sent under a name."""
+        return name in self.fields and (not self.repeated or len(self.every(name)) == 1)
+
     def size(self) -> int:
         """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
-        frame = 4 * len(self.headers)
-        if self.repeated:
-            return sum(map(len, chain.from_iterable(self.headers))) + frame
-        return sum(map(len, self.fields)) + sum(map(len, self.fields.values())) + frame
+        return len(b"".join(chain.from_iterable(self.headers))) + 4 * len(self.headers)
 
     def cookie(self, name: bytes) -> str | None:
         """Give the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
@@ -50,6 +51,8 @@ class Head:
         # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
         if sent.find(name) < 0:
             return None
+        if sent.find(b";") < 0 and sent.startswith(name + b"="):
+            return sent[len(name) + 1 :].strip(b" \t").decode("latin-1")
         values = set()
         for pair in sent.split(b";"):
             key, _, value = pair.partition(b"=")
@@ -68,7 +71,7 @@ class Head:
         value = self.fields.get(b"authorization")
         if value is None:
             return None
-        if self.repeated and len(self.every(b"authorization")) > 1:
+        if self.repeated and not self.occurs_once(b"authorization"):
             return MALFORMED
         # As clients write it, and the pattern would read it, too, in five times as long.
         token: bytes = value[7:]

@@ -52,7 +52,7 @@ def cors(origins: TrustedOrigins) -> Callable[[Head], tuple[Header, ...]]:
 
     def headers_of(head: Head) -> tuple[Header, ...]:
         origin = head.fields.get(b"origin")
-        if origin is None or (head.repeated and len(head.every(b"origin")) > 1):
+        if origin is None or not head.occurs_once(b"origin"):
             return ()
         return headers_for(origin)
 

@@ -17,7 +17,7 @@ def check(scope: Scope, head: Head, max_body: int) -> None:
 
     Raises BadRequest when it does not name exactly one host (RFC 9112, 3.2).
     """
-    if scope["http_version"] == "1.1" and len(head.every(b"host")) != 1:
+    if scope["http_version"] == "1.1" and not head.occurs_once(b"host"):
         raise errors.BadRequest("Invalid HTTP request")
     query = scope["query_string"]
     target = len(scope.get("raw_path") or scope["path"]) + (len(query) + 1 if query else 0)

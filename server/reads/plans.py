@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 from sqlalchemy import ARRAY, BinaryExpression, BindParameter, Select, bindparam, func
@@ -14,6 +15,9 @@ from models.queries import Query
 Result = TypeVar("Result")
 Row = Sequence[Any]
 _Select = Select[*tuple[Any, ...]]
+
+_REMEMBERED = 1024
+"""Rows whose results are remembered where rows recur. Each is read again, and one that has changed is another row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ def is_storable(value: object) -> bool:
 def _compile(statement: _Select, query: Query[Result], dialect: Dialect, skip: int = 0) -> Plan[Result]:
     compiled = statement.compile(dialect=dialect)
     types = [column.type for column in statement.selected_columns][skip:]
-    return Plan(str(compiled), _arguments(compiled), decoder(types, query.make, dialect))
+    result = decoder(types, query.make, dialect)
+    return Plan(str(compiled), _arguments(compiled), lru_cache(_REMEMBERED)(result) if query.recurs else result)
 
 
 def _tuple(values: object) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from domain import errors, limits, verification
-from domain.context import Challenge, Client, Context
+from domain.context import Challenge, Client, Context, Means
 from domain.limits import Whose
 from domain.policy import LimitRules, Quota
 from domain.ports import Count, Counted
@@ -73,11 +73,11 @@ def memory() -> Memory:
 def context(memory: Memory, address: str | None = HERE, **numbers: Quota) -> Context:
     """A request from an address, with these limits and no others."""
     none = cast(Any, None)
-    return Context(
-        now=NOW, policy=policy(limits=replace(NONE, **numbers)), client=Client(address), caller=None,
-        reads=cast(Any, memory), hasher=none, cipher=CIPHER, counters=memory, begin=lambda: none, ready=none,
-        run_apart=none, providers={},
+    means = Means(
+        policy=policy(limits=replace(NONE, **numbers)), reads=cast(Any, memory), hasher=none, cipher=CIPHER,
+        counters=memory, begin=lambda: none, ready=none, run_apart=none, providers={},
     )  # fmt: skip
+    return Context(NOW, means, Client(address), caller=None)
 
 
 async def fail(ctx: Context, whose: Whose = ADA, times: int = 1) -> None:
@@ -235,7 +235,7 @@ class TestKnownNetworks:
     async def test_are_known_under_an_older_key(self, memory: Memory) -> None:
         self.known(memory, timedelta(days=1))
         ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
-        ctx.cipher = Keyring(["n" * 32, "k" * 32])
+        ctx.means = replace(ctx.means, cipher=Keyring(["n" * 32, "k" * 32]))
         await fail(ctx)
 
         assert not await is_refused(ctx)
@@ -282,7 +282,9 @@ class TestTransactions:
         ctx.challenge = Challenge(
             b"", cast(Any, SimpleNamespace(id=ADA.user_id)), remembered=False, attempts=0
         )
-        ctx.begin = lambda: pytest.fail("nothing may be locked before the counts have answered")
+        ctx.means = replace(
+            ctx.means, begin=lambda: pytest.fail("nothing may be locked before the counts have answered")
+        )
         memory.is_away = True
 
         with pytest.raises(errors.Unavailable):

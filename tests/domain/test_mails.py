@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from domain import mails, outbox
-from domain.context import Client, Context
+from domain.context import Client, Context, Means
 from models import MailState, Outbox, User
 from server.cipher import Keyring
 from tests.policies import policy
@@ -21,10 +21,11 @@ BASE = "https://auth.example.com"
 def context(**changes: Any) -> Context:
     """A context without a database: filing mail needs none."""
     none = cast(Any, None)
-    return Context(
-        now=NOW, policy=policy(**changes), client=Client(), caller=None, reads=none, hasher=none,
-        cipher=CIPHER, counters=none, begin=none, ready=none, run_apart=none, providers={},
+    means = Means(
+        policy=policy(**changes), reads=none, hasher=none, cipher=CIPHER, counters=none, begin=none, ready=none,
+        run_apart=none, providers={},
     )  # fmt: skip
+    return Context(NOW, means, Client(), caller=None)
 
 
 def payload(row: Outbox) -> dict[str, str | None]:

@@ -95,7 +95,7 @@ class Office:
             providers={},
             desk=cast(Any, None),
         )
-        requests.database = self.database
+        requests.use(self.database)
         return requests.run(job, **options)
 
     def worker(self, **changes: Any) -> OutboxWorker:

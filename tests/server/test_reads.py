@@ -64,7 +64,6 @@ class TestOne:
         stored = session(
             ada,
             "t",
-            token_copy=b"\0\xff",
             remembered=False,
             ip_address="::1",
             user_agent="ü",

@@ -90,7 +90,7 @@ class StandIn:
 
 def caller(token: str = TOKEN, name: str = "Ada") -> Caller:
     """Give a signed-in user."""
-    session = SessionRow("s1", "u1", None, True, NOW, NOW, NOW, None, None, None, None)
+    session = SessionRow("s1", "u1", True, NOW, NOW, NOW, None, None, None, None)
     user = UserRow(
         "u1", name, "ada@app.test", True, None, NOW, NOW, None, None, False, "user", False, None, None
     )
