@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 
 from server.postgresql_engine import Connect
+from server.reads import instants
 
 
 class Lane:
@@ -59,6 +60,7 @@ class Lane:
     async def _open(self, deadline: float) -> None:
         self._statements.clear()
         self._connection = await self._connect(_seconds_to(deadline))
+        await instants.remember(self._connection)
 
     async def _prepare(self, sql: str, deadline: float) -> Any:
         assert self._connection is not None  # noqa: S101
