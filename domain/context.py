@@ -24,7 +24,9 @@ class Needless(Exception):
     """What was to be done is done already: nothing is written, and the answer is the same."""
 
 
-class Client(NamedTuple):
+# Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
+@dataclass(slots=True)
+class Client:
     """Where a request comes from: the resolved address, the cleaned User-Agent, the request's random id."""
 
     address: str | None = None
@@ -44,7 +46,6 @@ def _network_of(address: str) -> str:
     return address if isinstance(parsed, IPv4Address) else str(ip_network((parsed, 64), strict=False))
 
 
-# Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
 @dataclass(slots=True)
 class Caller:
     """The signed-in user behind a request, as found by one statement, and the token that was presented."""

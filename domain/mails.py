@@ -1,5 +1,6 @@
 """One function per message, adding an outbox row: to whom, which template, which values (behaviour 8.2)."""
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -123,7 +124,7 @@ def _file(
 
 
 def _file_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:
-    row = outbox.row(ctx, template, sender, {"email": email, "target": target, **ctx.client._asdict()})
+    row = outbox.row(ctx, template, sender, {"email": email, "target": target, **asdict(ctx.client)})
     row.state = MailState.UNRESOLVED
     _add(ctx, row)
 

@@ -119,7 +119,9 @@ SESSION_BY_DIGEST = Query(
 """The session behind a token's SHA-256 digest, and its user."""
 
 SESSIONS_OF_USER = Query(
-    select(*_SESSION, col(Session.token_copy)).where(_by(Session.user_id)), SessionRow._make, key=Session.user_id
+    select(*_SESSION, col(Session.token_copy)).where(_by(Session.user_id)),
+    SessionRow._make,
+    key=Session.user_id,
 )
 """Every stored session of a user, the expired ones included, in no order: few rows are sorted by who asks."""
 

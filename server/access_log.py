@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import structlog
-
-from server.logs import Output, timestamp
+from server import logs
+from server.logs import timestamp
 from server.masks import mask_query
 
 _GAPS = ("*moment*", "*milliseconds*", "*address*", "*id*")
@@ -27,13 +26,25 @@ def access(
     request_id: str,
 ) -> None:
     """Log one request; `operation` is its operationId, None without one, and `path` is shown as it is."""
-    output = structlog.get_config()["logger_factory"]
-    if not isinstance(output, Output) or output.level > logging.INFO or not output.shows_requests:
+    output = logs.output()
+    if output is None or output.level > logging.INFO or not output.shows_requests:
         return
     if operation is not None and not query and address is not None:
         begin, then, where, whose, end = _line(output.render, method, path, operation, status)
         tenths = round(seconds * 10_000)
-        line = (begin, timestamp(), then, str(tenths // 10), ".", str(tenths % 10), where, address, whose, request_id, end)
+        line = (
+            begin,
+            timestamp(),
+            then,
+            str(tenths // 10),
+            ".",
+            str(tenths % 10),
+            where,
+            address,
+            whose,
+            request_id,
+            end,
+        )
         output.write_soon("".join(line).encode("ascii"))
         return
     event = _request(method, path, operation)

@@ -4,14 +4,11 @@ Whoever sends without waiting for answers would fill the memory otherwise: a req
 times the bytes it had on the wire.
 """
 
-from server.gathering import Gathered
 from server.kept_alive import KeptAlive
 
 
 class Backlog(KeptAlive):
     """A connection that reads no further than to the first requests that wait."""
-
-    transport: Gathered  # type: ignore[assignment]  # which stands before the real one
 
     _unread = b""
     """Bytes that have been received behind requests that wait."""

@@ -25,41 +25,11 @@ _BODILESS = (204, 304)
 """Statuses whose answers have neither a body nor a length."""
 
 
-class Signal:
-    """An `asyncio.Event` that is made when somebody waits for it: most requests have no body to wait for."""
-
-    __slots__ = ("_event", "_is_set")
-
-    def __init__(self) -> None:
-        self._is_set = False
-        self._event: asyncio.Event | None = None
-
-    def set(self) -> None:
-        """Let everybody pass."""
-        self._is_set = True
-        if self._event is not None:
-            self._event.set()
-
-    def clear(self) -> None:
-        """Let nobody pass from here on."""
-        self._is_set = False
-        if self._event is not None:
-            self._event.clear()
-
-    async def wait(self) -> None:
-        """Pass, once it is set."""
-        if not self._is_set:
-            if self._event is None:
-                self._event = asyncio.Event()
-            await self._event.wait()
-
-
 class Cycle(RequestResponseCycle):
     """What the protocol makes for each request. Takes the message `Whole` beside those of ASGI: no loop over the
     same headers for every answer, one write, one message."""
 
     transport: Gathered  # type: ignore[assignment]
-    message_event: Signal  # type: ignore[assignment]
 
     # What every request begins with stands here once, and is not written into each.
     logger = logging.getLogger("uvicorn.error")
@@ -70,6 +40,8 @@ class Cycle(RequestResponseCycle):
     response_complete = False
     chunked_encoding: bool | None = None
     expected_content_length = 0
+    _has_message = False
+    _message_event: asyncio.Event | None = None
 
     def __init__(
         self,
@@ -88,8 +60,22 @@ class Cycle(RequestResponseCycle):
         self.waiting_for_100_continue = expect_100_continue
         self.keep_alive = keep_alive
         self.on_response = on_response
-        self.message_event = Signal()
         self.body = bytearray()
+
+    @property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """Made when somebody wants it: most requests have no body to wait for."""
+        if self._message_event is None:
+            self._message_event = asyncio.Event()
+            if self._has_message:
+                self._message_event.set()
+        return self._message_event
+
+    def notify(self) -> None:
+        """Let pass who waits for a part of the body, or for the end."""
+        self._has_message = True
+        if self._message_event is not None:
+            self._message_event.set()
 
     async def send(self, message: Any) -> None:
         """Write a part of the answer, or all of it. Raises RuntimeError for a header that would break the answer."""
@@ -108,7 +94,7 @@ class Cycle(RequestResponseCycle):
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         self.transport.write_whole(head if self.scope["method"] == "HEAD" else head + whole["body"])
-        self.message_event.set()
+        self.notify()
         if not self.keep_alive:
             self.transport.close()
         self.on_response()

@@ -46,8 +46,8 @@ def has_body(headers: Headers) -> bool:
 
 def check_coding(headers: Headers, version: str) -> None:
     """Allow no transfer coding but `chunked`, once, and none before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError."""
-    codings = [value for name, value in headers if name == b"transfer-encoding"]
-    if codings and (version == "1.0" or [coding.strip(b" \t").lower() for coding in codings] != [b"chunked"]):
+    codings = [value.strip(b" \t").lower() for name, value in headers if name == b"transfer-encoding"]
+    if codings and (version == "1.0" or codings != [b"chunked"]):
         raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
 
 

@@ -33,6 +33,8 @@ _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtpli
 _DELETE = 0x7F
 """The one control character in ASCII that JSON may hold as it is."""
 
+_output: "Output | None" = None
+
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 
@@ -118,7 +120,8 @@ def configure(
     # Without Python's buffer it is known how much of a line was written.
     standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
     render = _json_line if form == "json" else _console_line
-    output = Output(stream or standard, render, least, shows_requests)
+    global _output  # noqa: PLW0603  # What structlog keeps takes ten times as long to ask for, and every request asks.
+    output = _output = Output(stream or standard, render, least, shows_requests)
     structlog.configure(
         processors=[_add_header, _describe_exception, hide_secrets, _renderer(output)],
         wrapper_class=structlog.make_filtering_bound_logger(least),
@@ -133,12 +136,23 @@ def configure(
         library.propagate = True
 
 
+def reset() -> None:
+    """Forget what was set up: requests and events leave no lines any more."""
+    global _output  # noqa: PLW0603
+    _output = None
+    structlog.reset_defaults()
+
+
+def output() -> Output | None:
+    """Give where lines go; None before logging is set up."""
+    return _output
+
+
 def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
     """Log one event, whose facts hold no secret, together with what else this turn of the event loop has to tell."""
-    output = structlog.get_config()["logger_factory"]
-    if isinstance(output, Output) and output.level <= (logging.WARNING if is_warning else logging.INFO):
+    if _output is not None and _output.level <= (logging.WARNING if is_warning else logging.INFO):
         level = "warning" if is_warning else "info"
-        output.write_soon(output.render({"timestamp": timestamp(), "level": level, "event": name, **facts}))
+        _output.write_soon(_output.render({"timestamp": timestamp(), "level": level, "event": name, **facts}))
 
 
 def names(error: BaseException) -> list[str]:

@@ -10,7 +10,6 @@ from typing import ClassVar
 from domain import errors
 from server import heads, last_words
 from server.bounds import CHUNK_FRAME, MAX_FRAMING, MAX_HEAD, MAX_REST, PIECE
-from server.cycle import EXTENSIONS, Cycle
 from server.gathering import Gathered
 from server.half_closed import HalfClosed
 from server.pipeline.sizes import MAX_TARGET
@@ -80,35 +79,9 @@ class GatheringProtocol(HalfClosed):
             raise ValueError("the parser would take the body for another protocol's, or for the next request")
         version = self.parser.get_http_version()
         heads.check_coding(self.headers, version)
-        if self.limit_concurrency is None:
-            self._begin_cycle(version)
-        else:
-            super().on_headers_complete()
+        self._begin_cycle(version)
         self._idle = 0
         self.headers = heads.TRAILERS
-
-    def _begin_cycle(self, version: str) -> None:
-        """Do what uvicorn does with a complete head, but for a cycle of ours and with less work for a plain path."""
-        scope, parser = self.scope, self.parser
-        scope["method"] = parser.get_method().decode("ascii")
-        scope["http_version"] = version
-        scope["extensions"] = EXTENSIONS
-        scope["path"], scope["raw_path"], scope["query_string"] = heads.target(self.url, self.root_path)
-        earlier = self.cycle
-        self.cycle = cycle = Cycle(
-            scope,
-            self.transport,
-            self.flow,
-            self.server_state.default_headers,
-            self.expect_100_continue,
-            version != "1.0" and parser.should_keep_alive(),
-            self.on_response_complete,
-        )
-        if earlier is None or earlier.response_complete:
-            self._start_asgi_task(cycle, self.app)
-        else:
-            self.flow.pause_reading()
-            self.pipeline.appendleft((cycle, self.app))
 
     def on_response_complete(self) -> None:
         """Go on with the request that waits, or begin to wait for one: no timer is set and cancelled for each."""
@@ -139,7 +112,7 @@ class GatheringProtocol(HalfClosed):
         self._stop_clock()
         self._idle = 0
         self.cycle.more_body = False
-        self.cycle.message_event.set()
+        self.cycle.notify()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in the form of every other error."""

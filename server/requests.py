@@ -94,24 +94,25 @@ class Requests:
 
     def __call__(self, call: Call) -> Awaitable[Any]:
         """Run an operation's handler; give what it returned, after the commit."""
+        now = self.clock()
         if call.caller is not None and not call.disable_refresh:
-            now = self.clock()
             expires_at = sessions.extended(self.policy.session, call.caller.session, now)
             if expires_at is not None:
                 return self._run_extended(call, call.caller, expires_at, now)
-        return self._run(call, call.caller)
+        return self._run(call, call.caller, now)
 
-    def _run(self, call: Call, caller: Caller | None) -> Awaitable[Any]:
+    def _run(self, call: Call, caller: Caller | None, now: datetime) -> Awaitable[Any]:
         return self.run(
             partial(call.handler, **call.arguments),
             client=call.client,
             caller=caller,
             challenge=call.challenge,
             presented=self._presented(call.head),
+            now=now,
         )
 
     async def _run_extended(self, call: Call, caller: Caller, expires_at: datetime, now: datetime) -> Any:
-        return await self._run(call, await self._extend(caller, call, expires_at, now))
+        return await self._run(call, await self._extend(caller, call, expires_at, now), self.clock())
 
     def _presented(self, head: Head) -> Presented:
         return Presented(head.cookie, self._pending, self._trusted) if b"cookie" in head.fields else NOTHING
@@ -124,8 +125,9 @@ class Requests:
         caller: Caller | None = None,
         challenge: Challenge | None = None,
         presented: Presented = NOTHING,
+        now: datetime | None = None,
     ) -> Result:
-        """Run a job in a transaction of its own, again when the database asks for it.
+        """Run a job in a transaction of its own, again when the database asks for it; `now` is for who knows it.
 
         Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
         """
@@ -133,7 +135,8 @@ class Requests:
         for pause in PAUSES:
             if pause and not isinstance(conflict, Outdated):
                 await asyncio.sleep(pause)
-            ctx = self.context(client, caller, challenge, presented)
+            ctx = Context(now or self.clock(), self._means, client, caller, challenge, presented)
+            now = None
             try:
                 try:
                     result = await job(ctx)
@@ -148,16 +151,9 @@ class Requests:
                 conflict = conflict_in(fault, client)
         raise errors.Unavailable from conflict
 
-    def context(
-        self,
-        client: Client = NOBODY,
-        caller: Caller | None = None,
-        challenge: Challenge | None = None,
-        presented: Presented = NOTHING,
-    ) -> Context:
+    def context(self, client: Client = NOBODY, caller: Caller | None = None) -> Context:
         """Give what a rule works with, once; whoever lets it begin a transaction must end that, too."""
-        # By position: by name, Python takes three times as long, and every request makes one.
-        return Context(self.clock(), self._means, client, caller, challenge, presented)
+        return Context(self.clock(), self._means, client, caller)
 
     async def _abandon(self, ctx: Context, fault: BaseException) -> None:
         """End the transaction of a job that has raised something, and note a refusal."""

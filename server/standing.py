@@ -1,9 +1,9 @@
 """Where a connection stands: what of a request has come in, and what its client is owed."""
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from server.beginning import Beginning
 
 
-class Standing(HttpToolsProtocol):
+class Standing(Beginning):
     """uvicorn's protocol, which can be asked. `cycle` is the newest request whose head has come in completely."""
 
     def _is_between_requests(self) -> bool:

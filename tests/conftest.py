@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-import structlog
 
 from server import logs, migrations
 from server.database import open_database
@@ -73,7 +72,7 @@ def log_stream() -> Iterator[io.BytesIO]:
     stream = io.BytesIO()
     logs.configure("info", "json", stream)
     yield stream
-    structlog.reset_defaults()
+    logs.reset()
 
 
 @pytest.fixture(scope="session")

@@ -98,7 +98,9 @@ def _compile(statement: _Select, query: Query[Result], dialect: Dialect, skip: i
     compiled = statement.compile(dialect=dialect)
     types = [column.type for column in statement.selected_columns][skip:]
     result = decoder(types, query.make, dialect)
-    return Plan(str(compiled), _arguments(compiled), lru_cache(_REMEMBERED)(result) if query.recurs else result)
+    return Plan(
+        str(compiled), _arguments(compiled), lru_cache(_REMEMBERED)(result) if query.recurs else result
+    )
 
 
 def _tuple(values: object) -> tuple[object, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import bcrypt
 import pytest
-import structlog
 
 from domain import administration, errors
 from domain.context import Context, Outdated
@@ -612,7 +611,7 @@ class TestLog:
         stream = io.BytesIO()
         logs.configure("debug", "json", stream)
         yield stream
-        structlog.reset_defaults()
+        logs.reset()
 
     async def test_one_line_per_record_with_the_same_words(
         self, service: Service, stream: io.BytesIO

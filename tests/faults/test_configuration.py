@@ -7,9 +7,9 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
-import structlog
 from typer.testing import CliRunner
 
+from server import logs
 from server.cli import app
 from server.setting_checks import SAMPLE_SECRET
 
@@ -58,7 +58,7 @@ def restored() -> Iterator[None]:
     handlers = logging.getLogger().handlers[:]
     yield
     logging.getLogger().handlers[:] = handlers
-    structlog.reset_defaults()
+    logs.reset()
 
 
 def complaints(directory: Path, variables: Mapping[str, str]) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from pathlib import Path
 
 import pytest
-import structlog
 
+from server import logs
 from server.database import Database, open_database
 from server.migrations import prepare
 from tests.server.terminal import Run, typing_in
@@ -51,7 +51,7 @@ def restored() -> Iterator[None]:
     handlers = logging.getLogger().handlers[:]
     yield
     logging.getLogger().handlers[:] = handlers
-    structlog.reset_defaults()
+    logs.reset()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from server.cycle import Cycle, Signal
+from server.cycle import Cycle
 from server.gathering import Gathered
 from server.pipeline import answers
 
@@ -64,31 +64,45 @@ class TestWhatAnswersHaveInCommon:
             await answered([], request_id)
 
 
-class TestSignal:
-    async def test_lets_pass_who_waits_and_who_comes_later(self) -> None:
-        signal = Signal()
-        waiting = asyncio.create_task(signal.wait())
+def begun() -> Cycle:
+    """Give a cycle that nobody has answered yet."""
+    sink = Sink()
+    transport = Gathered(sink, asyncio.get_running_loop(), lambda _: None)
+    return Cycle({"method": "POST"}, transport, FlowControl(sink), [], False, True, lambda: None)
+
+
+class TestMessages:
+    async def test_let_pass_who_waits_and_who_comes_later(self) -> None:
+        cycle = begun()
+        waiting = asyncio.create_task(cycle.message_event.wait())
         await asyncio.sleep(0)
         was_waiting = not waiting.done()
 
-        signal.set()
+        cycle.notify()
 
         await waiting
-        await signal.wait()
+        await cycle.message_event.wait()
         assert was_waiting
 
+    async def test_let_pass_who_comes_after_the_first(self) -> None:
+        cycle = begun()
+
+        cycle.notify()
+
+        await cycle.message_event.wait()
+
     @pytest.mark.parametrize("has_waited", [False, True])
-    async def test_lets_nobody_pass_once_it_is_cleared(self, has_waited: bool) -> None:
-        signal = Signal()
+    async def test_let_nobody_pass_once_they_are_taken(self, has_waited: bool) -> None:
+        cycle = begun()
         if has_waited:
-            asyncio.get_running_loop().call_soon(signal.set)
-            await signal.wait()
-        signal.set()
+            asyncio.get_running_loop().call_soon(cycle.notify)
+            await cycle.message_event.wait()
+        cycle.notify()
 
-        signal.clear()
+        cycle.message_event.clear()
 
-        waiting = asyncio.create_task(signal.wait())
+        waiting = asyncio.create_task(cycle.message_event.wait())
         await asyncio.sleep(0)
         assert not waiting.done()
-        signal.set()
+        cycle.notify()
         await waiting

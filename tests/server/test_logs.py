@@ -233,7 +233,10 @@ class TestAccess:
 
         assert [event["event"] for event in events(stream)] == ["mail.sent"]
 
-    def test_is_silent_before_logging_is_set_up(self) -> None:
-        structlog.reset_defaults()
+    def test_is_silent_without_logging_set_up(self, stream: io.BytesIO) -> None:
+        logs.reset()
 
         request()
+        logs.event("session.revoked", {}, is_warning=False)
+
+        assert events(stream) == []

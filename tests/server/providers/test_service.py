@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 from typer.testing import CliRunner, Result
 
 from domain.providers import DirectProof
+from server import logs
 from server.cli import app
 from server.providers.clients import Clients
 from server.services import Services
@@ -60,7 +60,6 @@ class TestServices:
 @pytest.fixture
 def run(tmp_path: Path, provider: ProviderProcess) -> Any:
     """Run a command with the test provider configured; settings are given by their names."""
-    kept = structlog.get_config()
 
     def run(*words: str, **settings: str) -> Result:
         named = {name.replace("__", "."): value for name, value in settings.items()}
@@ -71,7 +70,7 @@ def run(tmp_path: Path, provider: ProviderProcess) -> Any:
             return CliRunner().invoke(app, ("providers", *words), env=environ)
 
     yield run
-    structlog.configure(**kept)
+    logs.reset()
 
 
 class TestList:
