@@ -70,7 +70,8 @@ def _no_cookie(name: bytes) -> str | None:
     return None
 
 
-class Presented(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Presented:
     """The cookies that came along beside the session's. They are read when somebody asks: few rules do."""
 
     cookie: Callable[[bytes], str | None] = _no_cookie

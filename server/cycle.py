@@ -90,33 +90,35 @@ class Cycle(RequestResponseCycle):
     def _answer(self, whole: Whole) -> None:
         if self.response_started:
             raise RuntimeError("an answer has been sent already")
-        head = self._head(whole)
+        answer = self._written(whole)
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
-        self.transport.write_whole(head if self.scope["method"] == "HEAD" else head + whole["body"])
+        self.transport.write_whole(answer)
         self.notify()
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
 
-    def _head(self, whole: Whole) -> bytes:
-        """Give the status line and all headers, with the empty line that ends them."""
-        status, headers, request_id = whole["status"], whole["headers"], whole["request_id"]
+    def _written(self, whole: Whole) -> bytes:
+        """Give the status line, all headers, and the body, which HEAD does not get."""
+        status, headers, request_id, body = (
+            whole["status"],
+            whole["headers"],
+            whole["request_id"],
+            whole["body"],
+        )
         if not request_id.isalnum():
             raise RuntimeError("an answer has an impossible request id")
-        lines = [
-            STATUS_LINE[status],
-            _DEFAULT.lines(self.default_headers),
-            _ALWAYS.lines(whole["always"]),
-            b"x-request-id: %s\r\n" % request_id,
-            _JSON_LINES if headers is JSON else rendered(headers),
-        ]
+        common = _COMMON.lines(self.default_headers, whole["always"])
+        own = _JSON_LINES if headers is JSON else rendered(headers)
         if CLOSE in headers:
             self.keep_alive = False
         elif not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        lines.append(b"\r\n" if status in _BODILESS else b"content-length: %d\r\n\r\n" % len(whole["body"]))
-        return b"".join(lines)
+            own += b"connection: close\r\n"
+        if status not in _BODILESS:
+            own += b"content-length: %d\r\n" % len(body)
+        sent = b"" if self.scope["method"] == "HEAD" else body
+        return b"%s%sx-request-id: %s\r\n%s\r\n%s" % (STATUS_LINE[status], common, request_id, own, sent)
 
 
 def rendered(headers: Sequence[Header]) -> bytes:
@@ -129,23 +131,25 @@ def rendered(headers: Sequence[Header]) -> bytes:
 
 
 class _Common:
-    """The lines of headers that many answers have in common, for as long as it is the same object that holds them."""
+    """The lines of headers that many answers have in common, for as long as the same objects hold them."""
 
-    __slots__ = ("_headers", "_lines")
+    __slots__ = ("_always", "_default", "_lines")
 
     def __init__(self) -> None:
-        self._headers: Sequence[Header] = ()
+        self._default: Sequence[Header] = ()
+        self._always: Sequence[Header] = ()
         self._lines = b""
 
-    def lines(self, headers: Sequence[Header]) -> bytes:
-        """Give the lines; nothing of one request may be among them. Raises RuntimeError as `rendered` does."""
-        if headers is not self._headers:
-            self._lines = rendered(headers)
-            self._headers = headers
+    def lines(self, default: Sequence[Header], always: Sequence[Header]) -> bytes:
+        """Give the lines of what uvicorn adds, a new list with each second's date, and of what answers always have.
+
+        Nothing of one request may be among them. Raises RuntimeError as `rendered` does.
+        """
+        if default is not self._default or always is not self._always:
+            self._lines = rendered(default) + rendered(always)
+            self._default, self._always = default, always
         return self._lines
 
 
-_DEFAULT = _Common()
-"""What uvicorn adds: a new list with each second's date."""
-_ALWAYS = _Common()
+_COMMON = _Common()
 _JSON_LINES = rendered(JSON)

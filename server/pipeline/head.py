@@ -48,11 +48,13 @@ class Head:
             return None
         if self.repeated:
             sent = b";".join(self.every(b"cookie"))
+        # As it comes when it is the only one, and could be read below, too, in twice as long.
+        first, _, rest = sent.partition(b"=")
+        if first == name and rest.isalnum():
+            return rest.decode("ascii")
         # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
         if sent.find(name) < 0:
             return None
-        if sent.find(b";") < 0 and sent.startswith(name + b"="):
-            return sent[len(name) + 1 :].strip(b" \t").decode("latin-1")
         values = set()
         for pair in sent.split(b";"):
             key, _, value = pair.partition(b"=")

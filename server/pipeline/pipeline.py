@@ -180,14 +180,14 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             origins.check(self._policy.origins, request.head, signs_in=operation.signs_in)
 
     def _log(self, request: Request, status: int, seconds: float) -> None:
-        scope = request.scope
+        scope, operation, client = request.scope, request.operation, request.client
         access(
-            method=scope["method"],
-            path=request.template or mask_path(scope["path"], self._routes.words),
-            operation=request.operation_id,
-            query=scope["query_string"].decode("latin-1"),
-            status=status,
-            seconds=seconds,
-            address=request.client.address,
-            request_id=request.client.request_id,
+            scope["method"],
+            mask_path(scope["path"], self._routes.words) if operation is None else operation.template,
+            None if operation is None else operation.operation_id,
+            scope["query_string"],
+            status,
+            seconds,
+            client.address,
+            client.request_id,
         )

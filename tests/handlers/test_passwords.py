@@ -737,7 +737,8 @@ class TestChange:
 
         assert (await service.get(local(link))).status_code == 200
 
-    async def test_of_simultaneous_ones_one_counts(self, service: Service) -> None:
+    async def test_of_simultaneous_ones_one_counts(self, make_service: MakeService) -> None:
+        service = await make_service({"limits.failures": "0"})
         ada = await join(service)
         wanted = [f"the password of number {n}" for n in range(8)]
 
