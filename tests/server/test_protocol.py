@@ -164,9 +164,12 @@ async def connect(app: App) -> AsyncIterator[Connect]:
     loop = asyncio.get_running_loop()
     stack = contextlib.AsyncExitStack()
 
-    async def make(*, request_timeout: float = PATIENCE, keep_alive: float = 5) -> Wire:
+    async def make(
+        *, request_timeout: float = PATIENCE, keep_alive: float = 5, limit_concurrency: int | None = None
+    ) -> Wire:
         config = Config(
             app,
+            limit_concurrency=limit_concurrency,
             http=gathering(request_timeout=request_timeout),
             lifespan="off",
             ws="none",
@@ -203,6 +206,34 @@ class TestAnswers:
         for path in ("/a", "/b"):
             await wire.send(get(path))
             assert (await wire.answer())[2] == f"{path} ".encode()
+
+    async def test_requests_of_a_connection_share_nothing_of_their_own(
+        self, connect: Connect, app: App
+    ) -> None:
+        wire = await connect()
+
+        await wire.send(get("/a?b", "x: 1", "y: 2"))
+        await wire.answer()
+        app.seen[0]["state"]["mine"] = True
+        await wire.send(post("/c", "z: 3", "Content-Length: 1") + b"d")
+        await wire.answer()
+
+        first, second = app.seen
+        assert (first["method"], first["path"], first["query_string"]) == ("GET", "/a", b"b")
+        assert (second["method"], second["path"], second["query_string"]) == ("POST", "/c", b"")
+        assert dict(first["headers"]) == {b"host": b"a", b"x": b"1", b"y": b"2"}
+        assert dict(second["headers"]) == {b"host": b"a", b"z": b"3", b"content-length": b"1"}
+        assert second["state"] == {}
+
+    async def test_more_than_uvicorn_was_told_to_serve_at_once_are_refused(
+        self, connect: Connect, app: App
+    ) -> None:
+        wire = await connect(limit_concurrency=1)
+
+        await wire.send(get("/a"))
+
+        assert (await wire.rest()).startswith(b"HTTP/1.1 503 ")
+        assert app.seen == []
 
     async def test_head_has_no_body(self, connect: Connect) -> None:
         wire = await connect()

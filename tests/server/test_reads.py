@@ -66,7 +66,7 @@ class TestOne:
             "t",
             remembered=False,
             ip_address="::1",
-            user_agent="ü",
+            user_agent='ü"\\\n\x01\u2028\U0001f600',
             impersonated_by="i",
         )
         await add(migrated, ada, stored)
@@ -78,6 +78,21 @@ class TestOne:
         for row, model in pairs:
             assert row._asdict() == {name: getattr(model, name) for name in row._fields}
             assert [type(value) for value in row] == [type(getattr(model, name)) for name in row._fields]
+
+    async def test_gives_what_has_changed_since_the_last_look_up(self, migrated: Database, ada: User) -> None:
+        await add(migrated, ada, session(ada, "t"))
+        first, again = await find(migrated, "t"), await find(migrated, "t")
+
+        async with migrated.transaction() as db:
+            await db.execute(update(User).values(name="Ada King", banned=False))
+            await db.execute(update(Session).values(expires_at=NOW))
+        changed = await find(migrated, "t")
+
+        assert first == again
+        assert first is not None
+        assert changed is not None
+        assert changed[0] == first[0]._replace(expires_at=NOW)
+        assert changed[1] == first[1]._replace(name="Ada King", banned=False)
 
     async def test_gives_none_for_what_is_not_there(self, migrated: Database) -> None:
         assert await find(migrated, "t") is None
