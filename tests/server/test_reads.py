@@ -297,6 +297,26 @@ class TestSqlite:
         writer.execute("ROLLBACK")
         assert await reads.one(NAMES, "u") is None
 
+    async def test_nobody_waits_longer_because_others_wait_in_the_thread(
+        self, rollback_file: tuple[SqliteReads, sqlite3.Connection], tmp_path: Path
+    ) -> None:
+        reads, writer = rollback_file
+        writer.execute("BEGIN EXCLUSIVE")
+        many = [asyncio.ensure_future(reads.one(KEYED, str(number))) for number in range(30)]
+        await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
+        # Somebody elsewhere who comes as the first have given up waits as long as these have.
+        later = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
+
+        [outcome] = await asyncio.gather(later.one(KEYED, "u"), return_exceptions=True)
+        are_done = [asking.done() for asking in many]
+        await later.close()
+        writer.execute("ROLLBACK")
+        outcomes = await asyncio.gather(*many, return_exceptions=True)
+
+        assert isinstance(outcome, Unavailable)
+        assert all(are_done)
+        assert {type(outcome) for outcome in outcomes} == {Unavailable}
+
     @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
     async def test_look_ups_that_are_answered_together_wait_for_the_lock_one_by_one(
         self, rollback_file: tuple[SqliteReads, sqlite3.Connection], end: str
