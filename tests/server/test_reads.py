@@ -307,13 +307,13 @@ class TestSqlite:
         # Somebody elsewhere who comes as the first have given up waits as long as these have.
         later = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
 
-        [outcome] = await asyncio.gather(later.one(KEYED, "u"), return_exceptions=True)
+        told: list[Any] = await asyncio.gather(later.one(KEYED, "u"), return_exceptions=True)
         are_done = [asking.done() for asking in many]
         await later.close()
         writer.execute("ROLLBACK")
         outcomes = await asyncio.gather(*many, return_exceptions=True)
 
-        assert isinstance(outcome, Unavailable)
+        assert isinstance(told[0], Unavailable)
         assert all(are_done)
         assert {type(outcome) for outcome in outcomes} == {Unavailable}
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -76,6 +76,12 @@ def ask(reads: Reads, query: Query[Any], values: Sequence[object]) -> "list[asyn
     return [asyncio.ensure_future(reads.one(query, value)) for value in values]
 
 
+async def settled(answers: Iterable[Awaitable[Any]]) -> list[Any]:
+    """Give the answers and the faults; who is never told anything ends the test instead of keeping it."""
+    async with asyncio.timeout(60):
+        return await asyncio.gather(*answers, return_exceptions=True)
+
+
 class TestTogether:
     async def test_one_statement_answers_so_many(self, migrated: Database) -> None:
         largest = LARGEST[migrated.dialect]
@@ -88,7 +94,7 @@ class TestTogether:
             return name
 
         answers += ask(migrated.reads, names(make), ids)
-        found = await asyncio.gather(*answers)
+        found = await settled(answers)
 
         assert found == ids
         assert Counter(answered_before) == {0: largest, largest: largest, 2 * largest: 11}
@@ -99,7 +105,7 @@ class TestTogether:
         before = CompiledName.compiled
 
         for count in range(1, 33):
-            assert await asyncio.gather(*ask(migrated.reads, query, ids[:count])) == ids[:count]
+            assert await settled(ask(migrated.reads, query, ids[:count])) == ids[:count]
 
         assert CompiledName.compiled - before == KINDS[migrated.dialect]
 
@@ -111,7 +117,7 @@ class TestTogether:
             made.append(name)
             return name
 
-        found = await asyncio.gather(*ask(migrated.reads, names(make), ["u1", "u0", "u1", "u9", "u1", "u0"]))
+        found = await settled(ask(migrated.reads, names(make), ["u1", "u0", "u1", "u9", "u1", "u0"]))
 
         assert found == ["u1", "u0", "u1", None, "u1", "u0"]
         assert sorted(made) == ["u0", "u1"]
@@ -120,7 +126,7 @@ class TestTogether:
         await add_users(migrated, 1)
         loud, quiet = names(str.upper), names(str.lower)
 
-        found = await asyncio.gather(*(migrated.reads.one(query, "u0") for query in (loud, quiet) * 3))
+        found = await settled(migrated.reads.one(query, "u0") for query in (loud, quiet) * 3)
 
         assert found == ["U0", "u0"] * 3
 
@@ -134,7 +140,7 @@ class TestTogether:
 
         answers = ask(migrated.reads, names(make), ids)
         answers[1].cancel()
-        found = await asyncio.gather(*answers, return_exceptions=True)
+        found = await settled(answers)
 
         assert [found[0], found[2]] == ["u0", "u2"]
         assert isinstance(found[1], asyncio.CancelledError)
@@ -152,7 +158,7 @@ class TestSqlite:
                 raise ValueError(name)
             return name
 
-        found = await asyncio.gather(*ask(migrated.reads, names(make), ids), return_exceptions=True)
+        found = await settled(ask(migrated.reads, names(make), ids))
 
         assert isinstance(found[2], ValueError)
         assert [*found[:2], *found[3:]] == [*ids[:2], *ids[3:]]
@@ -208,7 +214,7 @@ class TestPostgresql:
 
         query = names(make)
         answers += [asyncio.create_task(server.reads.all(query, value)) for value in ids]
-        found = await asyncio.gather(*answers)
+        found = await settled(answers)
 
         assert found == [[name] for name in ids]
         assert Counter(answered_before) == {0: MOST_LISTS, MOST_LISTS: MOST_LISTS, 2 * MOST_LISTS: 3}
@@ -222,7 +228,7 @@ class TestPostgresql:
             return name
 
         query = names(make)
-        lists = await asyncio.gather(*(server.reads.all(query, "u0") for _ in range(3)))
+        lists = await settled(server.reads.all(query, "u0") for _ in range(3))
         lists[0].clear()
 
         assert lists == [[], ["u0"], ["u0"]]
@@ -240,7 +246,7 @@ class TestPostgresql:
         numbers = func.generate_series(1, bindparam("value", type_=Integer()))
         query: Query[int] = Query(select(numbers), lambda _: turn, key=column("number", Integer()))
         counting = asyncio.create_task(count_turns())
-        lists = await asyncio.gather(*(server.reads.all(query, count) for count in (900, 700)))
+        lists = await settled(server.reads.all(query, count) for count in (900, 700))
         counting.cancel()
 
         assert [len(found) for found in lists] == [900, 700]
@@ -254,7 +260,7 @@ class TestPostgresql:
             answers = ask(server.reads, query, ids)
             await until_waiting()
             answers[0].cancel()
-        found = await asyncio.gather(*answers, return_exceptions=True)
+        found = await settled(answers)
 
         assert isinstance(found[0], asyncio.CancelledError)
         assert found[1:] == ids[1:]
@@ -278,7 +284,7 @@ class TestPostgresql:
             await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
             # Somebody elsewhere who comes as the first have given up waits as long as these have.
             later = hurried_reads(server)
-            [outcome] = await asyncio.gather(later.all(SESSIONS_OF_USER, "u0"), return_exceptions=True)
+            [outcome] = await settled([later.all(SESSIONS_OF_USER, "u0")])
             await later.close()
 
             assert isinstance(outcome, Unavailable)
@@ -290,7 +296,7 @@ class TestPostgresql:
     ) -> None:
         async with locked(server, "session"):
             asked = [hurried.all(SESSIONS_OF_USER, str(number)) for number in range(3)]
-            told = await asyncio.gather(*asked, return_exceptions=True)
+            told = await settled(asked)
 
         assert {type(exception) for exception in told} == {Unavailable}
         assert len({id(exception) for exception in told}) == len(told)
@@ -302,7 +308,7 @@ class TestPostgresql:
             answers = ask(hurried, names(), ["u0", "u1", "u2"])
             await until_waiting()
             answers[0].cancel()
-            told = await asyncio.gather(*answers, return_exceptions=True)
+            told = await settled(answers)
 
         assert [type(outcome) for outcome in told] == [asyncio.CancelledError, Unavailable, Unavailable]
 
@@ -327,6 +333,6 @@ class TestPostgresql:
             [not_begun] = ask(reads, COUNTER_BY_KEY, [NOBODY])
 
             await reads.close()
-            told = await asyncio.gather(under_way, gathering, not_begun, return_exceptions=True)
+            told = await settled([under_way, gathering, not_begun])
 
         assert {type(outcome) for outcome in told} == {Unavailable}
