@@ -348,6 +348,30 @@ class TestSqlite:
 
         assert isinstance(waiting.exception(), Unavailable)
 
+    @pytest.mark.parametrize(("is_freed", "outcome"), [(True, "n"), (False, Unavailable)])
+    async def test_who_leaves_while_the_lock_is_waited_for_disturbs_nobody(
+        self,
+        tmp_path: Path,
+        rollback_file: tuple[SqliteReads, sqlite3.Connection],
+        is_freed: bool,
+        outcome: object,
+    ) -> None:
+        _, writer = rollback_file
+        reads = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("INSERT INTO session VALUES ('u', 'n')")
+        leaving, staying = [asyncio.ensure_future(reads.one(KEYED, "u")) for _ in range(2)]
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+        leaving.cancel()
+        if is_freed:
+            writer.execute("COMMIT")
+        await reads.close()  # What is asked again ends first; its defects end here.
+
+        assert leaving.cancelled()
+        assert (type(staying.exception()) if staying.exception() else staying.result()) == outcome
+
     async def test_recovers_when_the_file_is_back(self, tmp_path: Path) -> None:
         path = tmp_path / "late.db"
         reads = SqliteReads(str(path), 0.3)
