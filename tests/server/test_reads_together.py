@@ -122,6 +122,21 @@ class TestTogether:
         assert found == ["u1", "u0", "u1", None, "u1", "u0"]
         assert sorted(made) == ["u0", "u1"]
 
+    async def test_text_that_cannot_be_stored_spoils_nobodys_answer(self, migrated: Database) -> None:
+        await add_users(migrated, 2)
+        answered_before: list[int] = []
+        answers: list[asyncio.Future[Any]] = []
+
+        def make(name: str) -> str:
+            answered_before.append(answers[0].done() + answers[-1].done())
+            return name
+
+        answers += ask(migrated.reads, names(make), ["u0", "\ud800", "u1\0", "u1"])
+        found = await settled(answers)
+
+        assert found == ["u0", None, None, "u1"]
+        assert answered_before == [0, 0]
+
     async def test_different_questions_about_one_value_stay_apart(self, migrated: Database) -> None:
         await add_users(migrated, 1)
         loud, quiet = names(str.upper), names(str.lower)
