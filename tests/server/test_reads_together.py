@@ -17,7 +17,7 @@ from sqlmodel import col
 from domain.errors import Unavailable
 from domain.ports import Reads
 from models import User
-from models.queries import COUNTER_BY_KEY, SESSIONS_OF_USER, Query
+from models.queries import COUNTER_BY_KEY, SESSION_BY_DIGEST, SESSIONS_OF_USER, Query
 from server.database import Database
 from server.postgresql_engine import postgresql_connect
 from server.reads.postgresql import PostgresqlReads
@@ -36,6 +36,9 @@ KINDS = {"sqlite": 6, "postgresql": 1}
 
 TIMEOUT = 0.5
 """Seconds until a read gives up that is to give up."""
+
+PATIENCE = 600.0
+"""Seconds until one gives up that is told by others before."""
 
 NOBODY = b"nobody"
 """A key that no counter has."""
@@ -188,14 +191,14 @@ async def server(cluster: Cluster, opening: OpenDatabase) -> Database:
 @pytest.fixture
 async def hurried(server: Database) -> AsyncIterator[PostgresqlReads]:
     """Reads of it that soon give up."""
-    reads = hurried_reads(server)
+    reads = reads_of(server, TIMEOUT)
     yield reads
     await reads.close()
 
 
-def hurried_reads(server: Database) -> PostgresqlReads:
-    """Give what reads it with two connections, and soon gives up."""
-    return PostgresqlReads(postgresql_connect(server.address.target, TIMEOUT), 2, TIMEOUT)
+def reads_of(server: Database, seconds: float) -> PostgresqlReads:
+    """Give what reads it with two connections, and gives up after so many seconds."""
+    return PostgresqlReads(postgresql_connect(server.address.target, seconds), 2, seconds)
 
 
 @asynccontextmanager
@@ -298,7 +301,7 @@ class TestPostgresql:
             ]
             await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
             # Somebody elsewhere who comes as the first have given up waits as long as these have.
-            later = hurried_reads(server)
+            later = reads_of(server, TIMEOUT)
             [outcome] = await settled([later.all(SESSIONS_OF_USER, "u0")])
             await later.close()
 
@@ -328,7 +331,7 @@ class TestPostgresql:
         assert [type(outcome) for outcome in told] == [asyncio.CancelledError, Unavailable, Unavailable]
 
     async def test_who_is_asked_after_the_end_reads_nothing(self, server: Database) -> None:
-        reads = hurried_reads(server)
+        reads = reads_of(server, TIMEOUT)
         assert await reads.one(COUNTER_BY_KEY, NOBODY) is None
         assert await reads.all(SESSIONS_OF_USER, "u0") == []
         await reads.close()
@@ -339,7 +342,7 @@ class TestPostgresql:
             await reads.all(SESSIONS_OF_USER, "u0")
 
     async def test_who_waits_at_the_end_is_told(self, server: Database) -> None:
-        reads = hurried_reads(server)
+        reads = reads_of(server, PATIENCE)
         async with locked(server, "session") as until_waiting:
             under_way = asyncio.create_task(reads.all(SESSIONS_OF_USER, "u0"))
             await until_waiting()
@@ -347,7 +350,23 @@ class TestPostgresql:
             await asyncio.sleep(0)
             [not_begun] = ask(reads, COUNTER_BY_KEY, [NOBODY])
 
-            await reads.close()
+            async with asyncio.timeout(60):
+                await reads.close()
             told = await settled([under_way, gathering, not_begun])
 
         assert {type(outcome) for outcome in told} == {Unavailable}
+
+    async def test_who_gathers_while_the_statement_is_ended_from_outside_is_told(
+        self, server: Database
+    ) -> None:
+        async with locked(server, "session") as until_waiting:
+            others = asyncio.all_tasks()
+            [under_way] = ask(server.reads, SESSION_BY_DIGEST, [NOBODY])
+            await until_waiting()
+            [gathering] = ask(server.reads, SESSION_BY_DIGEST, [b"somebody"])
+            ended = [task for task in asyncio.all_tasks() - others if task.cancel()]
+            told = await settled([under_way, gathering])
+
+        assert len(ended) == 1
+        assert [type(outcome) for outcome in told] == [Unavailable, Unavailable]
+        assert await server.reads.one(SESSION_BY_DIGEST, NOBODY) is None
