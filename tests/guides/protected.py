@@ -34,7 +34,6 @@ PATIENCE = 60.0
 """Seconds for an application to start."""
 
 PATIENT = httpx.Timeout(60.0)
-CALLER = httpx.Client(timeout=PATIENT, verify=False, trust_env=False)
 ADDRESSES = (f"127.0.{one}.{two}" for one, two in itertools.product(range(1, 255), range(1, 255)))
 PAGE = b"<html>Sorry</html>"
 
@@ -57,6 +56,8 @@ class Application:
     guide: str
     """The text it is made of."""
     live: LiveService
+    caller: httpx.Client
+    """Who asks Gatewright itself."""
     relay: Relay
     directory: Path
     """Where Gatewright lives."""
@@ -71,7 +72,7 @@ class Application:
     def post(self, path: str, body: dict[str, object], token: str = "") -> httpx.Response:
         """Ask Gatewright itself."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return CALLER.post(self.live.url + path, json=body, headers=headers)
+        return self.caller.post(path, json=body, headers=headers)
 
     def sign_in(self, email: str = ADA) -> str:
         """Sign a user in at Gatewright; give the token."""
@@ -100,15 +101,21 @@ def protecting(text: str, place: Path, directory: Path, **variables: str) -> Ite
     The files of the application lie in `place`.
     """
     port = free_port()
-    with serving(directory, SETTINGS) as live, closing(Relay(live.url)) as relay:
+    with serving(directory, SETTINGS) as live, calling(live) as caller, closing(Relay(live.url)) as relay:
         command = placed(commands(text, "serve"), {GATEWRIGHT: relay.url, APPLICATION: str(port)})
         printed = directory / "printed.txt"
         with running(command, place, port, printed, **variables):
-            application = Application(f"http://127.0.0.1:{port}", text, live, relay, directory, printed)
+            url = f"http://127.0.0.1:{port}"
+            application = Application(url, text, live, caller, relay, directory, printed)
             for email in (ADA, BOB):
                 name = email.partition("@")[0].title()
                 application.post("/sign-up/email", {"name": name, "email": email, "password": PASSWORD})
             yield application
+
+
+def calling(live: LiveService) -> httpx.Client:
+    """Give a client of Gatewright, which is to be closed: it keeps connections."""
+    return httpx.Client(base_url=live.url, timeout=PATIENT, verify=False, trust_env=False)
 
 
 @contextmanager
@@ -148,7 +155,7 @@ def running(command: str, place: Path, port: int, printed: Path, **variables: st
 def answers(port: int) -> bool:
     """Say whether something serves HTTP there."""
     try:
-        CALLER.get(f"http://127.0.0.1:{port}/")
+        httpx.get(f"http://127.0.0.1:{port}/", timeout=PATIENT, verify=False, trust_env=False)
     except httpx.TransportError:
         return False
     return True
@@ -292,10 +299,8 @@ class ProtectedApplication:
         self, application: Application, visitor: httpx.Client
     ) -> None:
         token = application.sign_in()
-        said = CALLER.get(application.live.url + "/get-session", headers=by_cookie(token)).headers[
-            "set-cookie"
-        ]
-        CALLER.cookies.clear()
+        said = application.caller.get("/get-session", headers=by_cookie(token)).headers["set-cookie"]
+        application.caller.cookies.clear()
 
         extended = visitor.get("/me", headers=by_cookie(token))
         application.post("/sign-out", {}, token)

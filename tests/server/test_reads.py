@@ -311,6 +311,26 @@ class TestSqlite:
         writer.execute("ROLLBACK")
         assert await reads.one(NAMES, "u") is None
 
+    async def test_nobody_waits_longer_because_others_wait_in_the_thread(
+        self, rollback_file: tuple[SqliteReads, sqlite3.Connection], tmp_path: Path
+    ) -> None:
+        reads, writer = rollback_file
+        writer.execute("BEGIN EXCLUSIVE")
+        many = [asyncio.ensure_future(reads.one(KEYED, str(number))) for number in range(30)]
+        await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
+        # Somebody elsewhere who comes as the first have given up waits as long as these have.
+        later = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
+
+        told: list[Any] = await asyncio.gather(later.one(KEYED, "u"), return_exceptions=True)
+        are_done = [asking.done() for asking in many]
+        await later.close()
+        writer.execute("ROLLBACK")
+        outcomes = await asyncio.gather(*many, return_exceptions=True)
+
+        assert isinstance(told[0], Unavailable)
+        assert all(are_done)
+        assert {type(outcome) for outcome in outcomes} == {Unavailable}
+
     @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
     async def test_look_ups_that_are_answered_together_wait_for_the_lock_one_by_one(
         self, rollback_file: tuple[SqliteReads, sqlite3.Connection], end: str
@@ -341,6 +361,30 @@ class TestSqlite:
         await reads.close()
 
         assert isinstance(waiting.exception(), Unavailable)
+
+    @pytest.mark.parametrize(("is_freed", "outcome"), [(True, "n"), (False, Unavailable)])
+    async def test_who_leaves_while_the_lock_is_waited_for_disturbs_nobody(
+        self,
+        tmp_path: Path,
+        rollback_file: tuple[SqliteReads, sqlite3.Connection],
+        is_freed: bool,
+        outcome: object,
+    ) -> None:
+        _, writer = rollback_file
+        reads = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("INSERT INTO session VALUES ('u', 'n')")
+        leaving, staying = [asyncio.ensure_future(reads.one(KEYED, "u")) for _ in range(2)]
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+        leaving.cancel()
+        if is_freed:
+            writer.execute("COMMIT")
+        await reads.close()  # What is asked again ends first; its defects end here.
+
+        assert leaving.cancelled()
+        assert (type(staying.exception()) if staying.exception() else staying.result()) == outcome
 
     async def test_recovers_when_the_file_is_back(self, tmp_path: Path) -> None:
         path = tmp_path / "late.db"
