@@ -1,6 +1,6 @@
 """Sessions of the ORM, whichever database they are on: when they begin, and what they share a transaction with."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
@@ -37,6 +37,11 @@ class TimedSession(Session):
         if self.join is not None:
             self.bind, self.join = self.join(), None
         return super().get_bind(*arguments, **named)
+
+    def flush(self, objects: Sequence[Any] | None = None) -> None:
+        """Write what was added and changed; what is to be done before may have to write some of it itself."""
+        self._settle()
+        super().flush(objects)
 
     def begin_nested(self) -> SessionTransaction:
         """Begin a savepoint, which holds nothing that was asked for before it."""

@@ -51,9 +51,12 @@ class PostgresqlReads:
         self._lists: dict[Query[Any], _Batch[Any]] = {}
         self._batch_lane = Lane(connect)
         self._lanes = Lanes(connect, connections - 1)
+        self._closed = False
 
     def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
-        """Give the first row for `value`, or None. Raises Unavailable."""
+        """Give the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        if self._closed:
+            raise Unavailable
         if query.key is None or not is_storable(value):
             return self._first(query, value)
         batch = self._batches.get(query)
@@ -68,7 +71,9 @@ class PostgresqlReads:
         return batch.ask(value)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
-        """Give every row for `value`. Raises Unavailable."""
+        """Give every row for `value`. Raises Unavailable, also once it is closed."""
+        if self._closed:
+            raise Unavailable
         if not is_storable(value):
             return []
         if query.key is not None:
@@ -110,6 +115,7 @@ class PostgresqlReads:
 
     async def close(self) -> None:
         """Close the connections; whoever still waits gets Unavailable."""
+        self._closed = True
         for batch in (*self._batches.values(), *self._lists.values()):
             await batch.close()
         await asyncio.gather(self._batch_lane.close(_FAREWELL), self._lanes.close(_FAREWELL))
@@ -136,12 +142,9 @@ class _Batch(Generic[Result]):
         self._timeout = timeout
         self._waiting: list[_Lookup] = []
         self._task: asyncio.Task[None] | None = None
-        self._closed = False
 
     def ask(self, value: object) -> "asyncio.Future[Result | None]":
-        """Give the future answer for one value. Raises Unavailable once the batch is closed."""
-        if self._closed:
-            raise Unavailable
+        """Give the future answer for one value."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Result | None] = loop.create_future()
         self._waiting.append((value, answer, time.monotonic()))
@@ -151,7 +154,6 @@ class _Batch(Generic[Result]):
 
     async def close(self) -> None:
         """Stop; who waits gets Unavailable."""
-        self._closed = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

@@ -1,6 +1,5 @@
 """The threat list, its table and its mutants hold together."""
 
-import ast
 from pathlib import Path
 from typing import ClassVar
 
@@ -93,7 +92,7 @@ class TestMutants:
         assert mutant.row in NAMES
         assert mutant.count_in(source) == 1
         if mutant.file.endswith(".py"):
-            ast.parse(mutant.applied_to(source))
+            compile(mutant.applied_to(source), mutant.file, "exec", dont_inherit=True)
 
     def test_no_two_have_one_name(self) -> None:
         names = [(mutant.row, mutant.defence) for mutant in MUTANTS]

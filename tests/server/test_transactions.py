@@ -17,7 +17,7 @@ from models.queries import PASSWORD_BY_EMAIL, UserRow
 from server.database import Database, is_unavailable
 from server.pools import LendingPool
 from server.transactions import Transaction
-from tests.rows import NOW, session
+from tests.rows import NOW, session, user
 from tests.server.conftest import OpenDatabase
 
 HASTY = 0.3
@@ -325,6 +325,23 @@ class TestBesideTheOrm:
             await savepoint.rollback()
 
         assert await names(migrated) == ["ada"]
+
+    @pytest.mark.parametrize("then", ["execute", "flush", "run", "commit"])
+    async def test_what_is_filed_and_what_is_added_wait_for_the_same_statement(
+        self, migrated: Database, then: str
+    ) -> None:
+        async with migrated.transaction() as db:
+            db.file(ADD_USER, **row("ada"))
+            db.add(user("ben"))
+
+            if then == "execute":
+                await db.execute(select(col(User.id)))
+            elif then == "flush":
+                await db.flush()
+            elif then == "run":
+                await db.run(COUNT_USERS)
+
+        assert await names(migrated) == ["ada", "ben"]
 
     async def test_what_was_only_added_is_written_by_the_commit(self, migrated: Database) -> None:
         db = migrated.begin()

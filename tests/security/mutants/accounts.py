@@ -52,7 +52,6 @@ _SEND_AND_TELL = """    await verification.send_otp(ctx)
 _SCHEME = '        return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None'
 _TOKEN = "        if token and secrets.is_token(token):\n            caller"
 _CHANGES = "    changes = {column: body[key] for key, column in _PROFILE.items() if key in body}\n"
-_NEW_ROW = "        updated_at=ctx.now,\n    )\n\n\nasync def sign_in_by_email"
 _BANNED = """    if user.is_banned(ctx.now):
         audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
         raise errors.BannedUser
@@ -255,14 +254,16 @@ MUTANTS = (
         "handlers/authentication.py",
         "    user, opened = await authentication.sign_up(ctx, _wanted_user(body))\n",
         "    user, opened = await authentication.sign_up(ctx, _wanted_user(body))\n"
-        '    user.role = body.get("role", "user")\n',
+        '    if "role" in body:\n'
+        '        changing = authentication.users.change_user("role", "updated_at")\n'
+        '        await ctx.db.run(changing, whose=user.id, role=body["role"], updated_at=ctx.now)\n',
     ),
     Mutant(
         "V30",
         "a new address is nobody's until it is proven",
         _AUTHENTICATION,
-        _NEW_ROW,
-        f"        email_verified=True,\n{_NEW_ROW}",
+        "        email_verified=False,\n        image=wanted.image",
+        "        email_verified=True,\n        image=wanted.image",
     ),
     Mutant(
         "V30",
