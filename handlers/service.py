@@ -1,10 +1,11 @@
 """The operations of openapi/paths/service.yaml."""
 
 import re
+from importlib import import_module
 
 from domain import errors
 from domain.context import Context
-from handlers import pages, shapes
+from handlers import shapes
 from handlers.reply import Page
 
 _SHOWN = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
@@ -26,4 +27,7 @@ async def check_readiness(ctx: Context) -> shapes.Readiness:
 async def show_error(ctx: Context, error: str | None = None, error_description: str | None = None) -> Page:
     """Show an error that no application took, escaped, without a link."""
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"
-    return pages.error(ctx.policy.app_name, code, (error_description or "")[:_DESCRIPTION_LENGTH])
+    description = (error_description or "")[:_DESCRIPTION_LENGTH]
+    # What makes pages of templates is loaded when the first is shown; most services show none.
+    page: Page = import_module("handlers.pages").error(ctx.policy.app_name, code, description)
+    return page

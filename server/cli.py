@@ -5,7 +5,6 @@ from importlib import import_module
 from typing import Any, cast
 
 import typer
-from jinja2 import TemplateError
 from typer.core import TyperCommand, TyperGroup
 
 from domain.errors import Refusal
@@ -24,7 +23,6 @@ EXPECTED = (
     SchemaRefused,
     SourceRefused,
     DeliveryError,
-    TemplateError,
     Refusal,
 )
 """What an operator can mend: told in plain lines, without a trace."""

@@ -7,15 +7,18 @@ from functools import partial
 from importlib import import_module
 
 from domain.policy import Policy
-from server.mail import FileSender, Sender, SmtpOptions, SmtpSender
-from server.rendering import Renderer
+from server.mail import FileSender, Sender, SmtpOptions
+from server.outbox import Rendering
 from server.settings import Settings
 
 
-def renderer(settings: Settings, policy: Policy) -> Renderer:
-    """Give what makes mails of outbox rows."""
+def renderer(settings: Settings, policy: Policy) -> Rendering:
+    """Give what makes mails of outbox rows; who sends none has no use for it, nor for the library it loads."""
     sender = settings.mail.from_address or formataddr((policy.app_name, "no-reply@localhost.localdomain"))
-    return Renderer(policy.app_name, policy.base_url, sender, settings.mail.templates_dir)
+    made: Rendering = import_module("server.rendering").Renderer(
+        policy.app_name, policy.base_url, sender, settings.mail.templates_dir
+    )
+    return made
 
 
 def senders(settings: Settings) -> dict[str, Sender]:
@@ -30,7 +33,8 @@ def senders(settings: Settings) -> dict[str, Sender]:
 
 
 def _smtp(settings: Settings) -> Sender:
-    return SmtpSender(smtp_options(settings))
+    made: Sender = import_module("server.mail_smtp").SmtpSender(smtp_options(settings))
+    return made
 
 
 def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:

@@ -13,9 +13,8 @@ from domain.errors import Unavailable
 from domain.outbox import Claim, Payload
 from server.clock import Clock
 from server.lanes import Lane, end
-from server.mail import FinalError, Sender, TemporaryError
+from server.mail import FinalError, Mail, Sender, TemporaryError
 from server.metrics.tallies import Tallies
-from server.rendering import Renderer
 
 Result = TypeVar("Result")
 Resolver = Callable[[Context, str, str | None], Awaitable[None]]
@@ -48,10 +47,18 @@ class Run(Protocol):
         """Give the job's result, after the commit. `client` is on whose behalf it runs."""
 
 
+class Rendering(Protocol):
+    """Makes mails of rows: `server.rendering.Renderer`."""
+
+    def render(self, row: Claim, now: datetime) -> Mail:
+        """Give the mail of a claimed row; `now` tells how long its link still lives."""
+
+
 class OutboxWorker:
     """Takes due rows, resolves or delivers them, notes the outcome; no transaction is open during delivery.
 
     `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds.
+    Without senders there is no need of a `renderer`.
     """
 
     def __init__(
@@ -59,7 +66,7 @@ class OutboxWorker:
         *,
         run: Run,
         clock: Clock,
-        renderer: Renderer,
+        renderer: Rendering | None,
         senders: Mapping[str, Sender],
         resolvers: Mapping[str, Resolver],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -189,7 +196,7 @@ class OutboxWorker:
         if row.payload is None:
             raise TemporaryError("no key fits the payload")
         sender = self._senders.get(row.sender)
-        if sender is None:
+        if sender is None or self._renderer is None:
             raise TemporaryError("the sender is not configured")
         try:
             async with asyncio.timeout(DELIVERY_LIMIT):

@@ -92,6 +92,15 @@ class Renderer:
         )
 
 
+def fault_in(folder: Path) -> str | None:
+    """Give what is wrong with the operator's templates, in a line; None where nothing is."""
+    try:
+        Renderer("", "", "", folder)
+    except TemplateError as fault:
+        return str(fault)
+    return None
+
+
 def _environment(*folders: Path) -> Environment:
     return ImmutableSandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),

@@ -86,11 +86,12 @@ class Services:
         )
         self.limiter = self._limiter()
         self.refusals = KeptRefusals(self.requests, self.desk)
+        ways = senders(settings)
         self.worker = OutboxWorker(
             run=self.requests.run,
             clock=clock,
-            renderer=renderer(settings, self.policy),
-            senders=senders(settings),
+            renderer=renderer(settings, self.policy) if ways else None,
+            senders=ways,
             resolvers={
                 "reset-password": passwords.resolve_reset,
                 "verify-email": emails.resolve_verification,

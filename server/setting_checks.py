@@ -2,8 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-
-from jinja2 import TemplateError
+from importlib import import_module
 
 from domain import identifiers
 from domain.origins import TrustedOrigins
@@ -12,7 +11,6 @@ from server.counters import store
 from server.database import Database, parse
 from server.policy import trusted_origins
 from server.providers import checks
-from server.rendering import Renderer
 from server.settings import Settings
 from server.sources import reason
 from server.tracing import EXTRA, is_installed
@@ -124,10 +122,8 @@ def _templates(chosen: Settings) -> Iterator[str]:
         return
     if not folder.is_dir():
         yield f"mail.templates_dir: there is no folder {folder}"
-        return
-    try:
-        Renderer(chosen.app_name, chosen.base_url, "", folder)
-    except TemplateError as fault:
+    # What reads templates is loaded where there are some to be read, or mail to be made of the built-in ones.
+    elif (fault := import_module("server.rendering").fault_in(folder)) is not None:
         yield f"mail.templates_dir: {fault}"
 
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Annotated
 
 import typer
+from jinja2 import TemplateError
 
 from domain import identifiers, secrets
 from domain.outbox import Claim
@@ -31,7 +32,10 @@ def test(address: Annotated[str, typer.Argument(help="Whom to send a test mail t
 
 
 async def deliver(settings: Settings, address: str) -> None:
-    """Send a test mail. Raises ConfigurationError when there is no sender, DeliveryError, and InvalidEmail."""
+    """Send a test mail.
+
+    Raises ConfigurationError when there is no sender or a template cannot be used, DeliveryError, and InvalidEmail.
+    """
     kind = settings.mail.sender
     if kind == "none":
         raise ConfigurationError("mail.sender: is none, so no mail is sent")
@@ -45,5 +49,8 @@ async def deliver(settings: Settings, address: str) -> None:
         expires_at=now,
         payload={"to": identifiers.email(address)},
     )
-    message = renderer(settings, policy_of(settings, frozenset())).render(row, now)
+    try:
+        message = renderer(settings, policy_of(settings, frozenset())).render(row, now)
+    except TemplateError as fault:
+        raise ConfigurationError(f"mail.templates_dir: {fault}") from fault
     await senders(settings)[kind].send(message)

@@ -5,7 +5,6 @@ import gc
 import math
 import os
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -17,15 +16,12 @@ from typing import Annotated
 
 import structlog
 import typer
-import uvicorn
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.server import HANDLED_SIGNALS
-from uvicorn.supervisors import Multiprocess
 
 from server import logs
 from server.accepting import Accepting
 from server.app import create_app
 from server.commands import configuration, database
+from server.http_server import HANDLED_SIGNALS, Config, Server, bound
 from server.protocol import GatheringProtocol, gathering
 from server.settings import Settings
 
@@ -39,7 +35,7 @@ starting everything at once takes its time: with less, no worker would ever come
 _log = structlog.get_logger(__name__)
 
 
-class _Config(uvicorn.Config):
+class _Config(Config):
     """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
 
     def __init__(self, settings: Settings, workers: int, reports: Path | None) -> None:
@@ -65,6 +61,8 @@ class _Config(uvicorn.Config):
 
     def load(self) -> None:
         """Set up, in the process that serves, its log, the application and the protocol."""
+        # Until the service has started nearly all that is made stays: looking for garbage would take 10 ms.
+        gc.disable()
         log = self.settings.log
         logs.configure(log.level, log.format, shows_requests=log.requests)
         super().load()
@@ -89,7 +87,7 @@ class _Config(uvicorn.Config):
             uvicorns(number, frame)
 
 
-class _AnnouncedServer(uvicorn.Server):
+class _AnnouncedServer(Server):
     """A server that tells when it serves and when it has stopped, each in one line."""
 
     _accepting: Accepting | None = None
@@ -101,7 +99,8 @@ class _AnnouncedServer(uvicorn.Server):
         self._accepting = Accepting(listeners, self._serve_connection)
         # What is there by now stays: to look through it for garbage again and again would hold up requests.
         gc.freeze()
-        _log.info("service.started", address=_bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
+        gc.enable()
+        _log.info("service.started", address=bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Take nothing new, finish what is in flight unless told to hurry by a second SIGINT, close the application."""
@@ -120,26 +119,6 @@ class _AnnouncedServer(uvicorn.Server):
         return self.config.http_protocol_class(  # type: ignore[call-arg]  # as uvicorn itself has to say
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
-
-
-class _Supervisor(Multiprocess):
-    """What watches over several processes, and ends them all when it is told to stop."""
-
-    def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
-        on_hang_up = signal.getsignal(signal.SIGHUP)
-        super().__init__(config, sockets)
-        if on_hang_up == signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, on_hang_up)
-
-    def terminate_all(self) -> None:
-        """Let the socket go as well: held open here, it would take connections that nobody answers."""
-        for listener in self.sockets:
-            listener.close()
-        super().terminate_all()
-
-    def handle_hup(self) -> None:
-        """Stop, as one process alone does: settings are read once, so there is nothing to begin anew for."""
-        self.should_exit.set()
 
 
 def serve(
@@ -161,7 +140,8 @@ def serve(
         if workers == 1:
             _AnnouncedServer(config).run()
         else:
-            _serve_with_processes(config)
+            # What watches over processes is loaded where there are several.
+            import_module("server.commands.supervising").serve(config)
 
 
 def metrics_port(settings: Settings) -> AbstractContextManager[Path | None]:
@@ -176,23 +156,8 @@ def metrics_port(settings: Settings) -> AbstractContextManager[Path | None]:
     return exposed
 
 
-def _serve_with_processes(config: uvicorn.Config) -> None:
-    listener = config.bind_socket()
-    listener.listen(config.backlog)  # From here on clients wait for the processes instead of being refused.
-    _log.info("service.started", address=_bound(config, listener), processes=config.workers)
-    supervisor = _Supervisor(config, sockets=[listener])
-    supervisor.run()
-    _log.info("service.stopped")
-    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-        sys.exit(STARTUP_FAILURE)
-
-
 def _stop_for_good(*_: object) -> None:
     signal.raise_signal(signal.SIGTERM)
-
-
-def _bound(config: uvicorn.Config, listener: socket) -> str:
-    return f"{config.host}:{listener.getsockname()[1]}"
 
 
 def _greet(settings: Settings) -> None:

@@ -15,7 +15,7 @@ from server.counters import DATABASE
 from server.counters.redis import redis_address
 from server.diagnosis.findings import Finding, odd, ok, skipped, wrong
 from server.diagnosis.written import is_local
-from server.mail import SmtpSender
+from server.mail_smtp import SmtpSender
 from server.mailing import smtp_options
 from server.providers import inspecting
 from server.providers.clients import calls_of

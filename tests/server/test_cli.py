@@ -173,6 +173,16 @@ class TestMail:
 
         assert (done.exit_code, done.stderr) == (1, "gatewright: mail.sender: is none, so no mail is sent\n")
 
+    def test_a_template_that_cannot_be_filled_in_is_told_in_a_line(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "test").mkdir()
+        (tmp_path / "test" / "body.txt").write_text("{{ colour }}")
+
+        done = run(
+            "mail", "test", ADA, GATEWRIGHT_MAIL__SENDER="file", GATEWRIGHT_MAIL__TEMPLATES_DIR=str(tmp_path)
+        )
+
+        assert (done.exit_code, done.stderr) == (1, "gatewright: mail.templates_dir: 'colour' is undefined\n")
+
     def test_says_when_the_address_is_none(self, run: Run) -> None:
         done = run("mail", "test", "ada")
 

@@ -13,15 +13,22 @@ from tests.service import close_service, environment, open_service
 ROOT = Path(__file__).parents[2]
 
 SPARED = (
+    "aiosmtplib",
     "alembic",
     "asyncpg",
     "authlib",
+    "click",
+    "email.policy",
     "flask",
     "httpx",
+    "idna",
+    "jinja2",
     "joserfc",
+    "multiprocessing",
     "nacl",
     "openapi_spec_validator",
     "opentelemetry.sdk",
+    "passlib.handlers.bcrypt",
     "prometheus_client",
     "redis",
     "requests",
@@ -29,9 +36,14 @@ SPARED = (
     "server.commands.doctor",
     "server.commands.importing",
     "sqlalchemy.dialects.postgresql",
+    "starlette.templating",
     "starlette.testclient",
+    "urllib.request",
+    "werkzeug.http",
 )
-"""Of no use to a service on SQLite that finds its schema and has no providers, metrics or traces."""
+"""Of no use to a service on SQLite that finds its schema, sends no mail, and has no providers, metrics or traces."""
+
+NO_MAIL = {"mail.sender": "none", "password_reset.sender": "none"}
 
 START = """
 import asyncio, sys
@@ -57,7 +69,7 @@ class TestStart:
     async def test_loads_nothing_that_it_has_no_use_for(self, tmp_path: Path) -> None:
         url = f"sqlite:///{tmp_path / 'gatewright.db'}"
         await close_service(await open_service(url, tmp_path, {}))
-        settings = environment(url, tmp_path / "mail.jsonl", {})
+        settings = environment(url, tmp_path / "mail.jsonl", NO_MAIL)
 
         done = await asyncio.to_thread(
             run,

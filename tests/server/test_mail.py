@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from server.mail import FileSender, FinalError, Mail, SmtpOptions, SmtpSender, TemporaryError
+from server.mail import FileSender, FinalError, Mail, SmtpOptions, TemporaryError
 from server.mail_console import ConsoleSender
+from server.mail_smtp import SmtpSender
 from tests.smtp_peer import CREDENTIALS, HOST, Mood, SmtpPeer, certificate
 
 MAIL = Mail(

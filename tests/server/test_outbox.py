@@ -20,7 +20,8 @@ from models import Audit, Grant, MailState, Outbox, User
 from server.cipher import Keyring
 from server.counters.database import DatabaseCounters
 from server.database import Database, open_database
-from server.mail import Mail, SmtpOptions, SmtpSender
+from server.mail import Mail, SmtpOptions
+from server.mail_smtp import SmtpSender
 from server.migrations import prepare
 from server.outbox import AT_A_TIME, OutboxWorker, Resolver
 from server.rendering import Renderer

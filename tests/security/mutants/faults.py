@@ -125,14 +125,14 @@ MUTANTS = (
     Mutant(
         "R11",
         "the operator says how long a server is waited for",
-        "server/mail.py",
+        "server/mail_smtp.py",
         "            timeout=options.timeout,\n",
         "            timeout=600,\n",
     ),
     Mutant(
         "R12",
         "what the server refuses for good is not tried again",
-        "server/mail.py",
+        "server/mail_smtp.py",
         "return FinalError(reason) if 500 <= error.code <= 599 else TemporaryError(reason)",
         "return TemporaryError(reason)",
     ),

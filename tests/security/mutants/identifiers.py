@@ -103,7 +103,7 @@ MUTANTS = (
     Mutant(
         "V78",
         "the envelope has one recipient",
-        "server/mail.py",
+        "server/mail_smtp.py",
         "sender=parseaddr(mail.sender)[1], recipients=[mail.to])",
         "sender=parseaddr(mail.sender)[1], recipients=[mail.to, parseaddr(mail.sender)[1]])",
     ),
@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         "V79",
         "a mail has the headers the service writes and no other",
-        "server/mail.py",
+        "server/mail_smtp.py",
         '    message["Auto-Submitted"] = "auto-generated"\n',
         '    message["Auto-Submitted"] = "auto-generated"\n    message["Cc"] = mail.to\n',
     ),

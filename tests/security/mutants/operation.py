@@ -151,7 +151,7 @@ MUTANTS = (
     Mutant(
         "R24",
         "what watches over the processes holds no socket",
-        "server/commands/serving.py",
+        "server/commands/supervising.py",
         "        for listener in self.sockets:\n            listener.close()\n",
         "",
     ),

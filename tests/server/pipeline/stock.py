@@ -1,20 +1,29 @@
-"""The same contract on stock Connexion, default middlewares and all: what the compiled pipeline is compared with."""
+"""The same contract on stock Connexion with its default middlewares: what the compiled pipeline is compared with."""
 
 import functools
 import inspect
 from typing import Any
 
-from connexion import AsyncApp
+from connexion import AsyncApp, ConnexionMiddleware
+from connexion.middleware.swagger_ui import SwaggerUIMiddleware
 from connexion.resolver import RelativeResolver
 from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler
 from connexion.utils import get_function_from_name
 
 from tests.server.pipeline.conftest import TOKEN
 
+OPERATING = [one for one in ConnexionMiddleware.default_middlewares if one is not SwaggerUIMiddleware]
+"""All but the pages beside the contract: they are templates, and server/pipeline loads Connexion without those."""
+
 
 def stock_app(document: dict[str, Any]) -> AsyncApp:
     """Give Connexion's own application over a contract; each handler is replaced by one that tells its arguments."""
-    app = AsyncApp(__name__, pythonic_params=True, security_map={"bearer": Bearer, "apiKey": Cookie})
+    app = AsyncApp(
+        __name__,
+        pythonic_params=True,
+        security_map={"bearer": Bearer, "apiKey": Cookie},
+        middlewares=OPERATING,
+    )
     app.add_api(document, resolver=RelativeResolver("handlers", function_resolver=_teller), base_path="")
     return app
 

@@ -1,0 +1,16 @@
+"""uvicorn without its command, which would load a second library for commands and what watches over processes."""
+
+from socket import socket
+
+from server.imports import without
+
+with without(hollow={"uvicorn.main": ("Server", "main", "run")}):
+    from uvicorn.config import Config
+    from uvicorn.server import HANDLED_SIGNALS, Server
+
+__all__ = ["HANDLED_SIGNALS", "Config", "Server", "bound"]
+
+
+def bound(config: Config, listener: socket) -> str:
+    """Give where a socket listens: the host that was configured, and the port that it got."""
+    return f"{config.host}:{listener.getsockname()[1]}"
