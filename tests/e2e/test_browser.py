@@ -57,6 +57,7 @@ async def test_a_new_user_signs_up_out_and_in(
         await open_application(page, live, provider)
         await picture(page, "1-application")
         await page.get_by_role("button", name="Sign in through provider").click()
+        await expect(page.get_by_role("button", name="Ada")).to_be_visible()
         await picture(page, "2-provider")
         await page.get_by_role("button", name="Ada").click()
         await expect(page.locator("#email")).to_have_text("ada@example.com")

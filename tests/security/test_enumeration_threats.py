@@ -306,6 +306,7 @@ def counted(service: Service) -> Iterator[Work]:
     reads, engine = services.database.reads, services.database.engine.sync_engine
     services.requests.hasher = CountingHasher(services.hasher, work)
     services.database.reads = CountingReads(reads, work)
+    services.requests.use(services.database)
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         # The database is told how long to wait, which is a little less with every statement.
@@ -318,6 +319,7 @@ def counted(service: Service) -> Iterator[Work]:
     finally:
         event.remove(engine, "before_cursor_execute", note)
         services.requests.hasher, services.database.reads = services.hasher, reads
+        services.requests.use(services.database)
 
 
 @pytest.fixture
