@@ -61,8 +61,6 @@ class _Config(Config):
 
     def load(self) -> None:
         """Set up, in the process that serves, its log, the application and the protocol."""
-        # Until the service has started nearly all that is made stays: looking for garbage would take 10 ms.
-        gc.disable()
         log = self.settings.log
         logs.configure(log.level, log.format, shows_requests=log.requests)
         super().load()
@@ -138,10 +136,19 @@ def serve(
     with metrics_port(settings) as reports:
         config = _Config(settings, workers, reports)
         if workers == 1:
-            _AnnouncedServer(config).run()
+            _run(config)
         else:
             # What watches over processes is loaded where there are several.
             import_module("server.commands.supervising").serve(config)
+
+
+def _run(config: Config) -> None:
+    # Until the service has started nearly all that is made stays: looking for garbage would take 10 ms.
+    gc.disable()
+    try:
+        _AnnouncedServer(config).run()
+    finally:
+        gc.enable()
 
 
 def metrics_port(settings: Settings) -> AbstractContextManager[Path | None]:

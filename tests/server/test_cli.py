@@ -23,7 +23,8 @@ from tests.trail import trail
 
 PASSWORD = "correct horse battery"
 ADA = "ada@example.com"
-PROGRAM = (sys.executable, "-c", "from server.cli import app; app(prog_name='gatewright')")
+CODE = "from server.cli import app; app(prog_name='gatewright')"
+PROGRAM = (sys.executable, "-c", CODE)
 ROOT = Path(__file__).parents[2]
 DEVELOPMENT = {
     "GATEWRIGHT_PROFILE": "development",
@@ -48,11 +49,11 @@ def ada(run: Run) -> str:
     return done.stdout.split()[-1].rstrip(".")
 
 
-def start(directory: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> subprocess.Popen[str]:
     """Start a command as a process of its own."""
     environ = {**os.environ, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
-        [*PROGRAM, *words],
+        [sys.executable, "-c", code, *words],
         cwd=directory,
         env=environ,
         stdin=subprocess.DEVNULL,
@@ -424,6 +425,21 @@ class TestServe:
         assert lines[-1]["event"] == "service.stopped"
         assert "/docs" in greeting
         assert "is printed here" in greeting
+
+    def test_looks_for_garbage_once_it_has_started(self, tmp_path: Path) -> None:
+        asked = "lambda *_: print('garbage', gc.isenabled(), gc.get_freeze_count() > 0, flush=True)"
+        code = f"import gc, signal; signal.signal(signal.SIGUSR1, {asked}); {CODE}"
+        with start(tmp_path, "serve", "--port", "0", code=code) as process:
+            try:
+                _started(process)
+                process.send_signal(signal.SIGUSR1)
+                assert process.stdout is not None
+                said = next(line for line in process.stdout if line.startswith("garbage"))
+            finally:
+                process.terminate()
+                process.communicate()
+
+        assert said.split() == ["garbage", "True", "True"]
 
     def test_with_several_processes(self, tmp_path: Path) -> None:
         with start(tmp_path, "serve", "--port", "0", "--workers", "2") as process:
