@@ -121,7 +121,9 @@ class Means:
     cipher: Cipher
     counters: Counters
     begin: Callable[[], Transaction]
+    """Gives a transaction, which takes a connection when it is first used."""
     ready: Callable[[], Awaitable[bool]]
+    """Says whether the service can do its work, as /ready answers."""
     run_apart: Apart
     providers: Mapping[str, Provider]
 

@@ -40,7 +40,10 @@ class Beginning(HttpToolsProtocol):
         scope["method"] = parser.get_method().decode("ascii")
         scope["http_version"] = version
         scope["path"], scope["raw_path"], scope["query_string"] = heads.target(self.url, self.root_path)
-        app = service_unavailable if self._is_crowded() else self.app
+        app = self.app
+        if self._is_crowded():
+            self.logger.warning("Exceeded concurrency limit.")
+            app = service_unavailable
         earlier = self.cycle
         self.cycle = cycle = Cycle(
             scope,
@@ -58,6 +61,6 @@ class Beginning(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, app))
 
     def _is_crowded(self) -> bool:
-        """Whether uvicorn has been told to serve no more at once than it does."""
+        """Whether there are as many connections or requests as uvicorn was told to allow."""
         limit = self.limit_concurrency
         return limit is not None and (len(self.connections) >= limit or len(self.tasks) >= limit)

@@ -1,4 +1,7 @@
-"""uvicorn without its command, which would load a second library for commands and what watches over processes."""
+"""uvicorn without its command, which would load a second library for commands and what watches over processes.
+
+A process of several loads uvicorn whole: it begins with what watches over it.
+"""
 
 from socket import socket
 

@@ -13,7 +13,8 @@ def without(*absent: str, hollow: Hollow | None = None) -> Iterator[None]:
     """Inside, have these modules missing, or (`hollow`) there with nothing but the given names, all of them None.
 
     Missing is for what a library can do without, hollow for what it never uses here. What has been imported before
-    stays as it is, and what others import afterwards is whole.
+    stays as it is, and what others import afterwards is whole; but a name that the library has taken from a hollow
+    module into its own is None for all of this process.
     """
     made = {name: _made(name, names) for name, names in (hollow or {}).items()}
     missing = {

@@ -137,7 +137,7 @@ def configure(
 
 
 def reset() -> None:
-    """Forget what was set up: requests and events leave no lines any more."""
+    """Forget what was set up, for who tests: requests and events leave no lines any more; libraries still do."""
     global _output  # noqa: PLW0603
     _output = None
     structlog.reset_defaults()

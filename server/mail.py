@@ -1,5 +1,5 @@
 """Mails, and the sender that writes them to a file (behaviour 8.2); `mail_smtp.py` and `mail_console.py` have others.
-Each delivers a mail or says why not."""
+Each sender delivers a mail or says why not."""
 
 import asyncio
 import fcntl

@@ -65,7 +65,7 @@ class Requests:
         self._trusted = cookies.trusted_name(self.policy.cookies).encode()
 
     def use(self, database: Database) -> None:
-        """Work with a database that is open."""
+        """Work with a database that is open, and from here on with what these fields and its `reads` are now."""
         self.database = database
         self._means = Means(
             policy=self.policy,

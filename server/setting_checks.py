@@ -122,7 +122,7 @@ def _templates(chosen: Settings) -> Iterator[str]:
         return
     if not folder.is_dir():
         yield f"mail.templates_dir: there is no folder {folder}"
-    # What reads templates is loaded where there are some to be read, or mail to be made of the built-in ones.
+    # What reads templates is loaded where there are some to be read.
     elif (fault := import_module("server.rendering").fault_in(folder)) is not None:
         yield f"mail.templates_dir: {fault}"
 

@@ -89,7 +89,7 @@ async def _test_mail(settings: Settings, send_to: str | None) -> list[Finding]:
     except InvalidEmail:
         return [wrong("test mail", f"{send_to} is no address", "give one such as ada@example.com")]
     except ConfigurationError as fault:
-        return [wrong("test mail", str(fault), "mend that setting, or what it leads to")]
+        return [wrong("test mail", str(fault), "mend that setting, or the files it names")]
     except DeliveryError as fault:
         return [
             wrong(

@@ -64,6 +64,8 @@ class _Config(Config):
         log = self.settings.log
         logs.configure(log.level, log.format, shows_requests=log.requests)
         super().load()
+        # What is there by now stays: to look through it for garbage again and again would hold up requests.
+        gc.freeze()
         self.http_protocol_class = gathering(
             request_timeout=self.settings.server.request_timeout.total_seconds()
         )
@@ -95,8 +97,6 @@ class _AnnouncedServer(Server):
         await super().startup(sockets)
         listeners = [each for server in self.servers for each in server.sockets]
         self._accepting = Accepting(listeners, self._serve_connection)
-        # What is there by now stays: to look through it for garbage again and again would hold up requests.
-        gc.freeze()
         gc.enable()
         _log.info("service.started", address=bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
 

@@ -82,6 +82,7 @@ class RequestLimiter:
         """Whether a request passes unasked; if not, `draw` decides. On the way of every request, so it is short."""
         now = self._clock()
         window = self.windows.get((network, operation_id))
+        # As `_is_over` has it.
         if window is None or not window.begin <= now < window.end:
             window = self._begin((network, operation_id), now)
         if window.left:

@@ -18,13 +18,14 @@ class Lane:
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._connection: asyncpg.Connection[Any] | None = None
+        self._is_closed = False
         self._statements: dict[str, Any] = {}
         self._turn = asyncio.Lock()
 
     async def fetch(self, sql: str, arguments: tuple[object, ...], deadline: float) -> list[Any]:
         """Run one statement, connecting first where needed; all of it ends at `deadline` (monotonic seconds).
 
-        Raises what asyncpg raises, OSError and TimeoutError.
+        Raises what asyncpg raises, OSError and TimeoutError; ConnectionError once the lane is closed.
         """
         async with self._turn:
             _seconds_to(deadline)
@@ -42,7 +43,8 @@ class Lane:
             connection.terminate()
 
     async def close(self, within: float) -> None:
-        """Say good-bye, for at most `within` seconds."""
+        """Say good-bye, for at most `within` seconds; nothing is read here from now on."""
+        self._is_closed = True
         if self._connection is not None and not self._connection.is_closed():
             try:
                 await self._connection.close(timeout=within)
@@ -59,7 +61,11 @@ class Lane:
 
     async def _open(self, deadline: float) -> None:
         self._statements.clear()
-        self._connection = await self._connect(_seconds_to(deadline))
+        if not self._is_closed:
+            self._connection = await self._connect(_seconds_to(deadline))
+        # The end may have come while it connected; whoever fails here drops the connection.
+        if self._connection is None or self._is_closed:
+            raise ConnectionError("the lane is closed")
         await instants.remember(self._connection)
 
     async def _prepare(self, sql: str, deadline: float) -> Any:

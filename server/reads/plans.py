@@ -1,7 +1,7 @@
 """A `Query` of models/queries.py, compiled once: the SQL, the arguments it takes, and what turns rows into results."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
@@ -18,7 +18,8 @@ Row = Sequence[Any]
 _Select = Select[*tuple[Any, ...]]
 
 _REMEMBERED = 1024
-"""Rows whose results are remembered where rows recur. Each is read again, and one that has changed is another row."""
+"""Rows of a plan whose results are remembered where rows recur. Each is read again, and one that has changed is another
+row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,23 @@ def batch_plan(query: Query[Result], dialect: Dialect) -> Plan[Result]:
     )
 
 
-def among_plan(query: Query[Result], dialect: Dialect, count: int) -> Plan[Result]:
+def among_results(query: Query[Result], dialect: Dialect) -> Callable[[Row], Result]:
+    """Give what makes results of the rows of `among_plan`, for every number of values: a row is remembered once."""
+    decode = decoder([column.type for column in query.statement.selected_columns], query.make, dialect)
+    if not query.recurs:
+        return decode
+    read = lru_cache(_REMEMBERED)(lambda text: decode(orjson.loads(text)))
+    return lambda row: read(row[0])
+
+
+def among_plan(
+    query: Query[Result], dialect: Dialect, count: int, result: Callable[[Row], Result]
+) -> Plan[Result]:
     """Compile a query that looks up so many values at once, given as a list; some of them may be the same.
 
-    Each row begins with the value it answers; `result` takes the columns after that. Of such a query the value is the
-    only parameter. SQLite only: where rows recur it gives all columns as one text, which costs less than each by itself
-    and is compared with those remembered at once.
+    Each row begins with the value it answers; `result`, from `among_results`, takes the columns after that. Of such a
+    query the value is the only parameter. SQLite only: where rows recur it gives all columns as one text, which costs
+    less than each by itself and is compared with those remembered at once.
     """
     values = [bindparam(f"value{place}", type_=query.key.type) for place in range(count)]
 
@@ -71,14 +83,9 @@ def among_plan(query: Query[Result], dialect: Dialect, count: int) -> Plan[Resul
         return element.left.in_(values) if is_comparison and element.right.key == "value" else None
 
     statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, compare_with_all))
-    columns = statement.selected_columns
-    if not query.recurs:
-        among = _compile(statement.with_only_columns(query.key, *columns), query, dialect, skip=1)
-        return replace(among, arguments=_tuple)
-    compiled = statement.with_only_columns(query.key, func.json_array(*columns)).compile(dialect=dialect)
-    decode = decoder([column.type for column in columns], query.make, dialect)
-    read = lru_cache(_REMEMBERED)(lambda text: decode(orjson.loads(text)))
-    return Plan(str(compiled), _tuple, lambda row: read(row[0]))
+    columns = [func.json_array(*statement.selected_columns)] if query.recurs else statement.selected_columns
+    compiled = statement.with_only_columns(query.key, *columns).compile(dialect=dialect)
+    return Plan(str(compiled), _tuple, result)
 
 
 def is_storable(value: object) -> bool:

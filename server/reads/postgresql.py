@@ -1,7 +1,7 @@
 """Reads on PostgreSQL: look-ups by a key are answered together, the rest one by one on fixed connections.
 
 Natural batching: while one statement is under way further look-ups gather, and the next statement answers all of
-them. It adds no delay and keeps nothing: what a caller gets was read after the call. Who ask for the same share its
+them. It adds no delay and keeps no answer: what a caller gets was read after the call. Who ask for the same share its
 rows.
 """
 

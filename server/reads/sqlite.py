@@ -13,7 +13,7 @@ import asyncio
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from domain.errors import Unavailable
 from models.queries import Query
 from server.database_faults import is_busy, is_unavailable
-from server.reads.plans import Plan, among_plan, is_storable, plan
+from server.reads.plans import Plan, Row, among_plan, among_results, is_storable, plan
 
 Result = TypeVar("Result")
 
@@ -43,25 +43,32 @@ class SqliteReads:
         self._dialect = SQLiteDialect_pysqlite()
         self._plans: dict[Query[Any], Plan[Any]] = {}
         self._among: dict[tuple[Query[Any], int], Plan[Any]] = {}
+        self._results: dict[Query[Any], Callable[[Row], Any]] = {}
         self._timeout = timeout
         self._here = _Connection(path, 0)
         self._there = _Connection(path, timeout)
         self._thread = ThreadPoolExecutor(1, "sqlite-reads")
         self._waiting: list[_Lookup] = []
+        self._is_closed = False
         self._repeating: set[asyncio.Task[None]] = set()
 
     def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
-        """Give the first row for `value`, or None. Raises Unavailable."""
+        """Give the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        if self._is_closed:
+            raise Unavailable
         if query.key is not None and is_storable(value):
             return self._ask(query, value)
         return self._first(query, value)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
-        """Give every row for `value`. Raises Unavailable."""
+        """Give every row for `value`. Raises Unavailable, also once it is closed."""
+        if self._is_closed:
+            raise Unavailable
         return await self._fetch(query, value, None)
 
     async def close(self) -> None:
         """Close the connections; a read under way in the thread ends first."""
+        self._is_closed = True
         self._answer_all()
         await asyncio.gather(*self._repeating)
         self._here.close()
@@ -102,7 +109,8 @@ class SqliteReads:
         count = 1 << math.ceil(math.log2(len(values)))
         prepared = self._among.get((query, count))
         if prepared is None:
-            prepared = self._among[query, count] = among_plan(query, self._dialect, count)
+            result = self._results.setdefault(query, among_results(query, self._dialect))
+            prepared = self._among[query, count] = among_plan(query, self._dialect, count, result)
         return prepared, values + values[-1:] * (count - len(values))
 
     def _ask_again(self, asked: Sequence[_Lookup]) -> None:

@@ -19,7 +19,7 @@ from domain import outbox
 from models import queries
 from models.queries import Query
 from server import cleanup
-from server.reads.plans import among_plan, batch_plan, plan
+from server.reads.plans import among_plan, among_results, batch_plan, plan
 from tests.conftest import Headers
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
@@ -254,7 +254,8 @@ class TestSqlite:
     @pytest.mark.parametrize("count", [1, 4, 32])
     @pytest.mark.parametrize("name", BATCHED)
     def test_every_read_of_many(self, on_sqlite: Place, name: str, count: int) -> None:
-        prepared = among_plan(BATCHED[name], SQLiteDialect_pysqlite(), count)
+        dialect = SQLiteDialect_pysqlite()
+        prepared = among_plan(BATCHED[name], dialect, count, among_results(BATCHED[name], dialect))
         values = prepared.arguments([f"x{number}" for number in range(count)])
 
         with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:

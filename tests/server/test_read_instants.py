@@ -8,6 +8,8 @@ import pytest
 from server.reads import instants
 from tests.postgres import Cluster
 
+FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
+
 MOMENTS = [
     datetime(1, 1, 2, tzinfo=UTC),
     datetime(1999, 12, 31, 23, 59, 59, 999_000, UTC),
@@ -29,3 +31,17 @@ async def test_there_and_back(cluster: Cluster, moment: datetime) -> None:
     await connection.close()
     assert by_lane == again == by_driver == moment
     assert by_lane.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("text", "last_or_first"),
+    [("infinity", LAST), ("-infinity", FIRST), ("294276-12-31", LAST)],
+)
+async def test_what_no_calendar_has(cluster: Cluster, text: str, last_or_first: datetime) -> None:
+    connection = await asyncpg.connect(cluster.url())
+    await instants.remember(connection)
+
+    [read] = await connection.fetchrow(f"SELECT '{text}'::timestamptz")
+
+    await connection.close()
+    assert read == last_or_first

@@ -289,6 +289,16 @@ KEYED: Query[Any] = Query(NAMES.statement, NAMES.make, key=column("user_id"))
 
 
 class TestSqlite:
+    @pytest.mark.usefixtures("rollback_file")
+    async def test_reads_nothing_after_the_end(self, tmp_path: Path) -> None:
+        reads = SqliteReads(str(tmp_path / "rollback.db"), 1)
+        await reads.close()
+
+        with pytest.raises(Unavailable):
+            await reads.one(NAMES, "u")
+        with pytest.raises(Unavailable):
+            await reads.all(NAMES, "u")
+
     async def test_waits_for_the_lock_elsewhere(
         self, rollback_file: tuple[SqliteReads, sqlite3.Connection]
     ) -> None:

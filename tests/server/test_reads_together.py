@@ -17,7 +17,7 @@ from sqlmodel import col
 from domain.errors import Unavailable
 from domain.ports import Reads
 from models import User
-from models.queries import COUNTER_BY_KEY, SESSION_BY_DIGEST, SESSIONS_OF_USER, Query
+from models.queries import COUNTER_BY_KEY, PASSWORD_BY_EMAIL, SESSION_BY_DIGEST, SESSIONS_OF_USER, Query
 from server.database import Database
 from server.postgresql_engine import postgresql_connect
 from server.reads.postgresql import PostgresqlReads
@@ -357,6 +357,18 @@ class TestPostgresql:
             told = await settled([under_way, gathering, not_begun])
 
         assert {type(outcome) for outcome in told} == {Unavailable}
+
+    async def test_who_waits_for_a_connection_at_the_end_opens_none(self, server: Database) -> None:
+        reads = reads_of(server, PATIENCE)
+        async with locked(server, "user") as until_waiting:
+            under_way, waiting = ask(reads, PASSWORD_BY_EMAIL, ["ada@example.com", "ben@example.com"])
+            await until_waiting()
+
+            async with asyncio.timeout(60):
+                await reads.close()
+            told = await settled([under_way, waiting])
+
+        assert [type(outcome) for outcome in told] == [Unavailable, Unavailable]
 
     async def test_who_gathers_while_the_statement_is_ended_from_outside_is_told(
         self, server: Database
