@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 import orjson
 
+from domain.outbox import Claim
 from handlers import wire
 
 
@@ -41,6 +42,13 @@ class Mail:
     link: str | None = field(repr=False)
     code: str | None = field(repr=False)
     created_at: datetime
+
+
+class Rendering(Protocol):
+    """Makes mails of rows: `server.rendering.Renderer`."""
+
+    def render(self, row: Claim, now: datetime) -> Mail:
+        """Give the mail of a claimed row; `now` tells how long its link still lives."""
 
 
 class Sender(Protocol):

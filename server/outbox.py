@@ -13,7 +13,7 @@ from domain.errors import Unavailable
 from domain.outbox import Claim, Payload
 from server.clock import Clock
 from server.lanes import Lane, end
-from server.mail import FinalError, Mail, Sender, TemporaryError
+from server.mail import FinalError, Rendering, Sender, TemporaryError
 from server.metrics.tallies import Tallies
 
 Result = TypeVar("Result")
@@ -45,13 +45,6 @@ class Run(Protocol):
         self, job: Callable[[Context], Awaitable[Result]], /, *, client: Client = NOBODY
     ) -> Result:
         """Give the job's result, after the commit. `client` is on whose behalf it runs."""
-
-
-class Rendering(Protocol):
-    """Makes mails of rows: `server.rendering.Renderer`."""
-
-    def render(self, row: Claim, now: datetime) -> Mail:
-        """Give the mail of a claimed row; `now` tells how long its link still lives."""
 
 
 class OutboxWorker:
