@@ -7,8 +7,7 @@ from functools import partial
 from importlib import import_module
 
 from domain.policy import Policy
-from server.mail import FileSender, Sender, SmtpOptions
-from server.outbox import Rendering
+from server.mail import FileSender, Rendering, Sender, SmtpOptions
 from server.settings import Settings
 
 
