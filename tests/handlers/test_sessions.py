@@ -13,6 +13,7 @@ from sqlmodel import col, select
 from domain import secrets, sessions, users
 from domain.context import Context
 from models import Session
+from tests import turns
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import EVE, bearer, count, join, sign_in, user_of, works
 from tests.service import PASSWORD, START, Service
@@ -247,18 +248,8 @@ class TestListActive:
 
 async def turns_between(ctx: Context) -> Counter[int]:
     """List the caller's sessions; give how many came in each turn of the event loop."""
-    turn = 0
-
-    async def count_turns() -> None:
-        nonlocal turn
-        while True:
-            turn += 1
-            await asyncio.sleep(0)
-
-    counting = asyncio.create_task(count_turns())
-    found = Counter([turn async for _ in sessions.list_active(ctx)])
-    counting.cancel()
-    return found
+    with turns.counted() as turn:
+        return Counter([turn() async for _ in sessions.list_active(ctx)])
 
 
 async def add_sessions(service: Service, user_id: str, number: int, **more: Any) -> None:

@@ -30,6 +30,7 @@ from server.database import Database, is_retryable, is_unavailable
 from server.postgresql_engine import postgresql_connect
 from server.reads.postgresql import PostgresqlReads
 from server.reads.sqlite import SqliteReads
+from tests import turns
 from tests.postgres import Cluster
 from tests.rows import NOW, WEEK, session, user
 from tests.server.conftest import OpenDatabase
@@ -433,22 +434,13 @@ class TestPostgresql:
         self, cluster: Cluster, opening: OpenDatabase
     ) -> None:
         server = await opening(cluster.create(migrated=True))
-        turn = 0
-
-        async def count_turns() -> None:
-            nonlocal turn
-            while True:
-                turn += 1
-                await asyncio.sleep(0)
-
         numbers = func.generate_series(1, bindparam("value", type_=Integer()))
-        query: Query[int] = Query(select(numbers), lambda _: turn)
-        counting = asyncio.create_task(count_turns())
-        turns = Counter(await server.reads.all(query, 1600))
-        counting.cancel()
+        with turns.counted() as turn:
+            query: Query[int] = Query(select(numbers), lambda _: turn())
+            found = Counter(await server.reads.all(query, 1600))
 
-        assert turns.total() == 1600
-        assert max(turns.values()) == 500
+        assert found.total() == 1600
+        assert max(found.values()) == 500
 
     async def test_who_waits_at_the_end_is_told(self, cluster: Cluster, opening: OpenDatabase) -> None:
         server = await opening(cluster.create(migrated=True))

@@ -21,6 +21,7 @@ from models.queries import COUNTER_BY_KEY, PASSWORD_BY_EMAIL, SESSION_BY_DIGEST,
 from server.database import Database
 from server.postgresql_engine import postgresql_connect
 from server.reads.postgresql import PostgresqlReads
+from tests import turns
 from tests.postgres import Cluster
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
@@ -253,22 +254,13 @@ class TestPostgresql:
         assert made == ["u0"]
 
     async def test_others_have_their_turn_between_many_rows_of_lists(self, server: Database) -> None:
-        turn = 0
-
-        async def count_turns() -> None:
-            nonlocal turn
-            while True:
-                turn += 1
-                await asyncio.sleep(0)
-
         numbers = func.generate_series(1, bindparam("value", type_=Integer()))
-        query: Query[int] = Query(select(numbers), lambda _: turn, key=column("number", Integer()))
-        counting = asyncio.create_task(count_turns())
-        lists = await settled(server.reads.all(query, count) for count in (900, 700))
-        counting.cancel()
+        with turns.counted() as turn:
+            query: Query[int] = Query(select(numbers), lambda _: turn(), key=column("number", Integer()))
+            lists = await settled(server.reads.all(query, count) for count in (900, 700))
 
         assert [len(found) for found in lists] == [900, 700]
-        assert max(Counter(turn for found in lists for turn in found).values()) == 500
+        assert max(Counter(number for found in lists for number in found).values()) == 500
 
     async def test_who_leaves_while_it_is_read_disturbs_nobody(self, server: Database) -> None:
         ids = await add_users(server, 3)
