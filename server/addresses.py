@@ -29,9 +29,9 @@ class _Hop(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> _Hop | None:
-    """Read an address; one that is IPv4 in IPv6's clothes becomes IPv4."""
+    """Read an address, without its zone; one that is IPv4 in IPv6's clothes becomes IPv4."""
     try:
-        address = ip_address(text)
+        address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
     plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
@@ -63,7 +63,7 @@ class Addresses:
         `peer` is the socket's other end, `forwarded_for` the values of X-Forwarded-For in their order,
         walked from the right past trusted hops to the first other address. What is no address ends the walk.
         """
-        hop = _parse(peer.partition("%")[0]) if peer is not None else None
+        hop = _parse(peer) if peer is not None else None
         if hop is None:
             return None
         if self._trusted and forwarded_for and self._trusts(hop):

@@ -13,7 +13,7 @@ _UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
 _PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/_-]*")
 """A target that is its own path: nothing in it is encoded, and it has no query."""
 
-_BODY_HEADERS = (b"content-length", b"transfer-encoding")
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class _Trailers(list[Any]):
@@ -41,14 +41,19 @@ def without_upgrade(data: bytes) -> bytes:
 
 def has_body(headers: Headers) -> bool:
     """Whether a head announces a body."""
-    return any(name in _BODY_HEADERS for name, _ in headers)
+    return not _BODY_HEADERS.isdisjoint(dict(headers))
 
 
 def check_coding(headers: Headers, version: str) -> None:
     """Allow no transfer coding but `chunked`, once, and none before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError."""
-    codings = [value.strip(b" \t").lower() for name, value in headers if name == b"transfer-encoding"]
-    if codings and (version == "1.0" or codings != [b"chunked"]):
-        raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
+    codings = 0
+    for name, value in headers:
+        if name == b"transfer-encoding":
+            codings += 1
+            if version == "1.0" or codings > 1 or value.strip(b" \t").lower() != b"chunked":
+                raise ValueError(
+                    "a body in a coding that nobody here reads may end elsewhere than it seems to"
+                )
 
 
 def target(url: bytes, root_path: str) -> tuple[str, bytes, bytes]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from itertools import chain
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -36,7 +35,10 @@ class Head:
 
     def size(self) -> int:
         """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
-        return len(b"".join(chain.from_iterable(self.headers))) + 4 * len(self.headers)
+        size = 4 * len(self.headers)
+        for name, value in self.headers:
+            size += len(name) + len(value)
+        return size
 
     def cookie(self, name: bytes) -> str | None:
         """Give the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
