@@ -75,6 +75,7 @@ def assemble(services: Services) -> Application:
         limiter=services.limiter,
         observer=services.observer,
         addresses=Addresses(settings.trusted_proxies),
+        clock=services.clock,
         disabled=switched_off(settings),
         lifespan=lifespan,
         max_body=settings.server.max_body,

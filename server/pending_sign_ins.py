@@ -1,6 +1,7 @@
 """Sign-ins that wait for their second factor, as the pipeline looks for them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from domain import challenges
 from domain.context import Challenge
@@ -13,6 +14,6 @@ class PendingSignIns:
 
     requests: Requests
 
-    async def find(self, token: str, *, by_cookie: bool) -> Challenge | None:
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Challenge | None:
         """Give the live challenge behind a pending token, or None (behaviour 3.2)."""
-        return await challenges.find(self.requests.database.reads, token, self.requests.clock())
+        return await challenges.find(self.requests.database.reads, token, now)

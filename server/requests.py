@@ -24,7 +24,7 @@ from server.conflicts import conflict_in
 from server.database import Database
 from server.metrics.tallies import Tallies
 from server.pipeline.head import Head
-from server.pipeline.ports import Call
+from server.pipeline.request import Operation, Request
 
 Result = TypeVar("Result")
 Job = Callable[[Context], Awaitable[Result]]
@@ -79,40 +79,43 @@ class Requests:
             providers=self.providers,
         )
 
-    async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
-        """Give the live session behind a token, or None; a dead one that is presented is deleted (behaviour 3.2)."""
-        found = await sessions.stored(self.database.reads, token)
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Give the session behind a token if it is live at `now`, or None; a dead one that is presented is deleted
+        (behaviour 3.2)."""
+        found = await sessions.stored(self._means.reads, token)
         if found is None:
             return None
         session, user = found
-        now = self.clock()
         if session.is_active(now) and not user.is_banned(now):
             return Caller(token, session, user, by_cookie)
         with contextlib.suppress(errors.Unavailable):
             await self.run(partial(sessions.discard, session_id=session.id))
         return None
 
-    def __call__(self, call: Call) -> Awaitable[Any]:
-        """Run an operation's handler; give what it returned, after the commit."""
-        now = self.clock()
-        if call.caller is not None and not call.disable_refresh:
-            expires_at = sessions.extended(self.policy.session, call.caller.session, now)
+    def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
+        """Run an operation's handler for a request; give what it returned, after the commit."""
+        if request.caller is not None and not request.disable_refresh:
+            expires_at = sessions.extended(self.policy.session, request.caller.session, request.now)
             if expires_at is not None:
-                return self._run_extended(call, call.caller, expires_at, now)
-        return self._run(call, call.caller, now)
+                return self._run_extended(operation, request, request.caller, expires_at)
+        return self._run(operation, request)
 
-    def _run(self, call: Call, caller: Caller | None, now: datetime) -> Awaitable[Any]:
+    def _run(self, operation: Operation, request: Request) -> Awaitable[Any]:
         return self.run(
-            partial(call.handler, **call.arguments),
-            client=call.client,
-            caller=caller,
-            challenge=call.challenge,
-            presented=self._presented(call.head),
-            now=now,
+            partial(operation.handler, **request.arguments),
+            client=request.client,
+            caller=request.caller,
+            challenge=request.challenge,
+            presented=self._presented(request.head),
+            now=request.now,
         )
 
-    async def _run_extended(self, call: Call, caller: Caller, expires_at: datetime, now: datetime) -> Any:
-        return await self._run(call, await self._extend(caller, call, expires_at, now), self.clock())
+    async def _run_extended(
+        self, operation: Operation, request: Request, caller: Caller, expires_at: datetime
+    ) -> Any:
+        request.caller = await self._extend(caller, request, expires_at)
+        request.now = self.clock()
+        return await self._run(operation, request)
 
     def _presented(self, head: Head) -> Presented:
         return Presented(head.cookie, self._pending, self._trusted) if b"cookie" in head.fields else NOTHING
@@ -209,22 +212,24 @@ class Requests:
         if kept := [record for record in refused if record.event not in audit.ANYBODYS]:
             await records.write_apart(self.database, kept)
 
-    async def _extend(self, caller: Caller, call: Call, expires_at: datetime, now: datetime) -> Caller:
+    async def _extend(self, caller: Caller, request: Request, expires_at: datetime) -> Caller:
         """Move the end of a session that is due, and of its cookie, whatever becomes of the request (behaviour 3.5).
 
         When the database cannot write, a GET goes on with the session as it was; any other request would wait a second
         time for nothing. Raises Unavailable.
         """
         try:
-            await self.run(partial(sessions.extend, session=caller.session, expires_at=expires_at))
+            await self.run(
+                partial(sessions.extend, session=caller.session, expires_at=expires_at), now=request.now
+            )
         except errors.Unavailable:
-            if call.method != "GET":
+            if request.scope["method"] != "GET":
                 raise
             return caller
         if caller.by_cookie:
-            max_age = int((expires_at - now).total_seconds())
-            call.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
-        return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=now))
+            max_age = int((expires_at - request.now).total_seconds())
+            request.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
+        return replace(caller, session=caller.session._replace(expires_at=expires_at, updated_at=request.now))
 
 
 async def _roll_back(ctx: Context) -> None:

@@ -20,6 +20,7 @@ UNUSED = {
 
 with without("flask", "idna", hollow=UNUSED):
     from server.pipeline.building import build
-    from server.pipeline.ports import Call, Challenges, Endpoint, Refusals, Sessions
+    from server.pipeline.ports import Challenges, Endpoint, Refusals, Sessions
+    from server.pipeline.request import Operation, Request
 
-__all__ = ["Call", "Challenges", "Endpoint", "Refusals", "Sessions", "build"]
+__all__ = ["Challenges", "Endpoint", "Operation", "Refusals", "Request", "Sessions", "build"]

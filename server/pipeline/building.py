@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain.policy import Policy
 from server.addresses import Addresses
+from server.clock import Clock
 from server.pipeline.limiter import RequestLimiter
 from server.pipeline.pipeline import Pipeline
 from server.pipeline.ports import (
@@ -33,6 +34,7 @@ def build(  # noqa: PLR0913
     sessions: Sessions,
     endpoint: Endpoint,
     addresses: Addresses,
+    clock: Clock,
     disabled: frozenset[str] = frozenset(),
     lifespan: Lifespan | None = None,
     max_body: int = 65536,
@@ -45,7 +47,7 @@ def build(  # noqa: PLR0913
     """Give the ASGI application that serves a contract (OpenAPI 3.0, bundled, as a dictionary).
 
     `sessions` finds who calls, `endpoint` runs the handlers of the package `handlers`, `addresses` resolves
-    the client's address, `refusals` keeps what the pipeline refuses on record, `limiter`
+    the client's address, `clock` tells the time, `refusals` keeps what the pipeline refuses on record, `limiter`
     counts requests, `observer` is told of every answer.
     `disabled` names operationIds that are switched off as a whole: their paths do not exist.
     `max_body` is in bytes.
@@ -57,6 +59,7 @@ def build(  # noqa: PLR0913
         challenges or NoChallenges(),
         endpoint,
         addresses,
+        clock,
         refusals or NoRefusals(),
         limiter,
         observer,

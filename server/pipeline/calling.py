@@ -1,6 +1,7 @@
 """From the parts of a request to the handler's arguments, and the promise that the handler takes them."""
 
 import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,10 @@ from domain.origins import TrustedOrigins
 from server.pipeline import body, targets
 from server.pipeline.head import Head
 from server.pipeline.parameters import Parameters, compile_parameters
-from server.pipeline.ports import Handler
 from server.pipeline.targets import Targets
 from server.pipeline.validation import Failures, Schema, refuse
+
+Handler = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from connexion.security import SecurityHandlerFactory
 from connexion.spec import Specification
 
 from domain.policy import Policy
-from server.pipeline.operation import Operation, compile_operation
+from server.pipeline.operation import compile_operation
 from server.pipeline.ports import Ports
+from server.pipeline.request import Operation
 from server.pipeline.routing import Routes
 from server.pipeline.security import SecurityCompiler
 

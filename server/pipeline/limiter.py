@@ -78,9 +78,8 @@ class RequestLimiter:
         self.windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
         """By network and operation, in the order in which they began, which is nearly that in which they end."""
 
-    def passes(self, network: str, operation_id: str) -> bool:
+    def passes(self, network: str, operation_id: str, now: datetime) -> bool:
         """Whether a request passes unasked; if not, `draw` decides. On the way of every request, so it is short."""
-        now = self._clock()
         window = self.windows.get((network, operation_id))
         # As `_is_over` has it.
         if window is None or not window.begin <= now < window.end:

@@ -1,16 +1,13 @@
-"""One operation of the contract, compiled: everything a request to it needs, decided at start."""
-
-from dataclasses import dataclass
+"""Compiling one operation of the contract: everything a request to it needs is decided at start."""
 
 from connexion.operations import AbstractOperation
 
 from domain.policy import Policy
 from handlers import cookies
-from handlers.reply import Header
 from server.pipeline import body
-from server.pipeline.calling import Inputs, check_signature, compile_inputs
-from server.pipeline.ports import Handler
-from server.pipeline.security import Security, SecurityCompiler
+from server.pipeline.calling import check_signature, compile_inputs
+from server.pipeline.request import Operation
+from server.pipeline.security import SecurityCompiler
 
 _HARMLESS_TAG = "service"
 """Health, readiness and the error page: the only GET operations no token can be used up by (behaviour
@@ -25,26 +22,6 @@ _UNLIMITED = frozenset({"service.check_health", "service.check_readiness"})
 """What watches the service asks as often as it likes (behaviour 10.1)."""
 
 _SIGNING_IN = ("/sign-in/", "/sign-up/")
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation, ready to be asked."""
-
-    operation_id: str
-    handler: Handler
-    method: str
-    template: str
-    """The path as the contract writes it: what the log says, and nothing that was sent."""
-    security: Security
-    inputs: Inputs
-    checks_origin: bool
-    signs_in: bool
-    answers_head: bool
-    is_limited: bool
-    """Whether its requests are counted."""
-    forget: tuple[Header, ...]
-    """What clears the session cookie although the operation may fail: nobody stays signed in who wanted to leave."""
 
 
 def compile_operation(

@@ -3,7 +3,6 @@ once."""
 
 import asyncio
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 from connexion.middleware.abstract import SpecMiddleware
@@ -11,10 +10,9 @@ from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import secrets
-from domain.context import Caller, Client
 from domain.errors import Refusal, Unavailable
 from domain.policy import Policy
-from handlers.reply import Header, Redirect
+from handlers.reply import Redirect
 from server import errors
 from server.access_log import access
 from server.errors import Rendered
@@ -24,39 +22,9 @@ from server.pipeline.body import ClientGoneError
 from server.pipeline.client import client_of
 from server.pipeline.compiler import CompiledApi
 from server.pipeline.head import Head
-from server.pipeline.operation import Operation
-from server.pipeline.ports import Call, Ports
+from server.pipeline.ports import Ports
+from server.pipeline.request import Operation, Request
 from server.pipeline.routing import Routes
-from server.pipeline.security import Identity
-
-
-@dataclass(slots=True)
-class Request:
-    """One request on its way; the stages fill in what they found."""
-
-    scope: Scope
-    receive: Receive
-    head: Head
-    client: Client
-    captured: dict[str, str]
-    """The values in the path's template."""
-    body: bytes = b""
-    cookies: list[Header] = field(default_factory=list)
-    """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
-    operation: Operation | None = None
-    """Once it is found."""
-    caller: Caller | None = None
-    """Who calls, once that is known."""
-
-    @property
-    def template(self) -> str | None:
-        """The path as the contract writes it; None without an operation."""
-        return None if self.operation is None else self.operation.template
-
-    @property
-    def operation_id(self) -> str | None:
-        """The operation's name in the contract; None without one."""
-        return None if self.operation is None else self.operation.operation_id
 
 
 class Pipeline(SpecMiddleware):  # type: ignore[misc]
@@ -68,6 +36,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         self._next_app = next_app
         self._policy = policy
         self._ports = ports
+        self._clock = ports.clock
         self._limiter = ports.limiter
         self._observer = ports.observer
         self._disabled = disabled
@@ -91,7 +60,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         began = time.perf_counter()
         head = Head(scope["headers"])
         client = client_of(scope, head, secrets.identifier(), self._ports.addresses)
-        request = Request(scope, receive, head, client, {})
+        request = Request(scope, receive, head, client)
         try:
             rendered = await self._answer(request)
         except ClientGoneError:
@@ -125,23 +94,23 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         sizes.check(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await body.read(request.receive, self._max_body)
+        request.now = self._clock()
         if self._limiter is not None and operation.is_limited:
             network, name = request.client.network, operation.operation_id
-            if network is not None and not self._limiter.passes(network, name):  # 3
+            if network is not None and not self._limiter.passes(network, name, request.now):  # 3
                 await self._limiter.draw(request.client, name)
+                request.now = self._clock()
         try:
-            identity = await operation.security.identify(head)  # 4
+            await operation.security.identify(request)  # 4
         except Unavailable:
             self._forget(request, operation)
             raise
-        request.cookies += identity.stale
-        request.caller = identity.caller
-        call = self._admit(request, operation, identity)
+        self._admit(request, operation)
         try:
-            result = await self._ports.endpoint(call)  # 8
+            result = await self._ports.endpoint(operation, request)  # 8
         except Refusal as refusal:
             if refusal.ends_challenge:
-                request.cookies += identity.ending
+                request.cookies += request.ending
             raise
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
@@ -153,27 +122,13 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             self._check_origin(request, operation, by_cookie=False)
             request.cookies += operation.forget
 
-    def _admit(self, request: Request, operation: Operation, identity: Identity) -> Call:
-        """Let the operation's remaining checks decide; give what its handler is called with."""
-        scope, head = request.scope, request.head
-        if identity.refusal is not None:
-            raise identity.refusal
-        self._check_origin(request, operation, by_cookie=identity.by_cookie)  # 5
-        inputs = operation.inputs
-        arguments = inputs.arguments(scope["query_string"], request.captured, head, request.body)  # 6, 7
-        request.cookies += operation.forget
-        # By position: by name, Python takes three times as long.
-        return Call(
-            operation.operation_id,
-            operation.handler,
-            arguments,
-            scope["method"],
-            request.client,
-            identity.caller,
-            identity.challenge,
-            head,
-            request.cookies,
+    def _admit(self, request: Request, operation: Operation) -> None:
+        """Let the operation's remaining checks decide, and find what its handler is called with."""
+        self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
+        request.arguments = operation.inputs.arguments(  # 6, 7
+            request.scope["query_string"], request.captured, request.head, request.body
         )
+        request.cookies += operation.forget
 
     def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):

@@ -1,68 +1,39 @@
-"""What the pipeline is given by the rest of the server, and what it hands on: one `Call` per admitted
-request."""
+"""What the pipeline is given by the rest of the server."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from domain.context import Caller, Client
 from domain.errors import Refusal
-from handlers.reply import Header
 from server.addresses import Addresses
-from server.pipeline.head import Head
+from server.clock import Clock
 from server.pipeline.limiter import RequestLimiter
-
-Handler = Callable[..., Awaitable[Any]]
-
-
-# Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
-@dataclass(slots=True)
-class Call:
-    """An admitted request: who asks, for which operation, with which checked arguments."""
-
-    operation_id: str
-    """As in the contract: `sessions.revoke_others`."""
-    handler: Handler
-    arguments: dict[str, Any]
-    """What the handler is called with beside `ctx`: `body`, and the parameters by their pythonic names."""
-    method: str
-    client: Client
-    caller: Caller | None
-    challenge: Any
-    """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is
-    none."""
-    head: Head
-    """The headers; `head.cookie(name)` gives the raw value of any cookie that was sent along."""
-    cookies: list[Header]
-    """Set-Cookie headers for the answer, whatever it turns out to be; the endpoint may add to them."""
-
-    @property
-    def disable_refresh(self) -> bool:
-        """Whether the caller asked not to extend the session: `?disableRefresh=true` (behaviour 3.5)."""
-        asked = self.arguments.get("disable_refresh")
-        return asked is True or (isinstance(asked, str) and asked.lower() == "true")
+from server.pipeline.request import Operation, Request
 
 
 class Sessions(Protocol):
     """Where sessions are found."""
 
-    async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
-        """Give the caller behind a token of 32 characters, None when no live session has it. Raises
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Give the caller behind a token of 32 characters, None when no session that is live at `now` has it. Raises
         Unavailable."""
 
 
 class Challenges(Protocol):
     """Where pending two-factor sign-ins are found."""
 
-    async def find(self, token: str, *, by_cookie: bool) -> Any | None:
-        """Give the challenge behind a token `2fa_…`, None when no live one has it. Raises Unavailable."""
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Any | None:
+        """Give the challenge behind a token `2fa_…`, None when none that is live at `now` has it. Raises
+        Unavailable."""
 
 
 class Endpoint(Protocol):
     """What runs a handler in a Context and commits."""
 
-    def __call__(self, call: Call) -> Awaitable[Any]:
-        """Give what the handler returned, after the commit. Raises refusals."""
+    def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
+        """Give what the handler returned for an admitted request, after the commit. Raises refusals."""
 
 
 class Refusals(Protocol):
@@ -101,7 +72,7 @@ class NoRefusals:
 class NoChallenges:
     """For a service without two-factor sign-in: no pending token is live."""
 
-    async def find(self, token: str, *, by_cookie: bool) -> None:
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> None:
         """Find nothing."""
 
 
@@ -113,6 +84,7 @@ class Ports:
     challenges: Challenges
     endpoint: Endpoint
     addresses: Addresses
+    clock: Clock
     refusals: Refusals = field(default_factory=NoRefusals)
     limiter: RequestLimiter | None = None
     """None where requests have no limit."""

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from domain import errors
-from server.pipeline.operation import Operation
+from server.pipeline.request import Operation
 
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
 _ENCODED_SEPARATOR = re.compile(rb"%2f|%5c", re.IGNORECASE)

@@ -1,6 +1,7 @@
 """Who is calling: the contract's security of an operation, compiled once into its class (behaviour 3.1, 3.2)."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler, SecurityHandlerFactory
@@ -10,8 +11,9 @@ from domain.context import Caller
 from domain.policy import Cookies
 from handlers import cookies
 from handlers.reply import Header
-from server.pipeline.head import MALFORMED, Head
+from server.pipeline.head import MALFORMED
 from server.pipeline.ports import Challenges, Sessions
+from server.pipeline.request import Request, Security
 
 PENDING_PREFIX = "2fa_"
 
@@ -24,31 +26,12 @@ class Credential:
     pending: bool = False
 
 
-# Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
-@dataclass(slots=True)
-class Identity:
-    """What became of a request's credentials."""
-
-    caller: Caller | None = None
-    challenge: Any = None
-    by_cookie: bool = False
-    refusal: type[errors.Refusal] | None = None
-    stale: tuple[Header, ...] = ()
-    """Set-Cookie headers that clear the cookies found worthless."""
-    ending: tuple[Header, ...] = ()
-    """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
-
-
-NOBODY = Identity()
-
-
 @dataclass(frozen=True, slots=True)
 class Public:
     """Session credentials that are sent along are ignored."""
 
-    async def identify(self, head: Head) -> Identity:
+    async def identify(self, request: Request) -> None:
         """Find nobody, whatever was sent."""
-        return NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +43,20 @@ class ForSessions:
     forget: tuple[Header, ...]
     optional: bool
 
-    async def identify(self, head: Head) -> Identity:
-        """Find the session: a Bearer header decides alone, else the cookie. Raises Unavailable."""
-        token = head.bearer()
-        by_cookie = token is None
+    async def identify(self, request: Request) -> None:
+        """Find the session: a Bearer header decides alone, else the cookie. Raises Unavailable, Unauthenticated."""
+        token = request.head.bearer()
+        request.by_cookie = by_cookie = token is None
         if token is None:
-            token = head.cookie(self.cookie)
+            token = request.head.cookie(self.cookie)
         if token and secrets.is_token(token):
-            caller = await self.sessions.find(token, by_cookie=by_cookie)
-            if caller is not None:
-                return Identity(caller, None, by_cookie)
-        stale = self.forget if by_cookie and token is not None else ()
-        return Identity(
-            refusal=None if self.optional else errors.Unauthenticated, stale=stale, by_cookie=by_cookie
-        )
+            request.caller = await self.sessions.find(token, request.now, by_cookie=by_cookie)
+            if request.caller is not None:
+                return
+        if by_cookie and token is not None:
+            request.cookies += self.forget
+        if not self.optional:
+            raise errors.Unauthenticated
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,42 +70,39 @@ class ForChallenges:
     forget_session: tuple[Header, ...]
     forget_pending: tuple[Header, ...]
 
-    async def identify(self, head: Head) -> Identity:
-        """Find the challenge or session in the order of behaviour 3.2. Raises Unavailable."""
-        bearer, pending, session = (
-            head.bearer(),
-            head.cookie(self.pending_cookie),
-            head.cookie(self.session_cookie),
-        )
-        challenge = await self._challenge(bearer, by_cookie=False)
-        if challenge is not None:
-            return Identity(challenge=challenge, ending=self.forget_pending if pending == bearer else ())
-        challenge = await self._challenge(pending, by_cookie=True)
-        if challenge is not None:
-            return Identity(challenge=challenge, by_cookie=True, ending=self.forget_pending)
-        stale = self.forget_pending if pending is not None else ()
+    async def identify(self, request: Request) -> None:
+        """Find the challenge or session in the order of behaviour 3.2. Raises Unavailable, InvalidTwoFactorCookie."""
+        head = request.head
+        bearer = head.bearer()
+        pending, session = head.cookie(self.pending_cookie), head.cookie(self.session_cookie)
+        for token, by_cookie in ((bearer, False), (pending, True)):
+            request.challenge = await self._challenge(token, request.now, by_cookie=by_cookie)
+            if request.challenge is not None:
+                request.by_cookie = by_cookie
+                request.ending = self.forget_pending if pending == token else ()
+                return
+        if pending is not None:
+            request.cookies += self.forget_pending
         for token, by_cookie in ((bearer, False), (session, True)):
-            caller = await self._caller(token, by_cookie=by_cookie)
-            if caller is not None:
-                return Identity(caller, by_cookie=by_cookie, stale=stale)
+            request.caller = await self._caller(token, request.now, by_cookie=by_cookie)
+            if request.caller is not None:
+                request.by_cookie = by_cookie
+                return
         if session is not None:
-            stale = (*stale, *self.forget_session)
-        return Identity(refusal=errors.InvalidTwoFactorCookie, stale=stale, by_cookie=True)
+            request.cookies += self.forget_session
+        raise errors.InvalidTwoFactorCookie
 
-    async def _challenge(self, token: str | None, *, by_cookie: bool) -> Any:
+    async def _challenge(self, token: str | None, now: datetime, *, by_cookie: bool) -> Any:
         if token is None or not token.startswith(PENDING_PREFIX):
             return None
         if not secrets.is_token(token.removeprefix(PENDING_PREFIX)):
             return None
-        return await self.challenges.find(token, by_cookie=by_cookie)
+        return await self.challenges.find(token, now, by_cookie=by_cookie)
 
-    async def _caller(self, token: str | None, *, by_cookie: bool) -> Caller | None:
+    async def _caller(self, token: str | None, now: datetime, *, by_cookie: bool) -> Caller | None:
         if token is None or token == MALFORMED or not secrets.is_token(token):
             return None
-        return await self.sessions.find(token, by_cookie=by_cookie)
-
-
-Security = Public | ForSessions | ForChallenges
+        return await self.sessions.find(token, now, by_cookie=by_cookie)
 
 
 def security_map(policy: Cookies) -> dict[str, type]:

@@ -189,7 +189,9 @@ class Probe:
     async def get_session(self) -> float:
         """Find the session behind a token, and its user; give the seconds it took."""
         with timed() as taken:
-            caller = await self.services.requests.find(rows.token(self._number()), by_cookie=False)
+            caller = await self.services.requests.find(
+                rows.token(self._number()), self.services.clock(), by_cookie=False
+            )
         assert caller is not None
         return taken[0]
 
@@ -219,7 +221,7 @@ class Probe:
         return taken[0]
 
     async def _caller(self, number: int) -> Caller:
-        caller = await self.services.requests.find(rows.token(number), by_cookie=False)
+        caller = await self.services.requests.find(rows.token(number), self.services.clock(), by_cookie=False)
         assert caller is not None, number
         return caller
 

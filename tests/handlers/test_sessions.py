@@ -228,7 +228,7 @@ class TestListActive:
 
     async def test_lets_others_have_their_turn_in_a_long_list(self, service: Service) -> None:
         ada = await join(service)
-        caller = await service.services.requests.find(token_of(ada), by_cookie=False)
+        caller = await service.services.requests.find(token_of(ada), service.clock.now, by_cookie=False)
         assert caller is not None
         await add_sessions(service, caller.user.id, 399)
 
@@ -364,7 +364,7 @@ class TestAtMost:
     async def test_the_caller_s_own_session_stays(self, make_service: MakeService) -> None:
         service = await make_service({"session.max_per_user": "2"})
         own = await join(service)
-        caller = await service.services.requests.find(token_of(own), by_cookie=False)
+        caller = await service.services.requests.find(token_of(own), service.clock.now, by_cookie=False)
         assert caller is not None
         await add_sessions(service, caller.user.id, 1, created_at=START + timedelta(seconds=1))
 

@@ -507,7 +507,8 @@ class TestVerified:
     ) -> None:
         ada = await enrol(service)
         requests = service.services.requests
-        caller = await requests.find(ada.session["Authorization"].removeprefix("Bearer "), by_cookie=False)
+        token = ada.session["Authorization"].removeprefix("Bearer ")
+        caller = await requests.find(token, service.clock.now, by_cookie=False)
         await service.post("/sign-out", headers=ada.session)
         wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}
 

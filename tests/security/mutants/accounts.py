@@ -50,7 +50,7 @@ _SEND_AND_TELL = """    await verification.send_otp(ctx)
 """
 
 _SCHEME = '        return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None'
-_TOKEN = "        if token and secrets.is_token(token):\n            caller"
+_TOKEN = "        if token and secrets.is_token(token):\n            request.caller"
 _CHANGES = "    changes = {column: body[key] for key, column in _PROFILE.items() if key in body}\n"
 _BANNED = """    if user.is_banned(ctx.now):
         audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
@@ -166,15 +166,15 @@ MUTANTS = (
         "V27",
         "a cookie that is no session is cleared",
         _SECURITY,
-        "stale = self.forget if by_cookie and token is not None else ()",
-        "stale = ()",
+        "            request.cookies += self.forget\n        if not self.optional",
+        "            pass\n        if not self.optional",
     ),
     Mutant(
         "V27",
         "without a session nobody gets in",
         _SECURITY,
-        "refusal=None if self.optional else errors.Unauthenticated, stale",
-        "refusal=None, stale",
+        "        if not self.optional:\n            raise errors.Unauthenticated\n",
+        "",
     ),
     Mutant(
         "V27",
@@ -224,7 +224,7 @@ MUTANTS = (
         "a token in another header is none",
         _SECURITY,
         _TOKEN,
-        f'        token = token or head.fields.get(b"x-auth-token", b"").decode()\n{_TOKEN}',
+        f'        token = token or request.head.fields.get(b"x-auth-token", b"").decode()\n{_TOKEN}',
     ),
     Mutant(
         "V29",

@@ -56,7 +56,7 @@ MUTANTS = (
         "R5",
         "the extension of a session is skipped",
         "server/requests.py",
-        '            if call.method != "GET":\n                raise\n',
+        '            if request.scope["method"] != "GET":\n                raise\n',
         "            raise\n",
     ),
     Mutant(

@@ -119,8 +119,8 @@ MUTANTS = (
         "V67",
         "requests are counted for each network",
         "server/pipeline/pipeline.py",
-        "not self._limiter.passes(network, name)",
-        'not self._limiter.passes("everybody", name)',
+        "not self._limiter.passes(network, name, request.now)",
+        'not self._limiter.passes("everybody", name, request.now)',
     ),
     Mutant(
         "V67",
@@ -289,7 +289,7 @@ MUTANTS = (
         "R42",
         "requests are counted",
         "server/pipeline/pipeline.py",
-        "if network is not None and not self._limiter.passes(network, name):",
+        "if network is not None and not self._limiter.passes(network, name, request.now):",
         "if False:",
     ),
     Mutant(

@@ -2,10 +2,10 @@
 
 from tests.security.mutants.mutant import Mutant
 
-_FIND = "        found = await sessions.stored(self.database.reads, token)\n"
+_FIND = "        found = await sessions.stored(self._means.reads, token)\n"
 _CACHED = (
     "        seen = globals().setdefault('SEEN', {})\n"
-    "        found = seen[token] = seen.get(token) or await sessions.stored(self.database.reads, token)\n"
+    "        found = seen[token] = seen.get(token) or await sessions.stored(self._means.reads, token)\n"
 )
 _REVOKED = "await ctx.db.run(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now)"
 _END_ALL = "    ended = await end_all(ctx, user)\n    audit"
@@ -121,7 +121,7 @@ MUTANTS = (
         "server/requests.py",
         _FIND,
         "        seen = globals().setdefault('SEEN', {})\n"
-        "        found = seen.setdefault(token[0], await sessions.stored(self.database.reads, token))\n",
+        "        found = seen.setdefault(token[0], await sessions.stored(self._means.reads, token))\n",
     ),
     Mutant(
         "V38",

@@ -14,7 +14,7 @@ from domain.policy import Policy
 from handlers.reply import Header
 from models.queries import SessionRow, UserRow
 from server.addresses import Addresses
-from server.pipeline import Call, build
+from server.pipeline import Operation, Request, build
 from tests import policies
 from tests.server.pipeline.small_contract import document
 
@@ -43,20 +43,20 @@ class Memory:
     sessions: dict[str, Caller]
     live_challenges: dict[str, str] = field(default_factory=dict)
     looked_up: list[tuple[str, bool]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Request] = field(default_factory=list)
     headers: tuple[Header, ...] = ()
     """What the sign-out handler puts on its answer."""
 
-    async def find(self, token: str, *, by_cookie: bool) -> Caller | None:
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
         """Find a session."""
         self.looked_up.append((token, by_cookie))
         found = self.sessions.get(token)
         return None if found is None else replace(found, by_cookie=by_cookie)
 
-    async def __call__(self, call: Call) -> Any:
+    async def __call__(self, operation: Operation, request: Request) -> Any:
         """Run the handler with a stand-in for its context."""
-        self.calls.append(call)
-        return await call.handler(StandIn(call, self.headers), **call.arguments)
+        self.calls.append(request)
+        return await operation.handler(StandIn(request, self.headers), **request.arguments)
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Challenges:
 
     live: dict[str, str]
 
-    async def find(self, token: str, *, by_cookie: bool) -> str | None:
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> str | None:
         """Find a challenge."""
         return self.live.get(token)
 
@@ -74,7 +74,7 @@ class Challenges:
 class StandIn:
     """What the small contract's handlers take for their context."""
 
-    call: Call
+    call: Request
     headers: tuple[Header, ...]
 
     @property
@@ -133,6 +133,7 @@ async def make_peer() -> AsyncIterator[MakePeer]:
             endpoint=memory,
             challenges=Challenges(memory.live_challenges),
             addresses=Addresses([]),
+            clock=lambda: NOW,
             disabled=disabled,
             max_body=max_body,
             handlers="tests.server.pipeline.echoes",

@@ -78,5 +78,9 @@ class TestCall:
 
         call = peer.memory.calls[0]
         assert call.client == Client("192.0.2.1", "Mozilla5.0", answer.header("x-request-id") or "")
-        assert (call.operation_id, call.method, call.arguments) == ("service.check_health", "GET", {})
+        assert (call.operation_id, call.scope["method"], call.arguments) == (
+            "service.check_health",
+            "GET",
+            {},
+        )
         assert (call.head.cookie(b"trust"), call.head.cookie(b"none")) == ("a", None)

@@ -9,7 +9,7 @@ from connexion.exceptions import InvalidSpecification, ResolverError
 
 from server.addresses import Addresses
 from server.pipeline import build
-from tests.server.pipeline.conftest import MakePeer, Memory, policy
+from tests.server.pipeline.conftest import NOW, MakePeer, Memory, policy
 from tests.server.pipeline.small_contract import document
 
 
@@ -119,6 +119,7 @@ class TestLifespan:
             sessions=memory,
             endpoint=memory,
             addresses=Addresses([]),
+            clock=lambda: NOW,
             lifespan=lifespan,
             handlers="tests.server.pipeline.echoes",
         )

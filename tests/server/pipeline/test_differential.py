@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from codegen.bundle import bundle
 from server.addresses import Addresses
-from server.pipeline import Call, build
-from tests.server.pipeline.conftest import BASE_URL, TOKEN, Memory, caller, policy
+from server.pipeline import Operation, Request, build
+from tests.server.pipeline.conftest import BASE_URL, NOW, TOKEN, Memory, caller, policy
 from tests.server.pipeline.generated import FORM, Sent, requests
 from tests.server.pipeline.stock import stock_app, told
 
@@ -99,8 +99,8 @@ def for_stock(document: dict[str, Any]) -> dict[str, Any]:
 class Telling:
     """An endpoint that tells what the handler would have been called with."""
 
-    async def __call__(self, call: Call) -> Any:
-        return told(call.operation_id, call.handler, call.arguments)
+    async def __call__(self, operation: Operation, request: Request) -> Any:
+        return told(operation.operation_id, operation.handler, request.arguments)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,7 @@ async def both() -> AsyncIterator[Both]:
         sessions=Memory({TOKEN: caller()}),
         endpoint=Telling(),
         addresses=Addresses([]),
+        clock=lambda: NOW,
     )
     clients = [
         httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE_URL)

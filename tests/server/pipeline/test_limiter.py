@@ -45,11 +45,12 @@ class Instance:
     """A limiter, and who was told to have spent what."""
 
     limiter: RequestLimiter
+    clock: MovableClock
     reached: list[tuple[Client, str]]
 
     async def passes(self, client: Client = HERE, operation_id: str = LOOK) -> bool:
         """Send a request."""
-        if self.limiter.passes(client.network or "", operation_id):
+        if self.limiter.passes(client.network or "", operation_id, self.clock.now):
             return True
         try:
             await self.limiter.draw(client, operation_id)
@@ -75,7 +76,8 @@ def instance(shared: Memory, clock: MovableClock, number: int = 100) -> Instance
 
     cipher = Keyring(["k" * 32])
     quota = Quota(number, WINDOW)
-    return Instance(RequestLimiter(quota, shared=shared, cipher=cipher, clock=clock, reached=reach), reached)
+    one = RequestLimiter(quota, shared=shared, cipher=cipher, clock=clock, reached=reach)
+    return Instance(one, clock, reached)
 
 
 class TestOneInstance:
@@ -220,7 +222,7 @@ class TestMemory:
     async def test_holds_no_more_than_it_may(self, clock: MovableClock) -> None:
         one = instance(Memory(), clock)
         for number in range(limiter.MOST_WINDOWS + 500):
-            one.limiter.passes(str(number), LOOK)
+            one.limiter.passes(str(number), LOOK, clock.now)
 
         assert len(one.limiter.windows) == limiter.MOST_WINDOWS
         assert ("0", LOOK) not in one.limiter.windows
@@ -228,9 +230,9 @@ class TestMemory:
     async def test_lets_go_of_windows_that_are_over(self, clock: MovableClock) -> None:
         one = instance(Memory(), clock)
         for number in range(1000):
-            one.limiter.passes(str(number), LOOK)
+            one.limiter.passes(str(number), LOOK, clock.now)
         clock.advance(seconds=10)
         for number in range(600):
-            one.limiter.passes(f"new {number}", LOOK)
+            one.limiter.passes(f"new {number}", LOOK, clock.now)
 
         assert len(one.limiter.windows) == 600
