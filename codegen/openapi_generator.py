@@ -1,0 +1,65 @@
+"""The document for clients as openapi-generator needs it, for what it would get wrong otherwise.
+
+Run as `python -m codegen.openapi_generator LANGUAGE`, it changes the document on standard input to that on standard output.
+"""
+
+import sys
+from typing import Any
+
+import orjson
+
+from codegen.walk import operations
+
+Document = dict[str, Any]
+
+ONE_ERROR = frozenset({"rust"})
+"""Languages whose client takes every error for the first one that is listed, as all of them have the same body."""
+
+
+def for_openapi_generator(document: Document, language: str) -> Document:
+    """A copy of the document that openapi-generator makes a right client of in this language."""
+    document = orjson.loads(orjson.dumps(document))
+    _leave_cookies_to_browsers(document)
+    for operation in operations(document):
+        for answer in operation.spec["responses"].values():
+            _name_what_may_be_null(document, answer)
+        if language in ONE_ERROR:
+            operation.spec["responses"] = _with_one_error(operation.spec["responses"])
+    return document
+
+
+def _leave_cookies_to_browsers(document: Document) -> None:
+    """A client holds its token and sends it as bearer. Ruby's cannot be run where an operation takes a cookie, too."""
+    schemes = document["components"]["securitySchemes"]
+    for name in [name for name, scheme in schemes.items() if scheme.get("in") == "cookie"]:
+        del schemes[name]
+    for holder in (document, *(operation.spec for operation in operations(document))):
+        if "security" in holder:
+            holder["security"] = [way for way in holder["security"] if way.keys() <= schemes.keys()]
+
+
+def _name_what_may_be_null(document: Document, answer: dict[str, Any]) -> None:
+    """An answer that is a component or null refers to the component alone, which is nullable then.
+
+    Of anything else PHP's client makes a class whose name has no separators, and which does not exist.
+    """
+    for media_type in answer.get("content", {}).values():
+        match media_type["schema"]:
+            case {"oneOf": [{"$ref": reference}, {"nullable": True, "enum": [None]}]}:
+                document["components"]["schemas"][reference.rpartition("/")[2]]["nullable"] = True
+                media_type["schema"] = {"$ref": reference}
+
+
+def _with_one_error(responses: dict[str, Any]) -> dict[str, Any]:
+    """The answers below 400, and one for all others."""
+    error = {"$ref": "#/components/schemas/Error"}
+    told = {status: answer for status, answer in responses.items() if int(status) < 400}
+    return {
+        **told,
+        "default": {"description": "An error.", "content": {"application/json": {"schema": error}}},
+    }
+
+
+if __name__ == "__main__":
+    changed = for_openapi_generator(orjson.loads(sys.stdin.buffer.read()), sys.argv[1])
+    sys.stdout.buffer.write(orjson.dumps(changed))
