@@ -2,7 +2,7 @@
 with types, as the contract's extension `x-client-form` gives it. `true` and `"true"` are one switch.
 
 Patterns are left out. They are written in the dialect of ECMA-262, generated clients check them in that of their own
-language, and not all of those know `\\u0000`: the PHP client refused every password. Nor is a client's date a text any more.
+language, and not all of those know `\\u0000`: the PHP client refused every password. Nor is a client's date a text.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _OF_TEXTS = ("pattern", "maxLength")
 
 
 def client_forms(document: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the document that admits one form where the contract admits several, and leaves patterns to the service."""
+    """A copy of the document that admits one form where the contract admits several, and has no patterns."""
     return change_schemas(document, lambda schema: _without_patterns(_client_form(schema)))
 
 

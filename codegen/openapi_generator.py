@@ -1,6 +1,6 @@
 """The document for clients as openapi-generator needs it, for what it would get wrong otherwise.
 
-Run as `python -m codegen.openapi_generator LANGUAGE`, it changes the document on standard input to that on standard output.
+`python -m codegen.openapi_generator LANGUAGE` changes the document on standard input to that on standard output.
 """
 
 import sys
@@ -15,27 +15,37 @@ Document = dict[str, Any]
 ONE_ERROR = frozenset({"rust"})
 """Languages whose client takes every error for the first one that is listed, as all of them have the same body."""
 
+NULL_FOR_NOTHING = frozenset({"rust"})
+"""Languages whose client sends `null` where a body that may be left out is."""
+
+
+_BEARER = "bearerAuth"
+
 
 def for_openapi_generator(document: Document, language: str) -> Document:
     """A copy of the document that openapi-generator makes a right client of in this language."""
     document = orjson.loads(orjson.dumps(document))
-    _leave_cookies_to_browsers(document)
+    _send_one_token(document)
     for operation in operations(document):
         for answer in operation.spec["responses"].values():
             _name_what_may_be_null(document, answer)
         if language in ONE_ERROR:
             operation.spec["responses"] = _with_one_error(operation.spec["responses"])
+        if language in NULL_FOR_NOTHING and "requestBody" in operation.spec:
+            operation.spec["requestBody"]["required"] = True
     return document
 
 
-def _leave_cookies_to_browsers(document: Document) -> None:
-    """A client holds its token and sends it as bearer. Ruby's cannot be run where an operation takes a cookie, too."""
-    schemes = document["components"]["securitySchemes"]
-    for name in [name for name, scheme in schemes.items() if scheme.get("in") == "cookie"]:
-        del schemes[name]
+def _send_one_token(document: Document) -> None:
+    """A client holds one token, of a session or of a pending sign-in, and sends it as bearer.
+
+    Ruby's cannot be run where an operation takes a cookie, too, and Rust's sends its token twice where either will do.
+    """
+    document["components"]["securitySchemes"] = {_BEARER: document["components"]["securitySchemes"][_BEARER]}
     for holder in (document, *(operation.spec for operation in operations(document))):
-        if "security" in holder:
-            holder["security"] = [way for way in holder["security"] if way.keys() <= schemes.keys()]
+        if holder.get("security"):
+            bearer: list[dict[str, list[str]]] = [{_BEARER: []}]
+            holder["security"] = bearer + [{}] * ({} in holder["security"])
 
 
 def _name_what_may_be_null(document: Document, answer: dict[str, Any]) -> None:
