@@ -8,14 +8,17 @@ from typing import Any
 
 import orjson
 
-from codegen.walk import operations
+from codegen.walk import change_schemas, operations, resolve
 
 Document = dict[str, Any]
 
 ONE_ERROR = frozenset({"rust"})
 """Languages whose client takes every error for the first one that is listed, as all of them have the same body."""
 
-NULL_FOR_NOTHING = frozenset({"rust"})
+KNOWN_KEYS_ONLY = frozenset({"go"})
+"""Languages whose client cannot read an answer that has a new key, where the contract lists all keys of today."""
+
+NULL_FOR_NOTHING = frozenset({"go", "rust"})
 """Languages whose client sends `null` where a body that may be left out is."""
 
 
@@ -26,13 +29,15 @@ def for_openapi_generator(document: Document, language: str) -> Document:
     """A copy of the document that openapi-generator makes a right client of in this language."""
     document = orjson.loads(orjson.dumps(document))
     _send_one_token(document)
+    if language in KNOWN_KEYS_ONLY:
+        document = change_schemas(document, _with_further_keys)
     for operation in operations(document):
         for answer in operation.spec["responses"].values():
             _name_what_may_be_null(document, answer)
         if language in ONE_ERROR:
             operation.spec["responses"] = _with_one_error(operation.spec["responses"])
-        if language in NULL_FOR_NOTHING and "requestBody" in operation.spec:
-            operation.spec["requestBody"]["required"] = True
+        if language in NULL_FOR_NOTHING:
+            _have_a_body_or_none(document, operation.spec)
     return document
 
 
@@ -58,6 +63,21 @@ def _name_what_may_be_null(document: Document, answer: dict[str, Any]) -> None:
             case {"oneOf": [{"$ref": reference}, {"nullable": True, "enum": [None]}]}:
                 document["components"]["schemas"][reference.rpartition("/")[2]]["nullable"] = True
                 media_type["schema"] = {"$ref": reference}
+
+
+def _with_further_keys(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "additionalProperties"}
+
+
+def _have_a_body_or_none(document: Document, operation: dict[str, Any]) -> None:
+    """A body that may be left out is left out where it has no fields, and must be there otherwise."""
+    if "requestBody" not in operation:
+        return
+    bodies = operation["requestBody"]["content"].values()
+    if any(resolve(document, body["schema"]).get("properties") for body in bodies):
+        operation["requestBody"]["required"] = True
+    else:
+        del operation["requestBody"]
 
 
 def _with_one_error(responses: dict[str, Any]) -> dict[str, Any]:
