@@ -18,7 +18,7 @@ ONE_ERROR = frozenset({"rust"})
 KNOWN_KEYS_ONLY = frozenset({"go"})
 """Languages whose client cannot read an answer that has a new key, where the contract lists all keys of today."""
 
-NULL_FOR_NOTHING = frozenset({"go", "rust"})
+NULL_FOR_NOTHING = frozenset({"go", "java", "rust"})
 """Languages whose client sends `null` where a body that may be left out is."""
 
 

@@ -49,3 +49,10 @@ def test_parts_that_held_further_patterns_are_gone() -> None:
 
     assert "allOf" not in properties["email"]
     assert properties["rememberMe"]["allOf"]
+
+
+def test_parts_that_hold_more_than_patterns_stay() -> None:
+    part = {"type": "string", "maxLength": 5}
+    document = {"paths": {}, "components": {"schemas": {"Short": {"type": "string", "allOf": [part]}}}}
+
+    assert client_forms(document)["components"]["schemas"]["Short"]["allOf"] == [part]

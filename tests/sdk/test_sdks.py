@@ -172,5 +172,10 @@ def test_kotlin(tmp_path: Path) -> None:
 
 
 @SLOW
-def test_java_compiles() -> None:
-    run("mvn", "--quiet", "--batch-mode", "-DskipTests", "compile", where=generate("java"))
+def test_java(tmp_path: Path) -> None:
+    sdk = generate("java")
+    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+    run("mvn", "--quiet", "--batch-mode", "compile", copy, "-DoutputDirectory=target/libraries", where=sdk)
+
+    classes = f"{sdk}/target/classes{os.pathsep}{sdk}/target/libraries/*"
+    drive_shortly(tmp_path, "java", "-cp", classes, CONSUMERS / "Journey.java")
