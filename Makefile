@@ -100,7 +100,7 @@ sdk-python: $(SERVICE) ## generate the Python SDK into build/sdk/python
 sdk-typescript: $(SERVICE) ## generate the TypeScript SDK into build/sdk/typescript
 	@.ci/sdk.sh typescript
 
-sdk: $(SERVICE) ## generate an SDK in another language, as in: make sdk LANG=go (java, kotlin, csharp, ruby, ...)
+sdk: $(SERVICE) ## generate an SDK in another language, as in: make sdk LANG=go (java, kotlin, php, ruby, rust, ...)
 	@.ci/sdk.sh "$(LANG)"
 
 types: setup ## write handlers/shapes.py anew from openapi/

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +23,9 @@ CONSUMERS = Path(__file__).parent / "consumers"
 BUILD = ROOT / "build" / "sdk"
 TIME_LIMIT = 600.0
 
-NEEDS = {"go": "go", "java": "mvn", "typescript": "npm"}
+NEEDS = {
+    "go": "go", "java": "mvn", "kotlin": "mvn", "php": "php", "ruby": "ruby", "rust": "cargo", "typescript": "npm",
+}  # fmt: skip
 """The program that must be there to build what is generated for a language."""
 
 SLOW = pytest.mark.skipif(
@@ -51,18 +55,40 @@ def generate(language: str) -> Path:
     return BUILD / language
 
 
-def drive(directory: Path, provider: ProviderProcess, *command: str | Path, where: Path) -> None:
+def drive(
+    directory: Path, provider: ProviderProcess, *command: str | Path, where: Path, **environment: str
+) -> None:
     """Run a journey beside a service of its own, and see that it asked for every operation of the contract."""
     provider.reset()
     with serving(directory, social_settings(provider)) as live:
         mails = str(directory / "mail.jsonl")
-        run(*command, where=where, SERVICE_ROOT=live.url, PROVIDER_ISSUER=provider.issuer, MAIL_FILE=mails)
+        known = {"SERVICE_ROOT": live.url, "PROVIDER_ISSUER": provider.issuer, "MAIL_FILE": mails}
+        run(*command, where=where, **known, **environment)
         live.process.terminate()
         live.process.wait(timeout=60)
         asked = requests_of(live)
 
     every = {(operation.method.upper(), operation.path) for operation in operations(bundle())}
     assert every - asked == set()
+
+
+def drive_shortly(directory: Path, *command: str | Path, where: Path = ROOT, **environment: str) -> None:
+    """Run a journey through signing in, sessions, the profile and a second factor beside services of its own."""
+    with serving(directory, {}) as live, open_service(directory) as open_root:
+        run(*command, where=where, SERVICE_ROOT=live.url, OPEN_ROOT=open_root, **environment)
+
+
+@contextmanager
+def open_service(directory: Path) -> Iterator[str]:
+    """Serve where no session is required, so that null is an answer; give the origin."""
+    (directory / "open").mkdir()
+    with serving(directory / "open", {"require_authentication": "false"}) as live:
+        yield live.url
+
+
+def journey_in(language: str) -> Path:
+    """Put the project that uses a language's SDK beside that SDK; give its folder."""
+    return Path(shutil.copytree(CONSUMERS / language, BUILD / f"journey-{language}", dirs_exist_ok=True))
 
 
 def requests_of(live: LiveService) -> set[tuple[str, str]]:
@@ -99,10 +125,57 @@ def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
 
 
 @SLOW
-def test_go_compiles() -> None:
+def test_go(tmp_path: Path, provider_process: ProviderProcess) -> None:
     run("go", "vet", "./...", where=generate("go"))
+    place = journey_in("go")
+
+    run("go", "build", "-o", "journey", where=place)
+    with open_service(tmp_path) as open_root:
+        drive(tmp_path, provider_process, place / "journey", where=place, OPEN_ROOT=open_root)
 
 
 @SLOW
-def test_java_compiles() -> None:
-    run("mvn", "--quiet", "--batch-mode", "-DskipTests", "compile", where=generate("java"))
+def test_rust(tmp_path: Path) -> None:
+    generate("rust")
+    place = journey_in("rust")
+
+    run("cargo", "build", "--quiet", where=place)
+    drive_shortly(tmp_path, place / "target" / "debug" / "journey")
+
+
+@SLOW
+def test_php(tmp_path: Path) -> None:
+    sdk = generate("php")
+    if not Path("/usr/share/php/GuzzleHttp").is_dir():
+        pytest.skip("Guzzle is not installed as a Debian package: php-guzzlehttp-guzzle")
+
+    drive_shortly(tmp_path, "php", CONSUMERS / "journey.php", SDK=str(sdk))
+
+
+@SLOW
+def test_ruby(tmp_path: Path) -> None:
+    sdk = generate("ruby")
+    if subprocess.run(["ruby", "-e", "require 'typhoeus'"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("Typhoeus is not installed; on Debian: ruby-typhoeus")
+
+    drive_shortly(tmp_path, "ruby", "-I", sdk / "lib", CONSUMERS / "journey.rb")
+
+
+@SLOW
+def test_kotlin(tmp_path: Path) -> None:
+    generate("kotlin")
+    place = journey_in("kotlin")
+
+    run("mvn", "--quiet", "--batch-mode", "compile", where=place)
+    classes = f"{place}/target/classes{os.pathsep}{place}/target/libraries/*"
+    drive_shortly(tmp_path, "java", "-cp", classes, "JourneyKt")
+
+
+@SLOW
+def test_java(tmp_path: Path) -> None:
+    sdk = generate("java")
+    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+    run("mvn", "--quiet", "--batch-mode", "compile", copy, "-DoutputDirectory=target/libraries", where=sdk)
+
+    classes = f"{sdk}/target/classes{os.pathsep}{sdk}/target/libraries/*"
+    drive_shortly(tmp_path, "java", "-cp", classes, CONSUMERS / "Journey.java")
