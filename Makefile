@@ -79,7 +79,7 @@ fuzz: setup ## random sequences of operations against a model (ARGS="--seconds 3
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-faults: setup ## break database, disk, mail and providers under the running service, the long forms too (half an hour)
+faults: setup ## break database, disk, mail and providers under the running service, the long forms too (40 minutes)
 	@.ci/postgresql.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/faults $(ARGS)
 

@@ -50,7 +50,8 @@ def openapi(
     for_clients: Annotated[
         bool,
         typer.Option(
-            "--for-clients", help="Where a request may take several forms, the one that suits a typed client."
+            "--for-clients",
+            help="What makes clients: of several forms the one that suits types, and no patterns.",
         ),
     ] = False,
     version: Annotated[Version, typer.Option(help="Version of OpenAPI.")] = Version.V3_0,
