@@ -72,7 +72,7 @@ def another(value: Any) -> Any:
     return f"{value}'"
 
 
-async def asked_together(database: Database, query: Query[str], values: list[str]) -> list[str | None]:
+async def asked_together(database: Database, query: Query[Any], values: list[str]) -> list[Any]:
     """Ask for all of them in one turn of the event loop, so that one statement answers them."""
     return await asyncio.gather(*(database.reads.one(query, value) for value in values))
 
