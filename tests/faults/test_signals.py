@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,7 +45,10 @@ async def in_flight(live: LiveService, number: int) -> list[InFlight]:
 
 async def ended(live: LiveService) -> int:
     """Wait for the end of the process; give its exit status."""
-    return await asyncio.to_thread(live.process.wait, DEADLINE)
+    try:
+        return await asyncio.to_thread(live.process.wait, DEADLINE)
+    except subprocess.TimeoutExpired:
+        raise AssertionError("the process goes on") from None
 
 
 async def readiness(live: LiveService) -> list[int]:
@@ -121,8 +125,9 @@ class TestR24:
 class TestR25:
     """Signals come twice, or are of other kinds."""
 
-    async def test_r25_a_second_sigterm_changes_nothing(self, place: Place) -> None:
-        with place.serving(PATIENT) as live:
+    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    async def test_r25_a_second_sigterm_changes_nothing(self, place: Place, workers: int) -> None:
+        with place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 2)
 
             live.process.terminate()
@@ -133,8 +138,9 @@ class TestR25:
             assert (statuses, await ended(live)) == ([200, 200], 0)
         assert live.output.faults() == []
 
-    async def test_r25_a_second_sigint_ends_it_without_waiting(self, place: Place) -> None:
-        with place.serving(PATIENT) as live:
+    @pytest.mark.parametrize("workers", [1, 2])
+    async def test_r25_a_second_sigint_ends_it_without_waiting(self, place: Place, workers: int) -> None:
+        with place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 2)
 
             live.process.send_signal(signal.SIGINT)
