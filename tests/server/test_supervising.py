@@ -36,7 +36,7 @@ if __name__ == "__main__":
 
 def pids(live: LiveService, number: int) -> set[int]:
     """Give the ids of the processes that serve, once there are so many."""
-    live.output.wait_for("\"pid\":.*" * number)
+    live.output.wait_for('"pid":.*' * number)
     return {
         int(pid) for pid in re.findall(r"\"service\.started\".*\"pid\":(\d+)", "".join(live.output.lines))
     }
