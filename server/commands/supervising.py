@@ -162,7 +162,7 @@ def _signals() -> Iterator[socket.socket]:
         teller.setblocking(False)
         before = signal.set_wakeup_fd(teller.fileno(), warn_on_full_buffer=False)
         for number in _STOPPING:
-            if signal.getsignal(number) != signal.SIG_IGN:
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)
         try:
             yield told
