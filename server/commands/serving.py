@@ -5,6 +5,7 @@ import gc
 import math
 import os
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -28,8 +29,8 @@ from server.settings import Settings
 _Handler = Callable[[int, FrameType | None], object] | int | None
 """What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
 
-_SIGN = 5
-"""Seconds between two signs of life of one process of several."""
+_ALWAYS = -sys.maxsize
+"""For uvicorn to do each second what it would else do after so many seconds of a clock that may be set back."""
 
 _log = structlog.get_logger(__name__)
 
@@ -140,14 +141,18 @@ def serve(
 def work(config: Config, listener: socket, signs: socket) -> None:
     """Be one process of several: serve what comes to the socket, and give signs of life to who watches over it."""
 
+    signs.setblocking(False)
+
     async def give_sign() -> None:
         try:
             signs.send(b".")
+        except BlockingIOError:
+            return  # Who watches is held up, and has enough to hear of later.
         except OSError:
             # Nobody watches any more, and nobody would end this process.
             signal.raise_signal(signal.SIGTERM)
 
-    config.callback_notify, config.timeout_notify = give_sign, _SIGN
+    config.callback_notify, config.timeout_notify = give_sign, _ALWAYS
     _run(config, [listener])
 
 

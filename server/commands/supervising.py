@@ -34,19 +34,22 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Worker:
-    """One process, what it gives signs of life by, and when it was last heard (None: it has not served yet)."""
+    """One process, and what it gives signs of life by."""
 
     process: BaseProcess
     signs: socket.socket
-    heard: float | None = None
+    has_served: bool = False
+    silence: float = 0.0
+    """Seconds that were waited for a sign in vain, once it has given one: to load takes as long as it takes."""
 
-    def listen(self) -> None:
-        """Note whether it has given a sign."""
+    def listen(self, passed: float) -> None:
+        """Note whether it has given a sign in the `passed` seconds."""
         try:
-            if self.signs.recv(4096):
-                self.heard = time.monotonic()
+            is_heard = self.signs.recv(4096) != b""
         except OSError:
-            return  # It has given none, or has ended, of which its process tells.
+            is_heard = False
+        self.has_served |= is_heard
+        self.silence = 0.0 if is_heard or not self.has_served else self.silence + passed
 
     def tell(self, number: signal.Signals) -> None:
         """Send it a signal, unless it has ended."""
@@ -72,10 +75,17 @@ class _Supervisor:
             for _ in range(self._config.workers):
                 self._start()
             while self._workers:
-                wait([told, *(worker.process.sentinel for worker in self._workers)], self._silence / _LOOKS)
+                passed = self._wait(told)
                 self._heed(told)
-                self._replace()
+                self._replace(passed)
         return self._has_failed
+
+    def _wait(self, told: socket.socket) -> float:
+        """Return when there is something to do, or to look for; give the seconds that were waited."""
+        begun, most = time.monotonic(), self._silence / _LOOKS
+        wait([told, *(worker.process.sentinel for worker in self._workers)], most)
+        # It may be far later, when all processes were suspended together; then nobody has been silent meanwhile.
+        return min(time.monotonic() - begun, most)
 
     def _start(self) -> None:
         signs, given = socket.socketpair()
@@ -111,11 +121,11 @@ class _Supervisor:
         for worker in self._workers:
             worker.tell(number)
 
-    def _replace(self) -> None:
+    def _replace(self, passed: float) -> None:
         """Put a new process in the place of each that has ended or hangs, unless all are to stop."""
         for worker in list(self._workers):
-            worker.listen()
-            if not self._is_stopping and self._hangs(worker):
+            worker.listen(passed)
+            if not self._is_stopping and worker.silence > self._silence:
                 _log.error("service.process_hangs", pid=worker.process.pid)
                 worker.process.kill()
                 worker.process.join()
@@ -123,9 +133,6 @@ class _Supervisor:
                 self._workers.remove(worker)
                 worker.signs.close()
                 self._bury(worker.process)
-
-    def _hangs(self, worker: _Worker) -> bool:
-        return worker.heard is not None and time.monotonic() - worker.heard > self._silence
 
     def _bury(self, process: BaseProcess) -> None:
         if process.exitcode == STARTUP_FAILURE:

@@ -74,7 +74,7 @@ def another(value: Any) -> Any:
 
 async def asked_together(database: Database, query: Query[Any], values: list[str]) -> list[Any]:
     """Ask for all of them in one turn of the event loop, so that one statement answers them."""
-    return await asyncio.gather(*(database.reads.one(query, value) for value in values))
+    return list(await asyncio.gather(*(database.reads.one(query, value) for value in values)))
 
 
 async def found(database: Database) -> tuple[SessionRow, UserRow]:
