@@ -140,7 +140,6 @@ def serve(
 
 def work(config: Config, listener: socket, signs: socket) -> None:
     """Be one process of several: serve what comes to the socket, and give signs of life to who watches over it."""
-
     signs.setblocking(False)
 
     async def give_sign() -> None:
