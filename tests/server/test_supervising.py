@@ -26,7 +26,7 @@ def work(config, listener, signs):
     except FileExistsError:
         sys.exit(STARTUP_FAILURE)
     signs.send(b".")
-    time.sleep(3600)
+    time.sleep(300)
 
 if __name__ == "__main__":
     logs.configure("info", "json")
