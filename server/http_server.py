@@ -1,17 +1,14 @@
-"""uvicorn without its command, which would load a second library for commands and what watches over processes.
-
-A process of several loads uvicorn whole: it begins with what watches over it.
-"""
+"""uvicorn without its command, which would load a second library for commands and what watches over processes."""
 
 from socket import socket
 
 from server.imports import without
 
 with without(hollow={"uvicorn.main": ("Server", "main", "run")}):
-    from uvicorn.config import Config
+    from uvicorn.config import STARTUP_FAILURE, Config
     from uvicorn.server import HANDLED_SIGNALS, Server
 
-__all__ = ["HANDLED_SIGNALS", "Config", "Server", "bound"]
+__all__ = ["HANDLED_SIGNALS", "STARTUP_FAILURE", "Config", "Server", "bound"]
 
 
 def bound(config: Config, listener: socket) -> str:

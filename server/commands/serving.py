@@ -5,6 +5,7 @@ import gc
 import math
 import os
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -28,9 +29,8 @@ from server.settings import Settings
 _Handler = Callable[[int, FrameType | None], object] | int | None
 """What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
 
-_SLOWEST_START = 60
-"""Seconds without a sign of life after which a worker is replaced. It gives none while it loads, and a machine that is
-starting everything at once takes its time: with less, no worker would ever come to serve there."""
+_ALWAYS = -sys.maxsize
+"""For uvicorn to do each second what it would else do after so many seconds of a clock that may be set back."""
 
 _log = structlog.get_logger(__name__)
 
@@ -55,7 +55,6 @@ class _Config(Config):
             proxy_headers=False,
             server_header=False,
             date_header=True,
-            timeout_worker_healthcheck=_SLOWEST_START,
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 
@@ -130,23 +129,42 @@ def serve(
     asyncio.run(database.prepare(settings, settings.database.migrate))
     if settings.profile == "development":
         _greet(settings)
-    # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one.
-    for number in HANDLED_SIGNALS:
-        signal.signal(number, lambda *_: None)
     with metrics_port(settings) as reports:
         config = _Config(settings, workers, reports)
         if workers == 1:
             _run(config)
         else:
             # What watches over processes is loaded where there are several.
-            import_module("server.commands.supervising").serve(config)
+            import_module("server.commands.supervising").serve(config, work)
 
 
-def _run(config: Config) -> None:
+def work(config: Config, listener: socket, signs: socket) -> None:
+    """Be one process of several: serve what comes to the socket, and give signs of life to who watches over it."""
+    signs.setblocking(False)
+
+    async def give_sign() -> None:
+        try:
+            signs.send(b".")
+        except BlockingIOError:
+            return  # Who watches is held up, and has enough to hear of later.
+        except OSError:
+            # Nobody watches any more, and nobody would end this process.
+            signal.raise_signal(signal.SIGTERM)
+
+    config.callback_notify, config.timeout_notify = give_sign, _ALWAYS
+    _run(config, [listener])
+
+
+def _run(config: Config, sockets: list[socket] | None = None) -> None:
+    server = _AnnouncedServer(config)
+    # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one;
+    # nor may one be lost that is asked for before uvicorn listens.
+    for number in HANDLED_SIGNALS:
+        signal.signal(number, server.handle_exit)
     # Until the service has started nearly all that is made stays: looking for garbage would take 10 ms.
     gc.disable()
     try:
-        _AnnouncedServer(config).run()
+        server.run(sockets)
     finally:
         gc.enable()
 

@@ -1,45 +1,177 @@
 """Several processes that serve side by side, and what watches over them; imported where there are several."""
 
+import multiprocessing
+import os
 import signal
+import socket
 import sys
-from socket import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 
 import structlog
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
-from server.http_server import Config, bound
+from server.http_server import HANDLED_SIGNALS, STARTUP_FAILURE, Config, bound
+
+Work = Callable[[Config, socket.socket, socket.socket], None]
+"""What a process does: it serves what comes to the first socket, and gives signs of life by the second."""
+
+_STOPPING = (*HANDLED_SIGNALS, signal.SIGHUP)
+
+_SILENCE = 60.0
+"""Seconds without a sign of life after which a process that served is replaced.
+
+To these come those that it may take to stop, when somebody has told it alone."""
+
+_LOOKS = 10
+"""Looks for signs of life in that time."""
 
 _log = structlog.get_logger(__name__)
 
 
-class _Supervisor(Multiprocess):
-    """What watches over several processes, and ends them all when it is told to stop."""
+@dataclass(slots=True)
+class _Worker:
+    """One process, and what it gives signs of life by."""
 
-    def __init__(self, config: Config, sockets: list[socket]) -> None:
-        on_hang_up = signal.getsignal(signal.SIGHUP)
-        super().__init__(config, sockets)
-        if on_hang_up == signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, on_hang_up)
+    process: BaseProcess
+    signs: socket.socket
+    has_served: bool = False
+    silence: float = 0.0
+    """Seconds that were waited for a sign in vain, once it has given one: to load takes as long as it takes."""
 
-    def terminate_all(self) -> None:
-        """Let the socket go as well: held open here, it would take connections that nobody answers."""
-        for listener in self.sockets:
-            listener.close()
-        super().terminate_all()
+    def listen(self, passed: float) -> None:
+        """Note whether it has given a sign in the `passed` seconds."""
+        try:
+            is_heard = self.signs.recv(4096) != b""
+        except OSError:
+            is_heard = False
+        self.has_served |= is_heard
+        self.silence = 0.0 if is_heard or not self.has_served else self.silence + passed
 
-    def handle_hup(self) -> None:
-        """Stop, as one process alone does: settings are read once, so there is nothing to begin anew for."""
-        self.should_exit.set()
+    def tell(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.process.pid is not None and self.process.exitcode is None:
+            os.kill(self.process.pid, number)
 
 
-def serve(config: Config) -> None:
-    """Run as many processes as are wanted until they are told to stop; the exit status says if one could not start."""
+class _Supervisor:
+    """Keeps so many processes serving until it is told to stop; then it ends them all."""
+
+    def __init__(self, config: Config, listener: socket.socket, work: Work, silence: float) -> None:
+        self._config = config
+        self._listener = listener
+        self._work = work
+        self._workers: list[_Worker] = []
+        self._is_stopping = False
+        self._has_failed = False
+        self._silence = silence
+
+    def run(self) -> bool:
+        """Return once all have ended; say whether one could not start."""
+        with _signals() as told:
+            for _ in range(self._config.workers):
+                self._start()
+            while self._workers:
+                passed = self._wait(told)
+                self._heed(told)
+                self._replace(passed)
+        return self._has_failed
+
+    def _wait(self, told: socket.socket) -> float:
+        """Return when there is something to do, or to look for; give the seconds that were waited."""
+        begun, most = time.monotonic(), self._silence / _LOOKS
+        wait([told, *(worker.process.sentinel for worker in self._workers)], most)
+        # It may be far later, when all processes were suspended together; then nobody has been silent meanwhile.
+        return min(time.monotonic() - begun, most)
+
+    def _start(self) -> None:
+        signs, given = socket.socketpair()
+        signs.setblocking(False)
+        # A process of its own from the beginning on: connections and locks would not survive a fork. Should this one
+        # fail, Python tells those that are daemons to stop.
+        process = multiprocessing.get_context("spawn").Process(
+            target=self._work, args=(self._config, self._listener, given), daemon=True
+        )
+        process.start()
+        given.close()
+        self._workers.append(_Worker(process, signs))
+
+    def _heed(self, told: socket.socket) -> None:
+        """Stop at the first signal; at a SIGINT after it, have whoever is still serving hurry, as one process would."""
+        try:
+            numbers = told.recv(64)
+        except BlockingIOError:
+            return
+        for number in filter(_STOPPING.__contains__, numbers):
+            if not self._is_stopping:
+                self._stop()
+            elif number == signal.SIGINT:
+                self._tell_all(signal.SIGINT)
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        # Held open here, it would take connections that nobody answers.
+        self._listener.close()
+        self._tell_all(signal.SIGTERM)
+
+    def _tell_all(self, number: signal.Signals) -> None:
+        for worker in self._workers:
+            worker.tell(number)
+
+    def _replace(self, passed: float) -> None:
+        """Put a new process in the place of each that has ended or hangs, unless all are to stop."""
+        for worker in list(self._workers):
+            worker.listen(passed)
+            if not self._is_stopping and worker.silence > self._silence:
+                _log.error("service.process_hangs", pid=worker.process.pid)
+                worker.process.kill()
+                worker.process.join()
+            if worker.process.exitcode is not None:
+                self._workers.remove(worker)
+                worker.signs.close()
+                self._bury(worker.process)
+
+    def _bury(self, process: BaseProcess) -> None:
+        if process.exitcode == STARTUP_FAILURE:
+            # It would fail in the same way whenever it is started.
+            self._has_failed = True
+            if not self._is_stopping:
+                self._stop()
+        elif not self._is_stopping:
+            _log.warning("service.process_ended", pid=process.pid, status=process.exitcode)
+            self._start()
+
+
+def serve(config: Config, work: Work, silence: float = _SILENCE) -> None:
+    """Run as many processes as are wanted until they are told to stop; the exit status says if one could not start.
+
+    One that has served, and has given no sign of life for `silence` seconds since, is replaced.
+    """
     listener = config.bind_socket()
     listener.listen(config.backlog)  # From here on clients wait for the processes instead of being refused.
     _log.info("service.started", address=bound(config, listener), processes=config.workers)
-    supervisor = _Supervisor(config, sockets=[listener])
-    supervisor.run()
+    silence += config.timeout_graceful_shutdown or 0
+    has_failed = _Supervisor(config, listener, work, silence).run()
     _log.info("service.stopped")
-    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+    if has_failed:
         sys.exit(STARTUP_FAILURE)
+
+
+@contextmanager
+def _signals() -> Iterator[socket.socket]:
+    """Give what gets a byte for each signal to stop, with its number; a lost terminal is one, but not under nohup."""
+    told, teller = socket.socketpair()
+    with told, teller:
+        told.setblocking(False)
+        teller.setblocking(False)
+        before = signal.set_wakeup_fd(teller.fileno(), warn_on_full_buffer=False)
+        for number in _STOPPING:
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+        try:
+            yield told
+        finally:
+            signal.set_wakeup_fd(before)

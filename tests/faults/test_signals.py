@@ -1,7 +1,9 @@
 """The service is told to stop, politely, twice, and by other signals than usual (R24, R25)."""
 
 import asyncio
+import json
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,13 +30,13 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def hanging_up(reaction: signal.Handlers) -> Iterator[None]:
-    """Let processes that start meanwhile ignore the loss of a terminal, as under nohup, or not, as without it."""
-    before = signal.signal(signal.SIGHUP, reaction)
+def reacting(number: signal.Signals, reaction: signal.Handlers) -> Iterator[None]:
+    """Let processes that start meanwhile ignore a signal, as that of a lost terminal under nohup, or not."""
+    before = signal.signal(number, reaction)
     try:
         yield
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(number, before)
 
 
 async def in_flight(live: LiveService, number: int) -> list[InFlight]:
@@ -44,7 +46,10 @@ async def in_flight(live: LiveService, number: int) -> list[InFlight]:
 
 async def ended(live: LiveService) -> int:
     """Wait for the end of the process; give its exit status."""
-    return await asyncio.to_thread(live.process.wait, DEADLINE)
+    try:
+        return await asyncio.to_thread(live.process.wait, DEADLINE)
+    except subprocess.TimeoutExpired:
+        raise AssertionError("the process goes on") from None
 
 
 async def readiness(live: LiveService) -> list[int]:
@@ -89,6 +94,7 @@ class TestR24:
         assert {row.email for row in users} == {request.email for request in requests}
         assert len(queued) == IN_FLIGHT
         assert live.output.faults() == []
+        assert json.loads(live.output.lines[-1])["event"] == "service.stopped"
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
     async def test_r24_it_is_not_ready_from_the_signal_on(self, place: Place, workers: int) -> None:
@@ -121,8 +127,9 @@ class TestR24:
 class TestR25:
     """Signals come twice, or are of other kinds."""
 
-    async def test_r25_a_second_sigterm_changes_nothing(self, place: Place) -> None:
-        with place.serving(PATIENT) as live:
+    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    async def test_r25_a_second_sigterm_changes_nothing(self, place: Place, workers: int) -> None:
+        with place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 2)
 
             live.process.terminate()
@@ -133,8 +140,10 @@ class TestR25:
             assert (statuses, await ended(live)) == ([200, 200], 0)
         assert live.output.faults() == []
 
-    async def test_r25_a_second_sigint_ends_it_without_waiting(self, place: Place) -> None:
-        with place.serving(PATIENT) as live:
+    @pytest.mark.parametrize("workers", [1, 2])
+    async def test_r25_a_second_sigint_ends_it_without_waiting(self, place: Place, workers: int) -> None:
+        # A shell lets what a script begins in the background ignore it; who sends it all the same is heard.
+        with reacting(signal.SIGINT, signal.SIG_IGN), place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 2)
 
             live.process.send_signal(signal.SIGINT)
@@ -148,7 +157,7 @@ class TestR25:
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
     async def test_r25_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
-        with hanging_up(signal.SIG_DFL), place.serving(PATIENT, workers=workers) as live:
+        with reacting(signal.SIGHUP, signal.SIG_DFL), place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 4)
 
             live.process.send_signal(signal.SIGHUP)
@@ -160,7 +169,7 @@ class TestR25:
 
     @LONG
     async def test_r25_under_nohup_it_goes_on_without_terminal(self, place: Place) -> None:
-        with hanging_up(signal.SIG_IGN), place.serving() as live:
+        with reacting(signal.SIGHUP, signal.SIG_IGN), place.serving() as live:
             live.process.send_signal(signal.SIGHUP)
             async with Visitor(live) as visitor:
                 assert (await visitor.get("/ok")).status_code == 200

@@ -441,19 +441,6 @@ class TestServe:
 
         assert said.split() == ["garbage", "True", "True"]
 
-    def test_with_several_processes(self, tmp_path: Path) -> None:
-        with start(tmp_path, "serve", "--port", "0", "--workers", "2") as process:
-            try:
-                started = _started(process)
-                answer = httpx.get(f"http://{started['address']}/ok", timeout=30)
-            finally:
-                process.terminate()
-            _, rest = process.communicate()
-
-        assert answer.status_code == 200
-        assert process.returncode == 0
-        assert json.loads(rest.splitlines()[-1])["event"] == "service.stopped"
-
     def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
         with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
             _, errors = process.communicate()

@@ -162,7 +162,7 @@ MUTANTS = (
         "a stranger's name is not mailed to the owner of an address",
         "domain/authentication.py",
         "        mails.existing_account(ctx, owner)\n",
-        "        owner.name = invented.name\n        mails.existing_account(ctx, owner)\n",
+        "        mails.existing_account(ctx, owner._replace(name=invented.name))\n",
     ),
     Mutant(
         "V81",

@@ -152,7 +152,7 @@ MUTANTS = (
         "R24",
         "what watches over the processes holds no socket",
         "server/commands/supervising.py",
-        "        for listener in self.sockets:\n            listener.close()\n",
+        "        self._listener.close()\n",
         "",
     ),
     Mutant(
@@ -173,8 +173,15 @@ MUTANTS = (
         "R25",
         "a stop that was asked for is no fault",
         "server/commands/serving.py",
-        "        signal.signal(number, lambda *_: None)\n",
+        "        signal.signal(number, server.handle_exit)\n",
         "        pass\n",
+    ),
+    Mutant(
+        "R25",
+        "who cannot wait tells every process",
+        "server/commands/supervising.py",
+        "            elif number == signal.SIGINT:\n                self._tell_all(signal.SIGINT)\n",
+        "",
     ),
     Mutant(
         "R41",
