@@ -70,7 +70,7 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
         results = rounds.measure(contest.cases_in_turn(wanted))
         print(table.speeds(results, contest.peers), end="\n\n")
         print(table.starts(contest.servers), end="\n\n")
-        print(goals.table(results, contest, rounds.hashes))
+        print(goals.table(results, contest))
     if rounds.hashes:
         alone = statistics.median(rounds.hashes)
         print(f"\nargon2id on the servers' processor, nothing else: {alone:.0f} hashes per second")

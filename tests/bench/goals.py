@@ -1,11 +1,11 @@
 """What the service is meant to reach, and whether it did in this run: ratios within the run, medians of its rounds."""
 
-import statistics
 from collections.abc import Iterator, Sequence
 
 from tests.bench import cases
 from tests.bench.contest import TWO_WORKERS, Contest
 from tests.bench.measuring import Result
+from tests.bench.servers import OURS
 from tests.bench.table import markdown
 
 _COLUMNS = ("goal", "server", "least or most", "measured", "met")
@@ -29,28 +29,17 @@ _MEMORY_MB, _START_MS = 120.0, 1000.0
 Row = tuple[str, str, str, str, str]
 
 
-def table(results: Sequence[Result], contest: Contest, hashes: Sequence[float]) -> str:
+def table(results: Sequence[Result], contest: Contest) -> str:
     """Give the table of every goal that this run says something about."""
     rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
-    bare = rates.get((cases.CONSTANT, "bare ASGI"))
     rows: list[Row] = []
     for result in results:
-        if result.case.server.name in (TWO_WORKERS, *_ours(contest)):
-            rows += _rows(result, rates, bare, contest.peers, hashes)
+        if result.case.server.name in (TWO_WORKERS, *OURS):
+            rows += _rows(result, rates, contest.peers)
     return markdown(_COLUMNS, [*rows, *_of_processes(results, contest)])
 
 
-def _ours(contest: Contest) -> list[str]:
-    return [server.name for server in contest.servers if server.name.startswith("Gatewright")]
-
-
-def _rows(
-    result: Result,
-    rates: dict[tuple[str, str], float],
-    bare: float | None,
-    peers: dict[str, str],
-    hashes: Sequence[float],
-) -> Iterator[Row]:
+def _rows(result: Result, rates: dict[tuple[str, str], float], peers: dict[str, str]) -> Iterator[Row]:
     name, server = result.case.name, result.case.server.name
     rate, peer = rates[name, server], rates.get((name, peers.get(server, "")))
     if server == TWO_WORKERS:
@@ -60,19 +49,19 @@ def _rows(
         return
     if name in _PEER and peer:
         yield _least(f"{name}, times Better Auth", server, _PEER[name], rate / peer, "{:.1f}")
-    if name.startswith("get-session (") and bare:
-        yield _least(f"{name}, of bare ASGI", server, _OF_BARE, rate / bare, "{:.0%}")
+    share = result.share()
+    if name.startswith("get-session (") and share:
+        yield _least(f"{name}, of bare ASGI", server, _OF_BARE, share, "{:.0%}")
         yield _most(f"{name}, p99 ms", server, _P99_MS, result.median("p99"))
     if name == cases.DURING:
         yield _most(f"{name}, p99 ms", server, _P99_DURING_MS, result.median("p99"))
-    if name in ("sign-in", "sign-up") and hashes:
-        share = rate / statistics.median(hashes)
+    if name in ("sign-in", "sign-up") and share:
         yield _least(f"{name}, of hashes alone", server, _OF_HASHES, share, "{:.0%}")
 
 
 def _of_processes(results: Sequence[Result], contest: Contest) -> Iterator[Row]:
     for server in contest.servers:
-        if not server.name.startswith("Gatewright") or server.name == TWO_WORKERS:
+        if server.name not in OURS:
             continue
         yield _most("start to first answer, ms", server.name, _START_MS, server.start_time() * 1000)
         if "SQLite" in server.name:

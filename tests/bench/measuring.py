@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.bench import hashes, load
-from tests.bench.cases import Case
+from tests.bench.cases import CONSTANT, Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
+from tests.bench.servers import OURS
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
@@ -23,11 +24,21 @@ class Result:
 
     case: Case
     runs: list[Run] = field(default_factory=list)
+    yardsticks: list[float] = field(default_factory=list)
+    """What bounds the case, measured just before each run, for a machine may be twice as fast a minute later: answers
+    per second of the bare application for get-session, passwords hashed per second for sign-in and sign-up."""
 
     def median(self, figure: str) -> float:
         """Give the median of a figure of `Run`."""
         figures: list[float] = [getattr(run, figure) for run in self.runs]
         return statistics.median(figures)
+
+    def share(self) -> float | None:
+        """Give the median of what each run reached of its yardstick; None where there is none."""
+        if not self.yardsticks:
+            return None
+        pairs = zip(self.runs, self.yardsticks, strict=True)
+        return statistics.median(run.rate / yardstick for run, yardstick in pairs)
 
     @property
     def failures(self) -> int:
@@ -49,7 +60,7 @@ class Rounds:
     cores: Cores
     postmaster: int | None = None
     hashes: list[float] = field(default_factory=list)
-    """Passwords per second that the servers' processor hashed by itself, in each round in which somebody signs in."""
+    """Passwords per second that the servers' processor hashed by itself, before each run in which somebody signs in."""
 
     def measure(self, cases: Sequence[Case]) -> list[Result]:
         """Try every case out, warm it up, and run it as often as wanted, interleaved."""
@@ -58,12 +69,23 @@ class Rounds:
             print(f"  warm-up  {case.name:26} {case.server.name}", file=sys.stderr)
             case.try_out()
             load.run(case, WARM_UP, self.cores, self.postmaster)
+        constant = next((case for case in cases if case.name == CONSTANT), None)
         for number in range(1, self.repeats + 1):
             for result in results:
+                result.yardsticks.extend(self._yardstick(result.case, constant))
                 result.runs.append(self._run(result.case, f"{number}/{self.repeats}"))
-            if any(case.name in ("sign-in", "sign-up") for case in cases):
-                self.hashes.append(hashes.per_second(self.cores.server))
         return results
+
+    def _yardstick(self, case: Case, constant: Case | None) -> list[float]:
+        """Measure what bounds a case of ours, if anything does."""
+        if case.server.name not in OURS:
+            return []
+        if case.name in ("sign-in", "sign-up"):
+            self.hashes.append(hashes.per_second(self.cores.server))
+            return self.hashes[-1:]
+        if constant is not None and case.name.startswith("get-session ("):
+            return [self._run(constant, "beside").rate]
+        return []
 
     def _run(self, case: Case, label: str) -> Run:
         for _ in range(ATTEMPTS):

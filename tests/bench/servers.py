@@ -31,6 +31,10 @@ class ServerFailed(Exception):
     """A server did not come up; the message ends with what it said."""
 
 
+OURS = ("Gatewright, SQLite", "Gatewright, PostgreSQL")
+"""The servers that are compared with all others."""
+
+
 @dataclass
 class Server:
     """One server: how to start it, and what was seen of it."""

@@ -38,7 +38,7 @@ def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
                 f"{result.median('p99'):.1f}",
                 f"{result.median('cost'):.0f}",
                 f"{max(run.memory for run in result.runs):.0f}",
-                f"{rate / bare:.0%}" if bare else "",
+                f"{result.share() or rate / bare:.0%}" if bare and name not in ("sign-in", "sign-up") else "",
                 f"{rate / peer:.1f}" if peer else "",
                 _remarks(result),
             )
