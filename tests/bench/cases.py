@@ -18,15 +18,16 @@ DURING = "get-session during sign-ins"
 READERS = 32
 """Users who read, one after the other: as many as there are connections, so that no answer could serve two of them."""
 
+GET_SESSION = ("get-session (bearer)", "get-session (cookie)")
+SIGNING = ("sign-in", "sign-up")
+
 NAMES = (
-    "get-session (bearer)",
-    "get-session (cookie)",
+    *GET_SESSION,
     "list-sessions (5)",
     "revoke-session (unknown)",
     "update-user",
     "sign-out",
-    "sign-in",
-    "sign-up",
+    *SIGNING,
     DURING,
     "ok",
 )

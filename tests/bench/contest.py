@@ -7,10 +7,8 @@ from pathlib import Path
 
 from tests.bench import better_auth, cases, crowd
 from tests.bench.cases import Case
-from tests.bench.servers import Server, bare, gatewright
+from tests.bench.servers import TWO_WORKERS, Server, bare, gatewright
 from tests.postgres import Cluster
-
-TWO_WORKERS = "Gatewright, PostgreSQL, 2 workers"
 
 STARTS = 3
 """How often a start is timed."""

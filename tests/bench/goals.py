@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from tests.bench import cases
-from tests.bench.contest import TWO_WORKERS, Contest
+from tests.bench.contest import Contest
 from tests.bench.measuring import Result
-from tests.bench.servers import OURS
+from tests.bench.servers import OURS, TWO_WORKERS
 from tests.bench.table import markdown
 
 _COLUMNS = ("goal", "server", "least or most", "measured", "met")
@@ -42,20 +42,19 @@ def table(results: Sequence[Result], contest: Contest) -> str:
 def _rows(result: Result, rates: dict[tuple[str, str], float], peers: dict[str, str]) -> Iterator[Row]:
     name, server = result.case.name, result.case.server.name
     rate, peer = rates[name, server], rates.get((name, peers.get(server, "")))
+    share = result.share()
     if server == TWO_WORKERS:
-        one = rates.get((name, "Gatewright, PostgreSQL"))
-        if one:
-            yield _least("second worker, sign-in, times one", server, _SECOND_WORKER, rate / one, "{:.2f}")
+        if share:
+            yield _least("second worker, sign-in, times one", server, _SECOND_WORKER, share, "{:.2f}")
         return
     if name in _PEER and peer:
         yield _least(f"{name}, times Better Auth", server, _PEER[name], rate / peer, "{:.1f}")
-    share = result.share()
-    if name.startswith("get-session (") and share:
+    if name in cases.GET_SESSION and share:
         yield _least(f"{name}, of bare ASGI", server, _OF_BARE, share, "{:.0%}")
         yield _most(f"{name}, p99 ms", server, _P99_MS, result.median("p99"))
     if name == cases.DURING:
         yield _most(f"{name}, p99 ms", server, _P99_DURING_MS, result.median("p99"))
-    if name in ("sign-in", "sign-up") and share:
+    if name in cases.SIGNING and share:
         yield _least(f"{name}, of hashes alone", server, _OF_HASHES, share, "{:.0%}")
 
 

@@ -78,7 +78,11 @@ def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None)
         said = _wrk(case, seconds)
     after = _moment(case, cores, postmaster)
     served = after.server - before.server
-    loaded = after.load - before.load
+    at_server = after.server_core - before.server_core - served
+    at_load = after.load_core - before.load_core - (after.load - before.load)
+    if case.server.cores:
+        # Where a server works on both processors, nobody can say on which of them a stranger did.
+        at_server = at_load = at_server + at_load
     took = said["duration"] / 1e6
     return Run(
         rate=said["requests"] / took,
@@ -87,8 +91,8 @@ def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None)
         failures=said["refused"] + said["broken"],
         memory=machine.peak_memory(case.server.pid),
         cost=served / max(said["requests"], 1) * 1e6,
-        strangers_at_server=max(0.0, after.server_core - before.server_core - served) / took,
-        strangers_at_load=max(0.0, after.load_core - before.load_core - loaded) / took,
+        strangers_at_server=max(0.0, at_server) / took,
+        strangers_at_load=max(0.0, at_load) / took,
     )
 
 

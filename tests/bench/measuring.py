@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.bench import hashes, load
-from tests.bench.cases import CONSTANT, Case
+from tests.bench.cases import CONSTANT, GET_SESSION, SIGNING, Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
-from tests.bench.servers import OURS
+from tests.bench.servers import OURS, TWO_WORKERS
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
@@ -25,8 +25,9 @@ class Result:
     case: Case
     runs: list[Run] = field(default_factory=list)
     yardsticks: list[float] = field(default_factory=list)
-    """What bounds the case, measured just before each run, for a machine may be twice as fast a minute later: answers
-    per second of the bare application for get-session, passwords hashed per second for sign-in and sign-up."""
+    """What the case is compared with, measured just before each run, for a machine may be twice as fast a minute later:
+    the bare application's answers per second for get-session, passwords hashed per second for sign-in and sign-up, the
+    sign-ins of one worker for two."""
 
     def median(self, figure: str) -> float:
         """Give the median of a figure of `Run`."""
@@ -69,23 +70,21 @@ class Rounds:
             print(f"  warm-up  {case.name:26} {case.server.name}", file=sys.stderr)
             case.try_out()
             load.run(case, WARM_UP, self.cores, self.postmaster)
-        constant = next((case for case in cases if case.name == CONSTANT), None)
         for number in range(1, self.repeats + 1):
             for result in results:
-                result.yardsticks.extend(self._yardstick(result.case, constant))
+                result.yardsticks.extend(self._yardstick(result.case, cases))
                 result.runs.append(self._run(result.case, f"{number}/{self.repeats}"))
         return results
 
-    def _yardstick(self, case: Case, constant: Case | None) -> list[float]:
+    def _yardstick(self, case: Case, cases: Sequence[Case]) -> list[float]:
         """Measure what bounds a case of ours, if anything does."""
-        if case.server.name not in OURS:
-            return []
-        if case.name in ("sign-in", "sign-up"):
+        if case.server.name in OURS and case.name in SIGNING:
+            # Whoever was measured last may still be hashing for who has gone.
+            for server in {each.server.name: each.server for each in cases}.values():
+                server.settle()
             self.hashes.append(hashes.per_second(self.cores.server))
             return self.hashes[-1:]
-        if constant is not None and case.name.startswith("get-session ("):
-            return [self._run(constant, "beside").rate]
-        return []
+        return [self._run(other, "beside").rate for other in cases if _bounds(other, case)]
 
     def _run(self, case: Case, label: str) -> Run:
         for _ in range(ATTEMPTS):
@@ -94,6 +93,13 @@ class Rounds:
             if not run.is_noisy:
                 break
         return run
+
+
+def _bounds(other: Case, case: Case) -> bool:
+    """Whether a case is the yardstick of another: the constant of get-session, one worker of two."""
+    if case.server.name == TWO_WORKERS:
+        return other.name == case.name and other.server.name == OURS[1]
+    return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS
 
 
 def _tell(case: Case, run: Run, label: str) -> None:

@@ -34,6 +34,8 @@ class ServerFailed(Exception):
 OURS = ("Gatewright, SQLite", "Gatewright, PostgreSQL")
 """The servers that are compared with all others."""
 
+TWO_WORKERS = "Gatewright, PostgreSQL, 2 workers"
+
 
 @dataclass
 class Server:

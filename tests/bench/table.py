@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tests.bench.cases import CONSTANT
+from tests.bench.cases import CONSTANT, SIGNING
 from tests.bench.measuring import Result
 from tests.bench.servers import Server
 
@@ -38,7 +38,7 @@ def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
                 f"{result.median('p99'):.1f}",
                 f"{result.median('cost'):.0f}",
                 f"{max(run.memory for run in result.runs):.0f}",
-                f"{result.share() or rate / bare:.0%}" if bare and name not in ("sign-in", "sign-up") else "",
+                f"{result.share() or rate / bare:.0%}" if bare and name not in SIGNING else "",
                 f"{rate / peer:.1f}" if peer else "",
                 _remarks(result),
             )
