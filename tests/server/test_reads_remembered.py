@@ -88,25 +88,18 @@ async def found(database: Database) -> tuple[SessionRow, UserRow]:
 class TestAChangedColumnIsAnotherRow:
     """Each column by itself: whoever is banned or renamed, or whose session has ended, is so with the next request."""
 
-    @pytest.mark.parametrize("name", OF_SESSIONS)
-    async def test_of_the_session(self, signed_in: Database, name: str) -> None:
-        before, owner = await found(signed_in)
-        changed = another(getattr(before, name))
+    @pytest.mark.parametrize(
+        ("table", "name"), [(Session, name) for name in OF_SESSIONS] + [(User, name) for name in OF_USERS]
+    )
+    async def test_of_session_and_user(self, signed_in: Database, table: type[Any], name: str) -> None:
+        rows: dict[type[Any], Any] = dict(zip((Session, User), await found(signed_in), strict=True))
+        changed = {name: another(getattr(rows[table], name))}
 
         async with signed_in.transaction() as db:
-            await db.execute(update(Session).values({name: changed}))
+            await db.execute(update(table).values(changed))
 
-        assert await found(signed_in) == (before._replace(**{name: changed}), owner)
-
-    @pytest.mark.parametrize("name", OF_USERS)
-    async def test_of_the_user(self, signed_in: Database, name: str) -> None:
-        own, before = await found(signed_in)
-        changed = another(getattr(before, name))
-
-        async with signed_in.transaction() as db:
-            await db.execute(update(User).values({name: changed}))
-
-        assert await found(signed_in) == (own, before._replace(**{name: changed}))
+        rows[table] = rows[table]._replace(**changed)
+        assert await found(signed_in) == tuple(rows.values())
 
     async def test_the_id_of_the_session(self, signed_in: Database) -> None:
         before, owner = await found(signed_in)
