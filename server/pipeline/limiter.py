@@ -55,6 +55,10 @@ class Window:
     is_spent: bool = False
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def holds(self, now: datetime) -> bool:
+        """Whether it is the present one; one that has not begun yet is from before the clock was set back."""
+        return self.begin <= now < self.end
+
 
 class RequestLimiter:
     """Counts requests in fixed windows. `reached` is told who drew the last of a shared window, at which operation."""
@@ -81,8 +85,7 @@ class RequestLimiter:
     def passes(self, network: str, operation_id: str, now: datetime) -> bool:
         """Whether a request passes unasked; if not, `draw` decides. On the way of every request, so it is short."""
         window = self.windows.get((network, operation_id))
-        # As `_is_over` has it.
-        if window is None or not window.begin <= now < window.end:
+        if window is None or not window.holds(now):
             window = self._begin((network, operation_id), now)
         if window.left:
             window.left -= 1
@@ -127,16 +130,12 @@ class RequestLimiter:
         if tally.number - amount <= self._quota.number < tally.number:
             self._reached(client, operation_id)
 
-    def _is_over(self, window: Window, now: datetime) -> bool:
-        """Whether another window begins; one that has not begun yet is from before the clock was set back."""
-        return not window.begin <= now < window.end
-
     def _begin(self, key: tuple[str, str], now: datetime) -> Window:
         """Begin a window, and forget two that are over, so that there are never many more than are in use."""
         self.windows.pop(key, None)
         for _ in range(2):
             oldest = next(iter(self.windows.values()), None)
-            if oldest is not None and (self._is_over(oldest, now) or len(self.windows) >= MOST_WINDOWS):
+            if oldest is not None and (not oldest.holds(now) or len(self.windows) >= MOST_WINDOWS):
                 self.windows.popitem(last=False)
         window = self.windows[key] = Window(now, now + self._quota.window, self._tenth, self._tenth)
         return window

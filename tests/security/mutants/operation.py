@@ -60,8 +60,8 @@ MUTANTS = (
         "R20",
         "a window from before the clock was set back is over",
         "server/pipeline/limiter.py",
-        "        return not window.begin <= now < window.end\n",
-        "        return not now < window.end\n",
+        "        return self.begin <= now < self.end\n",
+        "        return now < self.end\n",
     ),
     Mutant(
         "R20",
