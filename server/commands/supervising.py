@@ -65,27 +65,36 @@ class _Supervisor:
         self._listener = listener
         self._work = work
         self._workers: list[_Worker] = []
+        self._missing = config.workers
+        """Processes to start at the next look."""
         self._is_stopping = False
         self._has_failed = False
         self._silence = silence
+        self._look = silence / _LOOKS
 
     def run(self) -> bool:
         """Return once all have ended; say whether one could not start."""
         with _signals() as told:
-            for _ in range(self._config.workers):
-                self._start()
-            while self._workers:
+            self._start_missing()
+            while self._workers or self._missing:
                 passed = self._wait(told)
                 self._heed(told)
                 self._replace(passed)
+                if passed == self._look:
+                    self._start_missing()
         return self._has_failed
 
     def _wait(self, told: socket.socket) -> float:
         """Return when there is something to do, or to look for; give the seconds that were waited."""
-        begun, most = time.monotonic(), self._silence / _LOOKS
-        wait([told, *(worker.process.sentinel for worker in self._workers)], most)
+        begun = time.monotonic()
+        wait([told, *(worker.process.sentinel for worker in self._workers)], self._look)
         # It may be far later, when all processes were suspended together; then nobody has been silent meanwhile.
-        return min(time.monotonic() - begun, most)
+        return min(time.monotonic() - begun, self._look)
+
+    def _start_missing(self) -> None:
+        while self._missing:
+            self._missing -= 1
+            self._start()
 
     def _start(self) -> None:
         signs, given = socket.socketpair()
@@ -113,6 +122,7 @@ class _Supervisor:
 
     def _stop(self) -> None:
         self._is_stopping = True
+        self._missing = 0
         # Held open here, it would take connections that nobody answers.
         self._listener.close()
         self._tell_all(signal.SIGTERM)
@@ -132,9 +142,10 @@ class _Supervisor:
             if worker.process.exitcode is not None:
                 self._workers.remove(worker)
                 worker.signs.close()
-                self._bury(worker.process)
+                self._bury(worker)
 
-    def _bury(self, process: BaseProcess) -> None:
+    def _bury(self, worker: _Worker) -> None:
+        process = worker.process
         if process.exitcode == STARTUP_FAILURE:
             # It would fail in the same way whenever it is started.
             self._has_failed = True
@@ -142,7 +153,11 @@ class _Supervisor:
                 self._stop()
         elif not self._is_stopping:
             _log.warning("service.process_ended", pid=process.pid, status=process.exitcode)
-            self._start()
+            if worker.has_served:
+                self._start()
+            else:
+                # The next one may end as soon: without a pause they would take a whole processor.
+                self._missing += 1
 
 
 def serve(config: Config, work: Work, silence: float = _SILENCE) -> None:

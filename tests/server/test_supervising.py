@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from tests.faults.requests_in_flight import until_refused
 from tests.live import PATIENCE, LiveService, environment, serving
 
-WORK = """
+PROGRAM = """
 import signal, sys, time
 from pathlib import Path
 
@@ -19,6 +20,14 @@ from server import logs
 from server.commands import supervising
 from server.http_server import STARTUP_FAILURE, Config
 
+{work}
+
+if __name__ == "__main__":
+    logs.configure("info", "json")
+    supervising.serve(Config("", port=0, workers=1, log_config=None), work, silence={silence})
+"""
+
+HANGING = """
 def work(config, listener, signs):
     '''The first to come serves and then hangs, whoever comes in its place cannot start.'''
     try:
@@ -27,11 +36,31 @@ def work(config, listener, signs):
         sys.exit(STARTUP_FAILURE)
     signs.send(b".")
     time.sleep(300)
-
-if __name__ == "__main__":
-    logs.configure("info", "json")
-    supervising.serve(Config("", port=0, workers=1, log_config=None), work, silence=0.5)
 """
+
+CRASHING = """
+def work(config, listener, signs):
+    '''The first two to come crash before they serve, the third cannot start.'''
+    with Path("starts").open("a+") as starts:
+        print(time.monotonic(), file=starts, flush=True)
+        starts.seek(0)
+        sys.exit(STARTUP_FAILURE if len(starts.readlines()) == 3 else 1)
+"""
+
+
+def supervise(folder: Path, work: str, silence: float) -> subprocess.CompletedProcess[str]:
+    """Run a program that watches over one process with such work, until it ends by itself."""
+    program = folder / "program.py"
+    program.write_text(PROGRAM.format(work=work, silence=silence), "utf-8")
+    return subprocess.run(
+        [sys.executable, program],
+        cwd=folder,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def pids(live: LiveService, number: int) -> set[int]:
@@ -62,18 +91,7 @@ async def test_each_takes_in_crowds_as_one_alone_does_and_ends_when_nobody_watch
 
 
 def test_one_that_hangs_is_replaced_and_one_that_cannot_start_ends_all(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(WORK, "utf-8")
-
-    done = subprocess.run(
-        [sys.executable, program],
-        cwd=tmp_path,
-        env=environment({}),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = supervise(tmp_path, HANGING, silence=0.5)
 
     told = [json.loads(line) for line in done.stderr.splitlines()]
     events = [line["event"] for line in told if line["event"].startswith("service.")]
@@ -81,4 +99,13 @@ def test_one_that_hangs_is_replaced_and_one_that_cannot_start_ends_all(tmp_path:
         "service.started", "service.process_hangs", "service.process_ended", "service.stopped",
     ]  # fmt: skip
     assert next(line["status"] for line in told if "status" in line) == -signal.SIGKILL
+    assert done.returncode == 3
+
+
+def test_one_that_crashes_before_it_serves_is_started_again_after_a_pause(tmp_path: Path) -> None:
+    """A tenth of the silence that is borne: two seconds, which no start of so small a program takes."""
+    done = supervise(tmp_path, CRASHING, silence=20)
+
+    starts = [float(line) for line in (tmp_path / "starts").read_text().splitlines()]
+    assert [later - before >= 2 for before, later in pairwise(starts)] == [True, True]
     assert done.returncode == 3
