@@ -36,10 +36,9 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/redis.sh
 	@.ci/faketime.sh
 	@.ci/chromium.sh
-	@.ci/node.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	path=$$(.ci/node.sh) && PATH=$$path PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
 	$(BIN)/ruff check .

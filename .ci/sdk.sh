@@ -32,7 +32,7 @@ python_sdk() {
 }
 
 typescript_sdk() {
-  command -v npm >/dev/null 2>&1 || stop_with "Node.js 20 or newer with npm is needed. On Debian: apt-get install nodejs npm"
+  PATH=$(.ci/node.sh)
   mkdir -p "$target"
   contract --version 3.1 >"$tools/typescript.json"
   local digest
