@@ -36,6 +36,7 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/redis.sh
 	@.ci/faketime.sh
 	@.ci/chromium.sh
+	@.ci/curl.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
 	path=$$(.ci/node.sh) && PATH=$$path PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)

@@ -8,8 +8,8 @@ import argparse
 import io
 import subprocess
 import sys
-import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +94,11 @@ def _at_commit(name: str) -> Document:
     found = _run("git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if found.returncode != 0:
         raise UnusableError(f"{name} is neither a file nor a commit, branch or tag")
-    archive = _run("git", "archive", "--format=tar", found.stdout.decode().strip(), "openapi")
+    archive = _run("git", "archive", "--format=zip", found.stdout.decode().strip(), "openapi")
     if archive.returncode != 0:
         raise UnusableError(f"at {name} there is no contract: {archive.stderr.decode().strip()}")
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder)
         return bundle(index=Path(folder) / "openapi" / INDEX.name)
 
 

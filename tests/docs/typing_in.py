@@ -108,8 +108,9 @@ class Shell:
         self.process.stdin.flush()
         printed: list[str] = []
         for line in iter(self.process.stdout.readline, f"{DONE}\n"):
-            # A shell that has ended, since a command failed, prints an endless nothing.
-            assert line, f"{commands}\n{''.join(printed)}"
+            if not line:  # The shell has ended, since a command failed.
+                self.leave()
+                raise AssertionError(f"{commands}\n{''.join(printed)}")
             printed.append(line)
         return "".join(printed)
 
