@@ -350,7 +350,8 @@ class TestSilence:
         real = make_url(cluster.create(migrated=True))
         proxy = Proxy(real.host or "127.0.0.1", real.port or 5432)
         silent = real.set(host="127.0.0.1", port=await proxy.start())
-        server = await opening(silent.render_as_string(hide_password=False), timeout=HASTY)
+        # Time enough for a look-up that is answered on a busy machine, too.
+        server = await opening(silent.render_as_string(hide_password=False), timeout=HASTY * 5)
         try:
             assert await server.reads.one(SESSION_BY_DIGEST, b"") is None
             proxy.freeze()
