@@ -18,7 +18,22 @@ UNUSED = {
     "werkzeug.wsgi": ("ClosingIterator",),
 }
 
-with without("flask", "idna", hollow=UNUSED):
+# Applications that are not asynchronous, pages that show a fault, the names of status codes, forms that Connexion takes
+# apart itself, and what jsonschema checks where a contract asks for it.
+SELDOM = {
+    "asgiref.sync": ("async_to_sync",),
+    "attr.validators": (),
+    "attrs.validators": (),
+    "html": (),
+    "http.client": (),
+    "python_multipart": (),
+    "python_multipart.multipart": ("parse_options_header",),
+    "rfc3339_validator": ("validate_rfc3339",),
+    "starlette.formparsers": ("FormParser", "MultiPartException", "MultiPartParser"),
+    "zipfile": (),
+}
+
+with without("flask", "idna", "importlib_resources", hollow=UNUSED, late=SELDOM):
     from server.pipeline.building import build
     from server.pipeline.ports import Challenges, Endpoint, Refusals, Sessions
     from server.pipeline.request import Operation, Request
