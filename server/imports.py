@@ -3,22 +3,25 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-Late = Mapping[str, tuple[str, ...]]
-Hollow = Mapping[str, tuple[str, ...] | Mapping[str, object]]
-"""What stands in for modules, by their names."""
+Names = tuple[str, ...] | Mapping[str, object]
+"""What is in a module that stands in for another one: names, or what is given for them."""
+
+StandIns = Mapping[str, Names]
+"""By the names of the modules that they stand in for."""
 
 
 @contextmanager
-def without(*absent: str, hollow: Hollow | None = None, late: Late | None = None) -> Iterator[None]:
+def without(*absent: str, hollow: StandIns | None = None, late: StandIns | None = None) -> Iterator[None]:
     """Inside, have these modules missing, or others in their place that cost nothing.
 
     Missing is for what a library can do without. A hollow module has nothing but the given names, each an empty class
-    unless something is given for it: for what a library never uses here. A late one has the given names as functions,
-    and the real one is loaded when one of them is called, or anything else in it is asked for: for what a library uses
+    unless something else is given: for what a library never uses here. A late one has the given names as functions, and
+    the real one is loaded when one of them is called, or anything else in it is asked for: for what a library uses
     seldom; nothing is lost by it. What has been imported before stays as it is, and what others import afterwards is
     whole; but a name that the library has taken from a hollow module into its own stays what it is in this process.
     """
@@ -42,15 +45,16 @@ class _Late(ModuleType):
         return getattr(_real(self.__name__), name)
 
 
-def _hollow(name: str, names: tuple[str, ...] | Mapping[str, object]) -> ModuleType:
-    module = ModuleType(name)
-    vars(module).update(names if isinstance(names, Mapping) else {each: type(each, (), {}) for each in names})
-    return module
+def _hollow(name: str, names: Names) -> ModuleType:
+    return _filled(ModuleType(name), names, lambda each: type(each, (), {}))
 
 
-def _late(name: str, names: tuple[str, ...]) -> ModuleType:
-    module = _Late(name)
-    vars(module).update({each: _calling(name, each) for each in names})
+def _late(name: str, names: Names) -> ModuleType:
+    return _filled(_Late(name), names, partial(_calling, name))
+
+
+def _filled(module: ModuleType, names: Names, make: Callable[[str], object]) -> ModuleType:
+    vars(module).update(names if isinstance(names, Mapping) else {each: make(each) for each in names})
     return module
 
 

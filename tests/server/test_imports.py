@@ -80,6 +80,7 @@ from server import cli
 from server.app import assemble
 from server.commands import configuration
 from server.services import Services
+from starlette.exceptions import HTTPException
 
 async def start():
     services = Services(configuration.read())
@@ -87,6 +88,7 @@ async def start():
     await services.open("check")
     await services.start()
     await services.hasher.hash("correct horse battery")
+    assert HTTPException(405).detail == "Method Not Allowed"
     await services.close()
 
 cli.code("serve")
@@ -169,6 +171,17 @@ class TestLate:
         )
 
         assert said == "1.0 True\n"
+
+    def test_what_is_given_for_a_name_needs_no_loading(self) -> None:
+        said = _run(
+            """
+            with without(late={"colorsys": {"ONE_THIRD": 0.3}}):
+                import colorsys
+            print(colorsys.ONE_THIRD, "colorsys" in sys.modules, colorsys.ONE_SIXTH * 6, "colorsys" in sys.modules)
+            """
+        )
+
+        assert said == "0.3 False 1.0 True\n"
 
     def test_a_module_of_a_package_is_found_in_the_package(self) -> None:
         said = _run(
