@@ -116,6 +116,20 @@ class TestStart:
         assert done.stdout == "loaded: connexion\n", done.stderr
 
 
+class TestPostgresql:
+    def test_brings_neither_a_second_pool_nor_other_drivers(self) -> None:
+        said = _run(
+            """
+            from server import libraries, postgresql_engine
+            import asyncpg
+            known = "asyncpg.pool", "configparser", "getpass", "sqlalchemy.dialects.postgresql.pg8000"
+            print(*(name for name in known if name in sys.modules), asyncpg.connect_utils.getpass.getpass.__name__)
+            """
+        )
+
+        assert said == "unix_getpass\n"
+
+
 class TestWithout:
     def test_modules_are_missing_or_hollow_inside_only(self) -> None:
         with without("this", hollow={"antigravity": ("fly",), "__hello__": {"main": 1}}):
