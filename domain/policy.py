@@ -1,5 +1,6 @@
 """Policy: the numbers and switches the rules and handlers read. Built once, from the settings (behaviour chapter 2)."""
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, NamedTuple
@@ -41,7 +42,7 @@ class PasswordRules:
 
     min_length: int
     max_length: int
-    blocklist: frozenset[str] = field(repr=False)
+    blocklist: Set[str] = field(repr=False)
     """Case-folded NFKC forms."""
     blocklist_enabled: bool = True
     """Whether common passwords are refused, those of the list and those that name the user or the service."""

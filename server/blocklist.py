@@ -1,31 +1,31 @@
 """The passwords nobody may choose: the built-in list, and the operator's own (behaviour 4.1)."""
 
+from collections.abc import Set
 from functools import cache
 from pathlib import Path
 
 from domain.new_password import canonical
+from server.words import Words
 
 COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
-"""Most common first, one per line in its canonical form, after a line that says where they come from."""
+"""In their canonical form and the order of `Words`, one per line, after a line that says where they come from."""
 
 
-def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
+def blocklist(enabled: bool, extra_file: Path | None) -> Set[str]:
     """Give the case-folded NFKC forms of all that is refused; none when the list is switched off.
 
     `extra_file` is UTF-8, one password per line. Raises OSError or UnicodeDecodeError if it is unreadable.
     """
     if not enabled:
-        return frozenset()
-    return _common() if extra_file is None else _common() | _canonical(_lines(extra_file))
+        return Words()
+    if extra_file is None:
+        return _common()
+    return Words([*_common(), *(canonical(password) for password in _lines(extra_file) if password)])
 
 
 @cache
-def _common() -> frozenset[str]:
-    return frozenset(_lines(COMMON_PASSWORDS)[1:]) - {""}
-
-
-def _canonical(passwords: list[str]) -> frozenset[str]:
-    return frozenset(canonical(password) for password in passwords if password)
+def _common() -> Words:
+    return Words.of(COMMON_PASSWORDS.read_bytes().partition(b"\n")[2])
 
 
 def _lines(file: Path) -> list[str]:

@@ -12,6 +12,8 @@ def run() -> None:
     gc.disable()
     # Pydantic would look through every package of the installation for plugins of its own: this program has none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Before anything that would import them whole.
+    import_module("server.libraries")
     cli = import_module("server.cli")
     for name in sys.argv[1:2]:
         if name in cli.PLACES:

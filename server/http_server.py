@@ -4,7 +4,10 @@ from socket import socket
 
 from server.imports import without
 
-with without(hollow={"uvicorn.main": ("Server", "main", "run")}):
+# Nor does uvicorn set up the log, or read from a file how to.
+UNUSED = {"configparser": ("RawConfigParser",), "uvicorn.main": ("Server", "main", "run")}
+
+with without(hollow=UNUSED, late={"logging.config": ()}):
     from uvicorn.config import STARTUP_FAILURE, Config
     from uvicorn.server import HANDLED_SIGNALS, Server
 

@@ -1,5 +1,6 @@
 """From the settings to what rules and handlers read."""
 
+from collections.abc import Set
 from datetime import timedelta
 
 from domain import identifiers
@@ -27,7 +28,7 @@ def trusted_origins(settings: Settings) -> TrustedOrigins:
     return TrustedOrigins.parse(settings.base_url, settings.trusted_origins, loopback=loopback)
 
 
-def policy_of(settings: Settings, blocklist: frozenset[str]) -> Policy:
+def policy_of(settings: Settings, blocklist: Set[str]) -> Policy:
     """Give the policy of complete settings; switches that need mail count only when there is a sender.
 
     `blocklist` holds case-folded NFKC forms.
@@ -95,7 +96,7 @@ def _session_rules(settings: Settings) -> SessionRules:
     )
 
 
-def _password_rules(settings: Settings, blocklist: frozenset[str]) -> PasswordRules:
+def _password_rules(settings: Settings, blocklist: Set[str]) -> PasswordRules:
     password = settings.password
     return PasswordRules(
         min_length=password.min_length,

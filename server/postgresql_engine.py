@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-import asyncpg
 from sqlalchemy import event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from server.pools import LendingPool, remaining
+from server.postgresql_driver import asyncpg
 
 Driver: TypeAlias = "asyncpg.Connection[Any]"
 

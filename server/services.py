@@ -5,6 +5,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import structlog
@@ -23,7 +24,6 @@ from server.database_faults import reason
 from server.hashing import HashingRules, PasswordPool
 from server.mailing import renderer, senders
 from server.metrics.reporting import Reporter
-from server.metrics.sampling import Sampler
 from server.metrics.tallies import Tallies
 from server.outbox import OutboxWorker
 from server.pipeline.limiter import RequestLimiter
@@ -135,7 +135,11 @@ class Services:
         """Give what tells the numbers of this process; None where nobody asks for them."""
         if self.tallies is None or folder is None:
             return None
-        return Reporter(folder, Sampler(self.tallies, self.hasher, lambda: self.database, self.clock))
+        # What takes samples tells the version of this program, which stands in a mail-like text of the installation.
+        sampling = import_module("server.metrics.sampling")
+        return Reporter(
+            folder, sampling.Sampler(self.tallies, self.hasher, lambda: self.database, self.clock)
+        )
 
     async def start(self) -> None:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, telling numbers."""

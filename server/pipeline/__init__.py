@@ -1,6 +1,8 @@
 """Connexion's middlewares, compiled once per operation at start: routing, security, validation, calling."""
 
-from server.imports import without
+from http import HTTPStatus
+
+from server.imports import StandIns, without
 
 # Connexion brings applications on Flask, a client for tests, ways to fetch a contract or check a token elsewhere,
 # contracts and pages made of templates, and through jsonschema the names of domains in all scripts. Of Werkzeug, which
@@ -18,7 +20,22 @@ UNUSED = {
     "werkzeug.wsgi": ("ClosingIterator",),
 }
 
-with without("flask", "idna", hollow=UNUSED):
+# Applications that are not asynchronous, pages that show a fault, forms that Connexion takes apart itself, and what
+# jsonschema checks where a contract asks for it. Of an HTTP client Starlette needs the names of status codes.
+SELDOM: StandIns = {
+    "asgiref.sync": ("async_to_sync",),
+    "attr.validators": (),
+    "attrs.validators": (),
+    "html": (),
+    "http.client": {"responses": {status: status.phrase for status in HTTPStatus}},
+    "python_multipart": (),
+    "python_multipart.multipart": ("parse_options_header",),
+    "rfc3339_validator": ("validate_rfc3339",),
+    "starlette.formparsers": ("FormParser", "MultiPartException", "MultiPartParser"),
+    "zipfile": (),
+}
+
+with without("flask", "idna", "importlib_resources", hollow=UNUSED, late=SELDOM):
     from server.pipeline.building import build
     from server.pipeline.ports import Challenges, Endpoint, Refusals, Sessions
     from server.pipeline.request import Operation, Request

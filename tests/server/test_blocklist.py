@@ -15,6 +15,8 @@ class TestBuiltInList:
         assert source.startswith("# ")
         assert 3000 <= len(lines) == len(set(lines)) < 20_000
         assert all(line == canonical(line) and len(line) >= 8 for line in lines)
+        assert lines == sorted(lines)
+        assert all(line in blocklist(True, None) for line in lines)
 
     def test_knows_what_everybody_takes(self) -> None:
         listed = blocklist(True, None)
