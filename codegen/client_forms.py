@@ -93,7 +93,9 @@ def _have_a_body_or_none(document: Document, operation: Document) -> None:
 def _with_one_error(responses: Document) -> Document:
     """The answers below 400, and one for all others, as all of these have one body.
 
-    Rust's client takes every error for the first that is listed; others make a type or a field of each.
+    Rust's client takes every error for the first that is listed; others make a type or a field of each. Where nothing
+    else has a body, openapi-generator takes that of `default` for what the operation gives.
     """
     told = {status: answer for status, answer in responses.items() if int(status) < 400}
-    return {**told, "default": {"$ref": "#/components/responses/Error"}}
+    others = ["default"] if any("content" in answer for answer in told.values()) else ["4XX", "5XX"]
+    return {**told, **{status: {"$ref": "#/components/responses/Error"} for status in others}}

@@ -128,3 +128,11 @@ def test_errors_are_one_for_the_first_would_stand_for_all() -> None:
     assert responses.keys() == {"200", "default"}
     assert responses["default"] == {"$ref": "#/components/responses/Error"}
     assert error["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
+
+
+def test_an_operation_that_only_redirects_gives_no_error_for_an_answer() -> None:
+    for operation in OPERATIONS.values():
+        has_body = any("content" in answer for answer in operation["responses"].values())
+        assert ("default" in operation["responses"]) == has_body
+
+    assert OPERATIONS["accounts.receive_callback"]["responses"].keys() == {"302", "4XX", "5XX"}
