@@ -26,7 +26,7 @@ _ERROR = {
 
 def client_forms(document: Document) -> Document:
     """A copy of a bundled document of which generators make right clients."""
-    document = change_schemas(document, lambda schema: _open(_without_patterns(_client_form(schema))))
+    document = change_schemas(document, _changed)
     components = document["components"]
     components["securitySchemes"] = {_BEARER: components["securitySchemes"][_BEARER]}
     # Of what is named there, a client reads but this.
@@ -38,6 +38,10 @@ def client_forms(document: Document) -> Document:
         _have_a_body_or_none(document, operation.spec)
         operation.spec["responses"] = _with_one_error(operation.spec["responses"])
     return document
+
+
+def _changed(schema: Document) -> Document:
+    return _open(_nullable(_without_patterns(_client_form(schema))))
 
 
 def _client_form(schema: Document) -> Document:
@@ -58,6 +62,18 @@ def _without_patterns(schema: Document) -> Document:
     if "type" in kept and all(part == {"type": kept["type"]} for part in kept.get("allOf", ())):
         kept.pop("allOf", None)
     return kept
+
+
+def _nullable(schema: Document) -> Document:
+    """The schema, saying that something may be null in the way that is understood by all.
+
+    By the letter of 3.0 this is a word without effect beside a reference, which is why the contract says it otherwise;
+    of that, some generators make a type that null does not have.
+    """
+    match schema:
+        case {"oneOf": [{"nullable": True, "enum": [None]}, {"$ref": _} as other], **said}:
+            return {**said, "nullable": True, "allOf": [other]}
+    return schema
 
 
 def _open(schema: Document) -> Document:
@@ -94,8 +110,9 @@ def _with_one_error(responses: Document) -> Document:
     """The answers below 400, and one for all others, as all of these have one body.
 
     Rust's client takes every error for the first that is listed; others make a type or a field of each. Where nothing
-    else has a body, openapi-generator takes that of `default` for what the operation gives.
+    else has a body they are listed: openapi-generator takes that of `default` for what such an operation gives.
     """
     told = {status: answer for status, answer in responses.items() if int(status) < 400}
-    others = ["default"] if any("content" in answer for answer in told.values()) else ["4XX", "5XX"]
+    has_body = any("content" in answer for answer in told.values())
+    others = ["default"] if has_body else [status for status in responses if status not in told]
     return {**told, **{status: {"$ref": "#/components/responses/Error"} for status in others}}
