@@ -32,6 +32,7 @@ def client_forms(document: Document) -> Document:
     # Of what is named there, a client reads but this.
     components["responses"] = {"Error": _ERROR}
     components.pop("examples", None)
+    _name_what_may_be_null(components["schemas"])
     _send_one_token(document)
     for operation in operations(document):
         _send_one_token(operation.spec)
@@ -80,6 +81,13 @@ def _open(schema: Document) -> Document:
     """The schema, admitting keys that a later version adds: Go's client cannot read an answer with one otherwise."""
     closed = schema.get("additionalProperties") is False
     return {key: value for key, value in schema.items() if not (closed and key == "additionalProperties")}
+
+
+def _name_what_may_be_null(schemas: Document) -> None:
+    """Without a title, a generator for Python calls the object that may be null `CurrentSessionType0`."""
+    for name, schema in schemas.items():
+        if schema.get("nullable"):
+            schema["title"] = name
 
 
 def _send_one_token(holder: Document) -> None:
