@@ -51,7 +51,7 @@ typescript_sdk() {
 other_sdk() {
   local generator
   generator=$(openapi_generator)
-  contract | .venv/bin/python -m codegen.openapi_generator "$language" >"$tools/others.json"
+  contract >"$tools/others.json"
   local options=()
   [ ! -f "$config/others/$language.yaml" ] || options=(--config "$config/others/$language.yaml")
   "$generator" generate --generator-name "$language" --input-spec "$tools/others.json" \

@@ -602,7 +602,7 @@ class User(TypedDict):
 
 
 class CurrentSession(TypedDict):
-    """The session the request came with, and its user."""
+    """The session the request came with, and its user; or null, where sessions are not required."""
 
     session: Session
     user: User

@@ -1,9 +1,9 @@
-"""The service's own documents: the contract at /openapi.json, Swagger UI at /docs."""
+"""The service's own documents: the contract at /openapi.json, and as generators of clients want it, and Swagger UI."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import orjson
 from starlette.types import Receive, Scope, Send
 from swagger_ui_bundle import swagger_ui_path
 
+from codegen.client_forms import client_forms
 from domain import secrets
 from domain.errors import MethodNotAllowed, Refusal
 from domain.origins import TrustedOrigins
@@ -37,7 +38,7 @@ _ALWAYS: tuple[Header, ...] = (
 """With every document. Swagger UI styles elements in place, so inline styles are allowed; nothing may come from
 another host."""
 
-SCRIPT, STYLE = b"text/javascript; charset=utf-8", b"text/css; charset=utf-8"
+JSON, SCRIPT, STYLE = b"application/json", b"text/javascript; charset=utf-8", b"text/css; charset=utf-8"
 
 FILES: dict[str, tuple[Path, bytes]] = {
     "swagger-ui.css": (swagger_ui_path / "swagger-ui.css", STYLE),
@@ -117,6 +118,8 @@ class Documents:
         max_body: int,
         files: Mapping[str, tuple[Path, bytes]] = FILES,
     ) -> None:
+        self._contract = document
+        self._for_clients = f"{base_path}/openapi-clients.json"
         self._made = _prepare(document, base_path)
         self._files = {f"{base_path}/docs/{name}": file for name, file in files.items()}
         self._cors_of = origins.cors(trusted)
@@ -124,7 +127,7 @@ class Documents:
 
     def matches(self, path: str) -> bool:
         """Whether a decoded request path (base path included) is one of the documents."""
-        return path in self._made or path in self._files
+        return path in self._made or path == self._for_clients or path in self._files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 200, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
@@ -148,10 +151,20 @@ class Documents:
             status, headers, body = render_refusal(MethodNotAllowed())
             return status, (*headers, (b"allow", METHODS.encode())), body
         sizes.check(scope, head, self._max_body)
-        document = self._made.get(scope["path"]) or _file(*self._files[scope["path"]])
+        document = self._document(scope["path"])
         if _is_known(document.etag, head):
             return 304, ((b"etag", document.etag),), b""
         return 200, document.headers, document.body
+
+    def _document(self, path: str) -> Document:
+        if path == self._for_clients:
+            return self._contract_for_clients
+        return self._made.get(path) or _file(*self._files[path])
+
+    @cached_property
+    def _contract_for_clients(self) -> Document:
+        """What generators ask for; made when one first does, as few services are ever asked."""
+        return prepared(orjson.dumps(client_forms(self._contract)), JSON)
 
 
 def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
@@ -160,7 +173,7 @@ def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
     contract = f"{base_path}/openapi.json"
     start = START % orjson.dumps(contract)
     return {
-        contract: prepared(orjson.dumps(document), b"application/json"),
+        contract: prepared(orjson.dumps(document), JSON),
         f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
         f"{base_path}/docs/start.js": prepared(start, SCRIPT),
     }

@@ -1,16 +1,39 @@
-"""The one form of a value that a generated client sends."""
+"""The document that clients are generated from: what some generator would get wrong is said so that each is right."""
+
+from typing import Any
 
 import orjson
+import pytest
+from openapi_spec_validator import validate
 
 from codegen.bundle import bundle
 from codegen.client_forms import EXTENSION, client_forms
+from codegen.links import without_links
+from codegen.version_3_1 import to_3_1
+from codegen.walk import operations
 
-SCHEMAS = client_forms(bundle())["components"]["schemas"]
+MADE = client_forms(without_links(bundle()))
+OPERATIONS = {operation.spec["operationId"]: operation.spec for operation in operations(MADE)}
+SCHEMAS = MADE["components"]["schemas"]
+
+
+@pytest.mark.parametrize("document", [MADE, to_3_1(MADE)], ids=["3.0", "3.1"])
+def test_it_is_valid(document: dict[str, Any]) -> None:
+    validate(document)
+
+
+def test_the_document_given_stays_as_it_was() -> None:
+    given = bundle()
+    before = orjson.dumps(given)
+
+    client_forms(given)
+
+    assert orjson.dumps(given) == before
 
 
 def test_a_switch_is_a_boolean() -> None:
     assert SCHEMAS["Flag"]["type"] == "boolean"
-    assert "anyOf" not in SCHEMAS["Flag"]
+    assert "oneOf" not in SCHEMAS["Flag"]
     assert SCHEMAS["Flag"]["description"]
 
 
@@ -23,10 +46,11 @@ def test_an_id_token_comes_with_its_companions() -> None:
 
 
 def test_every_union_of_the_requests_has_a_client_form() -> None:
-    unions = {name for name, schema in bundle()["components"]["schemas"].items() if "anyOf" in schema}
+    schemas = bundle()["components"]["schemas"]
+    unions = {name for name, schema in schemas.items() if {"anyOf", "oneOf"} & schema.keys()}
 
-    assert unions
-    assert not [name for name in unions if EXTENSION not in bundle()["components"]["schemas"][name]]
+    assert unions == {"Flag", "Scopes", "IdToken"}
+    assert not [name for name in unions if EXTENSION not in schemas[name]]
 
 
 def test_no_pattern_is_left_for_another_dialect() -> None:
@@ -53,6 +77,76 @@ def test_parts_that_held_further_patterns_are_gone() -> None:
 
 def test_parts_that_hold_more_than_patterns_stay() -> None:
     part = {"type": "string", "maxLength": 5}
-    document = {"paths": {}, "components": {"schemas": {"Short": {"type": "string", "allOf": [part]}}}}
+    document = bundle()
+    document["components"]["schemas"]["Short"] = {"type": "string", "allOf": [part]}
 
     assert client_forms(document)["components"]["schemas"]["Short"]["allOf"] == [part]
+
+
+def test_a_session_may_be_null_by_itself() -> None:
+    content = OPERATIONS["sessions.get_current"]["responses"]["200"]["content"]
+
+    assert content["application/json"]["schema"] == {"$ref": "#/components/schemas/CurrentSession"}
+    assert SCHEMAS["CurrentSession"]["nullable"] is True
+    assert SCHEMAS["CurrentSession"]["title"] == "CurrentSession"
+
+
+@pytest.mark.parametrize("name", ["SignInAnswer", "SocialSignIn"])
+def test_a_user_that_may_be_null_is_nullable(name: str) -> None:
+    user = SCHEMAS[name]["properties"]["user"]
+    newer = to_3_1(MADE)["components"]["schemas"][name]["properties"]["user"]
+
+    assert user.keys() == {"description", "nullable", "allOf"}
+    assert user["allOf"] == [{"$ref": "#/components/schemas/ReducedUser"}]
+    assert newer["anyOf"] == [{"$ref": "#/components/schemas/ReducedUser"}, {"type": "null"}]
+
+
+def test_an_answer_may_have_keys_that_come_later() -> None:
+    assert b'"additionalProperties":false' in orjson.dumps(bundle())
+    assert b'"additionalProperties":false' not in orjson.dumps(MADE)
+    assert SCHEMAS["AccountProfile"]["properties"]["data"]["additionalProperties"] is True
+
+
+class TestToken:
+    def test_one_scheme_is_left(self) -> None:
+        assert list(MADE["components"]["securitySchemes"]) == ["bearerAuth"]
+        assert MADE["security"] == [{"bearerAuth": []}]
+
+    def test_a_pending_token_is_sent_the_same_way(self) -> None:
+        assert OPERATIONS["two_factor.verify_totp"]["security"] == [{"bearerAuth": []}]
+
+    def test_who_needs_none_needs_none(self) -> None:
+        assert OPERATIONS["authentication.sign_in_email"]["security"] == []
+        assert OPERATIONS["authentication.sign_out"]["security"] == [{"bearerAuth": []}, {}]
+
+
+class TestBodies:
+    def test_an_empty_one_is_none_for_null_would_be_sent(self) -> None:
+        assert "requestBody" not in OPERATIONS["authentication.sign_out"]
+
+    def test_one_with_fields_must_be_there(self) -> None:
+        bodies = [one["requestBody"] for one in OPERATIONS.values() if "requestBody" in one]
+
+        assert "requestBody" in OPERATIONS["users.update"]
+        assert all(body["required"] is True for body in bodies)
+
+
+def test_errors_are_one_for_the_first_would_stand_for_all() -> None:
+    responses = OPERATIONS["authentication.sign_in_email"]["responses"]
+    [error] = MADE["components"]["responses"].values()
+
+    assert responses.keys() == {"200", "default"}
+    assert responses["default"] == {"$ref": "#/components/responses/Error"}
+    assert error["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
+
+
+def test_an_operation_that_only_redirects_gives_no_error_for_an_answer() -> None:
+    responses = OPERATIONS["accounts.receive_callback"]["responses"]
+
+    assert "default" not in responses
+    assert responses.keys() == {"302", "408", "414", "429", "431", "500", "503"}
+    assert all(
+        responses[status] == {"$ref": "#/components/responses/Error"}
+        for status in responses
+        if status != "302"
+    )

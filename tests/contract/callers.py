@@ -44,7 +44,7 @@ _FORMAT_PROBES["email"] = (
 one. Without this, half of every run is spent looking for a text that has the contract's pattern and is no address,
 which was never found; schemathesis knows by itself what to ask about dates and UUIDs only."""
 
-WITHOUT_NUL = r"^[^\u0000]*$"
+WITHOUT_NUL = r"^[^\x00]*$"
 
 
 @schemathesis.hook

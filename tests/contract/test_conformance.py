@@ -64,6 +64,7 @@ class TestLetsThrough:
 
     def test_the_documents_of_the_service(self) -> None:
         CONTRACT.check("GET", "/openapi.json", 200, {}, b"{}")
+        CONTRACT.check("GET", "/openapi-clients.json", 200, {}, b"{}")
         CONTRACT.check("GET", "/docs/swagger-ui.css", 200, {}, b"")
 
 

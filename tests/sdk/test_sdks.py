@@ -125,6 +125,23 @@ def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
 
 
 @SLOW
+@pytest.mark.parametrize("document", ["openapi-clients.json", "openapi.json"])
+def test_another_generator_reads_what_is_served(document: str, tmp_path: Path) -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    place = journey_in("fetch")
+    shutil.copy(CONSUMERS / "tsconfig.json", place)
+    run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=place)
+
+    with serving(tmp_path, {}) as live:
+        run("npx", "openapi-typescript", f"{live.url}/{document}", "--output", "schema.ts", where=place)
+    run("npx", "tsc", where=place)
+
+    (tmp_path / "anew").mkdir()
+    drive_shortly(tmp_path / "anew", "node", "dist/journey.js", where=place)
+
+
+@SLOW
 def test_go(tmp_path: Path, provider_process: ProviderProcess) -> None:
     run("go", "vet", "./...", where=generate("go"))
     place = journey_in("go")

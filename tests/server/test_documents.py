@@ -8,6 +8,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from codegen.bundle import bundle
+from codegen.client_forms import client_forms
 from codegen.operation_ids import flat_ids
 from codegen.walk import operations
 from domain.origins import TrustedOrigins
@@ -38,6 +39,7 @@ class TestUnderAnyBasePath:
         documents = served(base_path)
 
         assert documents.matches(f"{base_path}/openapi.json")
+        assert documents.matches(f"{base_path}/openapi-clients.json")
         assert documents.matches(f"{base_path}/docs")
         assert documents.matches(f"{base_path}/docs/start.js")
 
@@ -58,6 +60,17 @@ class TestUnderAnyBasePath:
         assert document["servers"] == [{"url": base_path or "/"}]
         found = {operation.spec["operationId"] for operation in operations(document)}
         assert found == {operation_id.replace(".", "_") for operation_id in OPERATIONS}
+        validate(document)
+
+    async def test_generators_of_clients_have_a_document_of_their_own(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            answer = await browser.get(f"{base_path}/openapi-clients.json")
+
+        document = answer.json()
+        assert answer.headers["content-type"] == "application/json"
+        assert document == client_forms(flat_ids(bundle(base_path=base_path)))
+        assert document["servers"] == [{"url": base_path or "/"}]
+        assert "sessions_get_current" in {one.spec["operationId"] for one in operations(document)}
         validate(document)
 
     async def test_the_page_loads_only_what_is_here(self, base_path: str) -> None:
@@ -91,7 +104,9 @@ class TestFiles:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize("path", ["/openapi.json", "/docs", "/docs/swagger-ui.css"])
+    @pytest.mark.parametrize(
+        "path", ["/openapi.json", "/openapi-clients.json", "/docs", "/docs/swagger-ui.css"]
+    )
     async def test_a_known_etag_is_not_answered_again(self, path: str) -> None:
         async with client() as browser:
             etag = (await browser.get(path)).headers["etag"]
@@ -135,7 +150,7 @@ class TestAnswers:
         assert (answer.status_code, answer.content) == (204, b"")
         assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
 
-    @pytest.mark.parametrize("path", ["/openapi.json", "/docs", "/docs/start.js"])
+    @pytest.mark.parametrize("path", ["/openapi.json", "/openapi-clients.json", "/docs", "/docs/start.js"])
     async def test_every_answer_forbids_what_is_not_needed(self, path: str) -> None:
         async with client() as browser:
             headers = (await browser.get(path)).headers

@@ -76,7 +76,6 @@ from gatewright_client.models import (
     SignInEmailRequest,
     SignInSocialRequest,
     SignInUsernameRequest,
-    SignOutRequest,
     SignUpRequest,
     SocialLink,
     SocialSignIn,
@@ -170,7 +169,7 @@ def sessions() -> None:
     assert of(get_current.sync(client=two), Error).code == "UNAUTHORIZED"
     ok(revoke_others.sync(client=one))
     assert of(get_current.sync(client=three), Error).code == "UNAUTHORIZED"
-    ok(sign_out.sync(client=one, body=SignOutRequest()))
+    ok(sign_out.sync(client=one))
     assert of(get_current.sync(client=one), Error).code == "UNAUTHORIZED"
     four = signed_in()
     ok(revoke_all.sync(client=four))

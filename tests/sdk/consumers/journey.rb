@@ -84,7 +84,7 @@ def profile
   ada = sign_in.token
   users = api(Gatewright::UsersApi, ada)
   image = -> { api(Gatewright::SessionsApi, ada).get_current.user.image }
-  change = ->(fields) { users.update(update_user_request: Gatewright::UpdateUserRequest.new(fields)) }
+  change = ->(fields) { users.update(Gatewright::UpdateUserRequest.new(fields)) }
   change.call(image: 'https://example.com/ada.png')
   change.call(name: 'Countess')
   ensure_that(image.call == 'https://example.com/ada.png', image.call)

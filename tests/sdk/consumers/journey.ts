@@ -94,7 +94,7 @@ async function sessions(): Promise<void> {
   assert.equal(refused(await two.sdk.sessions.getCurrent()), "UNAUTHORIZED");
   ok(await one.sdk.sessions.revokeOthers());
   assert.equal(refused(await three.sdk.sessions.getCurrent()), "UNAUTHORIZED");
-  ok(await one.sdk.authentication.signOut({ body: {} }));
+  ok(await one.sdk.authentication.signOut());
   const four = await signedIn();
   ok(await four.sdk.sessions.revokeAll());
   assert.equal(refused(await four.sdk.sessions.getCurrent()), "UNAUTHORIZED");
