@@ -70,6 +70,10 @@ class PostgresqlReads:
             )
         return batch.ask(value)
 
+    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+        """Give the row of each value. Raises Unavailable, also once it is closed."""
+        return await asyncio.gather(*(self.one(query, value) for value in values))
+
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`. Raises Unavailable, also once it is closed."""
         if self._closed:
