@@ -67,7 +67,8 @@ class SqliteReads:
         try:
             found = self._here.look_up(*self._among_values(query, list(values)))
         except Exception:
-            return await asyncio.gather(*(self._first(query, value) for value in values))
+            # Somebody may have the lock, or there is a fault, which each of them meets again.
+            found = {value: await self._first(query, value) for value in values}
         return [found.get(value) for value in values]
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
