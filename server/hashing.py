@@ -110,7 +110,7 @@ def _work(
 ) -> None:
     """Run a job in a thread, and have the event loop told that it has ended, and what came of it.
 
-    Python's way from a future of the thread's to one of the event loop's takes four times as long.
+    Python's way from a future of the thread's to one of the event loop's takes twice as long.
     """
     try:
         tell = partial(answer.set_result, job(*arguments))
