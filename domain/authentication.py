@@ -222,7 +222,7 @@ async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSes
     opened = await sessions.create(
         ctx, user, remembered=wanted.remembered, method=wanted.method, is_first=wanted.is_first
     )
-    await limits.signed_in(ctx, user.id)
+    await limits.signed_in(ctx, user.id, is_first=wanted.is_first)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
     return replace(opened, device=device)
 

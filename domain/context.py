@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, ip_address, ip_network
 from typing import NamedTuple, Protocol, TypeVar
 
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, Reads, Transaction
+from domain.ports import Cipher, Count, Counters, Hasher, Reads, Transaction
 from domain.providers import Provider
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
@@ -143,6 +143,8 @@ class Context:
     records: list[AuditRecord] = field(default_factory=list)
     """What happened: successes are written at commit, the rest whatever becomes of the transaction."""
     opened: Transaction | None = None
+    failures: dict[str, Mapping[str, Count]] = field(default_factory=dict)
+    """What a failure counts for, by whose it is: it stays the same for the whole request."""
 
     @property
     def policy(self) -> Policy:

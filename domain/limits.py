@@ -5,6 +5,7 @@ service key makes them, so that a change of keys begins every window anew, once;
 """
 
 import math
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
@@ -76,7 +77,7 @@ async def count_failure(ctx: Context, whose: Whose) -> None:
     Where the account's own number is spent, those who come from a network it is known from are still told. Raises
     Limited, when nothing was counted; Unavailable.
     """
-    counts = _failures(ctx, whose)
+    counts = dict(_failures(ctx, whose))
     if ACCOUNT in counts and await _is_known(ctx, whose):
         counts[ACCOUNT] = counts[ACCOUNT]._replace(is_open=True)
     typed = whose.typed if whose.user_id is None else None
@@ -93,9 +94,13 @@ async def forgive(ctx: Context, user_id: str) -> None:
         await ctx.counters.forget(ctx.db, keys)
 
 
-async def signed_in(ctx: Context, user_id: str) -> None:
-    """Forgive a user who gets a session now, and remember where they came from. Their row is locked, or new."""
-    await forgive(ctx, user_id)
+async def signed_in(ctx: Context, user_id: str, *, is_first: bool = False) -> None:
+    """Forgive a user who gets a session now, and remember where they came from. Their row is locked.
+
+    `is_first` says that they are made by the same transaction: nobody has failed in their name yet.
+    """
+    if not is_first:
+        await forgive(ctx, user_id)
     if ctx.client.network is None or not ctx.policy.limits.account_failures.number:
         return
     network = _network(ctx, user_id)[0]
@@ -138,11 +143,17 @@ async def _take(
     return counted.spent_until
 
 
-def _failures(ctx: Context, whose: Whose) -> dict[str, Count]:
-    """Give what a failure counts for, by the setting's name: account and network, network, account.
+def _failures(ctx: Context, whose: Whose) -> Mapping[str, Count]:
+    """Give what a failure counts for, by the setting's name: account and network, network, account."""
+    counts = ctx.failures.get(whose.name)
+    if counts is None:
+        # A sign-in asks three times, and what stands for a name takes as long as a statement to make.
+        counts = ctx.failures[whose.name] = _counts_of(ctx, whose)
+    return counts
 
-    Where the network is unknown there is none to count for: everybody would share it.
-    """
+
+def _counts_of(ctx: Context, whose: Whose) -> dict[str, Count]:
+    """Give them. Where the network is unknown there is none to count for: everybody would share it."""
     rules, network = ctx.policy.limits, ctx.client.network
     found: dict[str, tuple[str, Quota]] = {"failures": (f"{whose.name} from {network}", rules.failures)}
     if network is not None:

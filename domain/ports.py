@@ -19,6 +19,12 @@ class Reads(Protocol):
     def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
         """Give the first row for `value`, or None. Raises Unavailable when the database does not answer in time."""
 
+    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+        """Give for each of a few values, which are no text, the row whose key it is, or None.
+
+        Raises Unavailable when the database does not answer in time.
+        """
+
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
 

@@ -6,8 +6,9 @@ import random
 import string
 from collections.abc import Iterator
 
-_ALPHABET = string.ascii_letters + string.digits
-_TABLE = {byte: _ALPHABET[byte % 62] for byte in range(248)}
+_ALPHABET = (string.ascii_letters + string.digits).encode()
+_TABLE = bytes(_ALPHABET[byte % 62] for byte in range(256))
+_BIASED = bytes(range(248, 256))
 """A byte below 248 picks one of the 62 characters without bias; a higher one is thrown away."""
 
 BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -18,10 +19,10 @@ _choice = random.SystemRandom()
 
 def token(length: int = 32) -> str:
     """Give `length` characters `[A-Za-z0-9]` from the operating system's generator (32 carry 190 bits)."""
-    characters: list[str] = []
+    characters = b""
     while len(characters) < length:
-        characters += [_TABLE[byte] for byte in os.urandom(length + 8) if byte in _TABLE]
-    return "".join(characters[:length])
+        characters += os.urandom(length + 8).translate(_TABLE, _BIASED)
+    return characters[:length].decode()
 
 
 def octets(length: int) -> bytes:

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import structlog
 from argon2 import Type
@@ -101,6 +102,30 @@ def _derive(code: str, salt: bytes, derivation: str) -> bytes:
     )
 
 
+def _work(
+    job: Callable[..., Result],
+    arguments: tuple[object, ...],
+    answer: "asyncio.Future[Result]",
+    ended: Callable[[], None],
+) -> None:
+    """Run a job in a thread, and have the event loop told that it has ended, and what came of it.
+
+    Python's way from a future of the thread's to one of the event loop's takes twice as long.
+    """
+    try:
+        tell = partial(answer.set_result, job(*arguments))
+    except BaseException as fault:
+        tell = partial(answer.set_exception, fault)
+    answer.get_loop().call_soon_threadsafe(_end, answer, tell, ended)
+
+
+def _end(answer: "asyncio.Future[Any]", tell: Callable[[], None], ended: Callable[[], None]) -> None:
+    # A seat is free when its thread is, not when the caller has left: no queue forms in the executor.
+    ended()
+    if not answer.done():
+        tell()
+
+
 class PoolState(NamedTuple):
     """How much a pool has to do: threads, those of them that hash, jobs that wait, and jobs refused so far."""
 
@@ -145,18 +170,12 @@ class PasswordPool:
 
         A crowd would otherwise be looked up, and refused, in one turn of the event loop, and be back in the next.
         """
-        try:
-            # What is prepared may wait for a database that hangs: nobody else waits here for longer than for a thread.
-            async with asyncio.timeout(self._wait):
-                await self._entrance.acquire()
-        except TimeoutError:
-            self._refused += 1
-            raise Overloaded from None
+        # What is prepared may wait for a database that hangs: nobody else waits here for longer than for a thread.
+        await self._take(self._entrance)
         try:
             await asyncio.sleep(0)
             if self._is_full:
-                self._refused += 1
-                raise Overloaded
+                raise self._refusal()
             yield
         finally:
             self._entrance.release()
@@ -190,8 +209,8 @@ class PasswordPool:
         return PoolState(self._size, self._busy, self._waiting, self._refused)
 
     def close(self) -> None:
-        """Finish what is being hashed and stop the threads; jobs that still wait are dropped."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        """Finish what is being hashed and stop the threads; whoever still waits for one gets none."""
+        self._threads.shutdown(wait=True)
 
     def _hash(self, password: str) -> str:
         hashed: str = self._argon2.hash(_normal(password))
@@ -219,16 +238,11 @@ class PasswordPool:
         self, job: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
     ) -> Result:
         """Run a job in a thread as soon as one is free; a caller who leaves earlier takes the job along."""
-        try:
-            await self._take_seat()
-        except Overloaded:
-            self._refused += 1
-            raise
+        await self._take_seat()
         self._busy += 1
-        running = asyncio.get_running_loop().run_in_executor(self._threads, job, *arguments)
-        # A seat is free when its thread is, not when the caller has left: no queue forms in the executor.
-        running.add_done_callback(lambda _: self._leave_seat())
-        return await asyncio.shield(running)
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._threads.submit(_work, job, arguments, answer, self._leave_seat)
+        return await answer
 
     @property
     def _is_full(self) -> bool:
@@ -237,15 +251,27 @@ class PasswordPool:
 
     async def _take_seat(self) -> None:
         if self._is_full:
-            raise Overloaded
+            raise self._refusal()
         self._waiting += 1
         try:
-            async with asyncio.timeout(self._wait):
-                await self._seats.acquire()
-        except TimeoutError:
-            raise Overloaded from None
+            await self._take(self._seats)
         finally:
             self._waiting -= 1
+
+    async def _take(self, places: asyncio.Semaphore) -> None:
+        """Take a place, for which one may wait so long. Raises Overloaded."""
+        if not places.locked():
+            await places.acquire()
+            return
+        try:
+            async with asyncio.timeout(self._wait):
+                await places.acquire()
+        except TimeoutError:
+            raise self._refusal() from None
+
+    def _refusal(self) -> Overloaded:
+        self._refused += 1
+        return Overloaded()
 
     def _leave_seat(self) -> None:
         self._busy -= 1

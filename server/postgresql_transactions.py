@@ -157,7 +157,7 @@ def together(commands: tuple[Prepared[Any], ...], *, is_demanded: bool) -> str:
         sql = _conditional(prepared) if is_demanded and place else prepared.sql
         sql = _PARAMETER.sub(lambda found, by=shift: f"${int(found[1]) + by}", sql)  # type: ignore[misc]
         parts.append(f"step{place} AS ({sql})")
-        shift += len(prepared.steps)
+        shift += prepared.parameters
     steps = ", ".join(parts)
     return f"WITH {steps} SELECT 1" + (" FROM step0" if is_demanded else "")  # noqa: S608 - no value is in it
 

@@ -29,9 +29,8 @@ _log = structlog.get_logger(__name__)
 def log(records: Sequence[AuditRecord]) -> None:
     """Write each record to the log as one line; what failed is a warning."""
     for record in records:
-        columns = {name: getattr(record, name) for name in _FACTS}
-        columns["time"] = wire.instant(record.time)
-        facts = {name: value for name, value in columns.items() if value not in (None, {})}
+        facts = {name: value for name in _FACTS if (value := getattr(record, name)) not in (None, {})}
+        facts["time"] = wire.instant(record.time)
         logs.event(record.event, facts, is_warning=record.outcome == Outcome.FAILURE)
 
 

@@ -5,7 +5,7 @@ caller's `traceparent` (W3C Trace Context) is believed; identity providers are n
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -167,6 +167,10 @@ class _TracedReads:
     async def one(self, query: Query[Result], value: object) -> Result | None:
         with self.spans.span("database read"):
             return await self.within.one(query, value)
+
+    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+        with self.spans.span("database read"):
+            return await self.within.each(query, values)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         with self.spans.span("database read"):

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy.pool import PoolProxiedConnection
 
 from server import pools
+from server.sqlite_connection import Connection
 from server.sqlite_groups import Groups, Step
 from server.sqlite_lending import borrow_begun, driver_of, execute, give_back
 from server.transactions import Filed, Transaction
@@ -17,6 +18,9 @@ from server.transactions import Filed, Transaction
 
 class SqliteTransaction(Transaction):
     """A session that runs commands on the connection itself, as long as nothing else was asked of it."""
+
+    _driver: Connection
+    """The connection itself, while it is lent."""
 
     def __init__(self, *arguments: Any, groups: Groups, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -27,10 +31,10 @@ class SqliteTransaction(Transaction):
             return await super()._run(filed)
         if self._lent is None:
             pools.note_start()
-            self._lend(await borrow_begun(self._pool))
-            assert self._lent is not None  # noqa: S101
+            self._lend(lent := await borrow_begun(self._pool))
+            self._driver = driver_of(lent)
         prepared = self._commands[filed.command]
-        rows = await execute(driver_of(self._lent), prepared.sql, prepared.arguments(filed.values))
+        rows = await execute(self._driver, prepared.sql, prepared.arguments(filed.values))
         return [prepared.result(row) for row in rows]
 
     async def commit(self) -> None:
@@ -42,9 +46,8 @@ class SqliteTransaction(Transaction):
         if self._is_shared:
             await super().commit()
         if self._lent is not None:
-            driver = driver_of(self._lent)
-            if driver.in_transaction:
-                await driver.commit()
+            if self._driver.in_transaction:
+                await self._driver.commit()
             await self._part()
 
     @property

@@ -9,6 +9,7 @@ transaction, on the same connection.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -23,7 +24,7 @@ from server.pools import LendingPool
 from server.reads.plans import Row, decoder
 
 Result = TypeVar("Result")
-_Step = tuple[str, Callable[[Any], Any] | None]
+_Values = Callable[[Mapping[str, object]], tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +32,12 @@ class Prepared(Generic[Result]):
     """One command on one database."""
 
     sql: str
-    steps: tuple[_Step, ...]
-    """The names of the values in the order of the parameters, each with what the database wants done to it."""
+    parameters: int
+    """How many there are."""
+    pick: _Values
+    """Gives the values in their order."""
+    processed: tuple[tuple[int, Callable[[Any], Any]], ...]
+    """The places of those with which the database wants something done, and what."""
     constants: Mapping[str, object]
     """The values that are part of the command."""
     result: Callable[[Row], Result]
@@ -42,10 +47,10 @@ class Prepared(Generic[Result]):
 
     def arguments(self, values: Mapping[str, object]) -> tuple[object, ...]:
         """Give the parameters."""
-        known = {**self.constants, **values} if self.constants else values
-        return tuple(
-            [known[name] if process is None else process(known[name]) for name, process in self.steps]
-        )
+        picked = [*self.pick({**self.constants, **values} if self.constants else values)]
+        for place, process in self.processed:
+            picked[place] = process(picked[place])
+        return tuple(picked)
 
 
 class Filed(NamedTuple):
@@ -81,14 +86,26 @@ def _prepare(command: Command[Result], dialect: Dialect) -> Prepared[Result]:
     statement: Any = command.statement
     compiled = statement.compile(dialect=dialect, column_keys=list(command.sets) or None)
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    steps = tuple(
-        (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
-        for name in compiled.positiontup
-    )
+    names = compiled.positiontup
+    kinds = [compiled.binds[name].type.dialect_impl(dialect) for name in names]
+    processes = [kind.bind_processor(dialect) for kind in kinds]
     types = [column.type for column in getattr(statement, "exported_columns", ())]
     return Prepared(
-        str(compiled), steps, constants, decoder(types, command.make, dialect), inserts=statement.is_insert
+        str(compiled),
+        len(names),
+        _picking(names),
+        tuple((place, process) for place, process in enumerate(processes) if process is not None),
+        constants,
+        decoder(types, command.make, dialect),
+        inserts=statement.is_insert,
     )
+
+
+def _picking(names: Sequence[str]) -> _Values:
+    """Give what gives the values of names: `itemgetter`, which gives a bare one for one name."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple([values[name] for name in names])
 
 
 class Transaction(ports.Transaction):

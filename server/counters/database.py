@@ -1,9 +1,8 @@
 """Counting in the database: one upsert per count, in the transaction of the request (behaviour 10.2)."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Integer, LargeBinary, bindparam, case, or_, select
@@ -38,10 +37,10 @@ class DatabaseCounters:
         self, counts: Sequence[Count], now: datetime, db: AsyncSession | None = None
     ) -> list[datetime | None]:
         """Give the ends of the windows that are spent; without a transaction many are read by one statement."""
+        if not counts:
+            return []
         if db is None:
-            # These are futures on SQLite: a coroutine around each would make it a task.
-            look_up = partial(self._opened().reads.one, COUNTER_BY_KEY)
-            rows = await asyncio.gather(*(look_up(count.key) for count in counts))
+            rows = await self._opened().reads.each(COUNTER_BY_KEY, [count.key for count in counts])
         else:
             rows = await _rows(db, counts)
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]

@@ -87,7 +87,11 @@ class Lanes:
     @asynccontextmanager
     async def take(self, deadline: float) -> AsyncIterator[Lane]:
         """Lend a lane; raises TimeoutError when none is free before `deadline`."""
-        async with asyncio.timeout(_seconds_to(deadline)):
+        seconds = _seconds_to(deadline)
+        if self._places.locked():
+            async with asyncio.timeout(seconds):
+                await self._places.acquire()
+        else:
             await self._places.acquire()
         lane = self._free.pop()
         try:

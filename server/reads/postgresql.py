@@ -47,6 +47,7 @@ class PostgresqlReads:
         self._dialect: Dialect = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
         self._timeout = timeout
         self._plans: dict[Query[Any], Plan[Any]] = {}
+        self._each: dict[Query[Any], Plan[Any]] = {}
         self._batches: dict[Query[Any], _Batch[Any]] = {}
         self._lists: dict[Query[Any], _Batch[Any]] = {}
         self._batch_lane = Lane(connect)
@@ -70,6 +71,16 @@ class PostgresqlReads:
             )
         return batch.ask(value)
 
+    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+        """Give the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        if self._closed:
+            raise Unavailable
+        prepared = self._each.get(query)
+        if prepared is None:
+            prepared = self._each[query] = batch_plan(query, self._dialect)
+        found = await singles(prepared, await self._rows(prepared, list(values)))
+        return [found.get(position) for position in range(1, len(values) + 1)]
+
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`. Raises Unavailable, also once it is closed."""
         if self._closed:
@@ -82,14 +93,17 @@ class PostgresqlReads:
         prepared = self._plans.get(query)
         if prepared is None:
             prepared = self._plans[query] = plan(query, self._dialect)
+        return await results(prepared, await self._rows(prepared, value))
+
+    async def _rows(self, prepared: Plan[Any], value: object) -> list[Any]:
+        """Give the rows for what a plan wants. Raises Unavailable."""
         try:
             deadline = time.monotonic() + self._timeout
-            rows = await self._fetch_anywhere(prepared, prepared.arguments(value), deadline)
+            return await self._fetch_anywhere(prepared, prepared.arguments(value), deadline)
         except Exception as error:
             if _is_outage(error):
                 raise Unavailable from error
             raise
-        return await results(prepared, rows)
 
     def _list_batch(self, query: Query[Result]) -> "_Batch[list[Result]]":
         batch = self._lists.get(query)

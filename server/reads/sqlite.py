@@ -60,6 +60,17 @@ class SqliteReads:
             return self._ask(query, value)
         return self._first(query, value)
 
+    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+        """Give the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        if self._is_closed:
+            raise Unavailable
+        try:
+            found = self._here.look_up(*self._among_values(query, list(values)))
+        except Exception:
+            # Somebody may have the lock, or there is a fault, which each of them meets again.
+            found = {value: await self._first(query, value) for value in values}
+        return [found.get(value) for value in values]
+
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         """Give every row for `value`. Raises Unavailable, also once it is closed."""
         if self._is_closed:

@@ -203,6 +203,40 @@ class TestFailures:
         assert len(key) == 32
 
 
+class TestOfASignIn:
+    async def test_what_a_failure_counts_for_is_made_once_for_a_request(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(1, MINUTE))
+
+        await limits.check(ctx, Whose(ADA.user_id, "ada@example.com"))
+        [counts] = ctx.failures.values()
+        await fail(ctx)
+
+        assert await is_refused(ctx)
+        assert list(ctx.failures.values()) == [counts]
+        assert [count.key for count in counts.values()] == list(memory.counts)
+
+    async def test_a_failure_from_a_known_network_leaves_the_check_as_it_was(self, memory: Memory) -> None:
+        """To count it the account's own number is put aside, which must not reach further than that."""
+        memory.known[CIPHER.digests(limits.NETWORK, f"{ADA.user_id} {HERE}")[0]] = NOW
+        ctx = context(memory, account_failures=Quota(1, MINUTE))
+        await fail(ctx, times=2)
+
+        memory.known.clear()
+
+        assert await is_refused(ctx)
+
+    @pytest.mark.parametrize(("is_first", "kept"), [(False, 0), (True, 1)])
+    async def test_who_is_new_has_nothing_to_be_forgiven(
+        self, memory: Memory, is_first: bool, kept: int
+    ) -> None:
+        ctx = context(memory, failures=Quota(3, MINUTE))
+        await fail(ctx)
+
+        await limits.signed_in(ctx, "a" * 32, is_first=is_first)
+
+        assert len(memory.counts) == kept
+
+
 class TestKnownNetworks:
     def known(self, memory: Memory, ago: timedelta) -> None:
         """Let Ada have signed in from here so long ago."""

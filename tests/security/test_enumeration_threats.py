@@ -5,7 +5,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -292,6 +292,10 @@ class CountingReads:
     async def one(self, query: Query[Result], value: object) -> Result | None:
         self.work.done.append(f"read {query.statement}")
         return await self.real.one(query, value)
+
+    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+        self.work.done.append(f"read {len(values)} times {query.statement}")
+        return await self.real.each(query, values)
 
     async def all(self, query: Query[Result], value: object) -> list[Result]:
         self.work.done.append(f"read {query.statement}")

@@ -240,6 +240,25 @@ class TestBoundedWork:
         assert [type(answer) for answer in answers].count(Overloaded) == 2  # all of the queue is two places
         assert await narrow.hash("x")
 
+    async def test_a_fault_is_told_and_leaves_the_place_free(self, narrow: PasswordPool) -> None:
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                await narrow.derive("k7m2px9qrt", b"s" * 16, "m=64,t=1")
+
+        assert narrow.state().busy == 0
+        assert await narrow.hash("x")
+
+    async def test_who_has_left_is_told_nothing(self, narrow: PasswordPool) -> None:
+        complaints: list[dict[str, object]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, complaint: complaints.append(complaint))
+        gone = asyncio.create_task(narrow.hash("x"))
+        await asyncio.sleep(0)
+        gone.cancel()
+
+        assert await narrow.hash("x")
+
+        assert complaints == []
+
     async def test_the_event_loop_keeps_turning(self, narrow: PasswordPool) -> None:
         job = asyncio.create_task(narrow.hash("x"))
         turns = 0

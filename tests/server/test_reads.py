@@ -122,6 +122,20 @@ class TestOne:
         assert found.hash is None
 
 
+class TestEach:
+    async def test_gives_for_each_value_what_is_there(self, migrated: Database, ada: User) -> None:
+        one, two = session(ada, "1"), session(ada, "2")
+        await add(migrated, ada, one, two)
+
+        asked = [secrets.digest(token) for token in ("2", "0", "1", "2")]
+        found = await migrated.reads.each(SESSION_BY_DIGEST, asked)
+
+        assert [row and row[0].id for row in found] == [two.id, None, one.id, two.id]
+
+    async def test_gives_nothing_for_nothing(self, migrated: Database) -> None:
+        assert await migrated.reads.each(SESSION_BY_DIGEST, []) == []
+
+
 class TestAll:
     async def test_gives_the_rows_of_one_alone(self, migrated: Database, ada: User) -> None:
         later = NOW + WEEK
@@ -298,6 +312,8 @@ class TestSqlite:
         with pytest.raises(Unavailable):
             await reads.one(NAMES, "u")
         with pytest.raises(Unavailable):
+            await reads.each(KEYED, ["u"])
+        with pytest.raises(Unavailable):
             await reads.all(NAMES, "u")
 
     async def test_waits_for_the_lock_elsewhere(
@@ -316,11 +332,14 @@ class TestSqlite:
         reads, writer = rollback_file
         writer.execute("BEGIN EXCLUSIVE")
 
-        outcomes = await asyncio.gather(*(reads.one(NAMES, "u") for _ in range(5)), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(reads.one(NAMES, "u") for _ in range(5)), reads.each(KEYED, ["u"]), return_exceptions=True
+        )
 
-        assert [type(outcome) for outcome in outcomes] == [Unavailable] * 5
+        assert [type(outcome) for outcome in outcomes] == [Unavailable] * 6
         writer.execute("ROLLBACK")
         assert await reads.one(NAMES, "u") is None
+        assert await reads.each(KEYED, ["u"]) == [None]
 
     async def test_nobody_waits_longer_because_others_wait_in_the_thread(
         self, rollback_file: tuple[SqliteReads, sqlite3.Connection], tmp_path: Path

@@ -327,11 +327,14 @@ class TestPostgresql:
         reads = reads_of(server, TIMEOUT)
         if was_asked:
             assert await reads.one(COUNTER_BY_KEY, NOBODY) is None
+            assert await reads.each(COUNTER_BY_KEY, [NOBODY]) == [None]
             assert await reads.all(SESSIONS_OF_USER, "u0") == []
         await reads.close()
 
         with pytest.raises(Unavailable):
             await reads.one(COUNTER_BY_KEY, NOBODY)
+        with pytest.raises(Unavailable):
+            await reads.each(COUNTER_BY_KEY, [NOBODY])
         with pytest.raises(Unavailable):
             await reads.all(SESSIONS_OF_USER, "u0")
 

@@ -197,9 +197,8 @@ MUTANTS = (
         "V72",
         "hashing leaves the event loop to others",
         "server/hashing.py",
-        "        running = asyncio.get_running_loop().run_in_executor(self._threads, job, *arguments)\n",
-        "        running = asyncio.get_running_loop().create_future()\n"
-        "        running.set_result(job(*arguments))\n",
+        "        self._threads.submit(_work, job, arguments, answer, self._leave_seat)\n",
+        "        _work(job, arguments, answer, self._leave_seat)\n",
     ),
     Mutant(
         "V72",

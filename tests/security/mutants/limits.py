@@ -205,7 +205,7 @@ MUTANTS = (
         "V69",
         "a sign-in makes its network known",
         "domain/authentication.py",
-        "    await limits.signed_in(ctx, user.id)\n",
+        "    await limits.signed_in(ctx, user.id, is_first=wanted.is_first)\n",
         "    await limits.forgive(ctx, user.id)\n",
     ),
     Mutant(
