@@ -51,7 +51,7 @@ def openapi(
         bool,
         typer.Option(
             "--for-clients",
-            help="What makes clients: of several forms the one that suits types, and no patterns.",
+            help="The form that generators of clients read, as at /openapi-clients.json.",
         ),
     ] = False,
     version: Annotated[Version, typer.Option(help="Version of OpenAPI.")] = Version.V3_0,
