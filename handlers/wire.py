@@ -72,7 +72,7 @@ def current(caller: Caller) -> shapes.CurrentSession:
     return cast(shapes.CurrentSession, orjson.Fragment(f'{before}"token":"{caller.token}"{after}'))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _around_token(session_row: SessionRow, user_row: UserRow) -> tuple[str, str]:
     """Write what stands before and after the token, which nobody remembers: the rest has seldom changed since the last
     answer."""

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import orjson
+from markupsafe import escape
 from starlette.types import Receive, Scope, Send
 from swagger_ui_bundle import swagger_ui_path
 

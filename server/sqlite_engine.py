@@ -42,6 +42,15 @@ def sqlite_engine(path: str, timeout: float) -> AsyncEngine:
     return engine
 
 
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    # KiB of pages that who writes keeps, 2,000 unless said: the system keeps them, too.
+    "cache_size = -512",
+)
+
+
 def _keep_private(path: str) -> None:
     """Make the file, if there is none, so that its owner alone reads the addresses and hashes in it; SQLite gives the
     files beside it the same permissions. A place where it cannot be made is reported when it is opened."""
@@ -53,7 +62,7 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     # SQLite's own function knows ASCII only; a search must find on both databases what it finds on one.
     connection.create_function("lower", 1, _lower, deterministic=True)
     cursor = connection.cursor()
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+    for pragma in _PRAGMAS:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

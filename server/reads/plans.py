@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 Row = Sequence[Any]
 _Select = Select[*tuple[Any, ...]]
 
-_REMEMBERED = 1024
+_REMEMBERED = 512
 """Rows of a plan whose results are remembered where rows recur. Each is read again, and one that has changed is another
 row."""
 

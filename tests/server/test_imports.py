@@ -32,6 +32,7 @@ SPARED = (
     "email.parser",
     "email.policy",
     "flask",
+    "html",
     "http.client",
     "httpx",
     "idna",
