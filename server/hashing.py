@@ -2,17 +2,13 @@
 
 import asyncio
 import contextlib
-import os
-import sys
-import threading
 import unicodedata
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
 from argon2 import Type
@@ -24,6 +20,7 @@ from passlib.utils.binary import b64s_encode
 from domain import secrets
 from domain.errors import Overloaded
 from domain.new_password import LONGEST_PASSWORD
+from server.hashing_threads import run_and_tell, step_back
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -54,18 +51,6 @@ class HashingRules:
     """How long each of them may wait."""
     nice: int = 10
     """By how much a hashing thread steps back behind the event loop."""
-
-
-def _step_back(nice: int) -> None:
-    """Let this thread's work wait where the event loop wants the same processor: everybody waits for that.
-
-    On Linux alone niceness is a thread's own. It says who goes first, not how much there is: a processor that nobody
-    else wants hashes as fast as ever.
-    """
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
 
 
 def _normal(password: str) -> str:
@@ -100,30 +85,6 @@ def _derive(code: str, salt: bytes, derivation: str) -> bytes:
         hash_len=_TAG_BYTES,
         type=Type.ID,
     )
-
-
-def _work(
-    job: Callable[..., Result],
-    arguments: tuple[object, ...],
-    answer: "asyncio.Future[Result]",
-    ended: Callable[[], None],
-) -> None:
-    """Run a job in a thread, and have the event loop told that it has ended, and what came of it.
-
-    Python's way from a future of the thread's to one of the event loop's takes twice as long.
-    """
-    try:
-        tell = partial(answer.set_result, job(*arguments))
-    except BaseException as fault:
-        tell = partial(answer.set_exception, fault)
-    answer.get_loop().call_soon_threadsafe(_end, answer, tell, ended)
-
-
-def _end(answer: "asyncio.Future[Any]", tell: Callable[[], None], ended: Callable[[], None]) -> None:
-    # A seat is free when its thread is, not when the caller has left: no queue forms in the executor.
-    ended()
-    if not answer.done():
-        tell()
 
 
 class PoolState(NamedTuple):
@@ -161,7 +122,7 @@ class PasswordPool:
         self._seats = asyncio.Semaphore(rules.workers)
         self._entrance = asyncio.Semaphore(ENTRANCE)
         self._threads = ThreadPoolExecutor(
-            rules.workers, "hashing", initializer=_step_back, initargs=(rules.nice,)
+            rules.workers, "hashing", initializer=step_back, initargs=(rules.nice,)
         )
 
     @contextlib.asynccontextmanager
@@ -241,7 +202,7 @@ class PasswordPool:
         await self._take_seat()
         self._busy += 1
         answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._threads.submit(_work, job, arguments, answer, self._leave_seat)
+        self._threads.submit(run_and_tell, job, arguments, answer, self._leave_seat)
         return await answer
 
     @property

@@ -135,11 +135,9 @@ class Services:
         """Give what tells the numbers of this process; None where nobody asks for them."""
         if self.tallies is None or folder is None:
             return None
-        # What takes samples tells the version of this program, which stands in a mail-like text of the installation.
-        sampling = import_module("server.metrics.sampling")
-        return Reporter(
-            folder, sampling.Sampler(self.tallies, self.hasher, lambda: self.database, self.clock)
-        )
+        # To tell the version of this program, it reads a text that only the parser of mails understands.
+        sampler = import_module("server.metrics.sampling").Sampler
+        return Reporter(folder, sampler(self.tallies, self.hasher, lambda: self.database, self.clock))
 
     async def start(self) -> None:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, telling numbers."""

@@ -197,8 +197,8 @@ MUTANTS = (
         "V72",
         "hashing leaves the event loop to others",
         "server/hashing.py",
-        "        self._threads.submit(_work, job, arguments, answer, self._leave_seat)\n",
-        "        _work(job, arguments, answer, self._leave_seat)\n",
+        "        self._threads.submit(run_and_tell, job, arguments, answer, self._leave_seat)\n",
+        "        run_and_tell(job, arguments, answer, self._leave_seat)\n",
     ),
     Mutant(
         "V72",
