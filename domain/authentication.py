@@ -21,7 +21,7 @@ from domain.challenges import Pending
 from domain.context import Context, Outdated
 from domain.sessions import OpenedSession
 from models import User
-from models.queries import PASSWORD_BY_EMAIL, PASSWORD_BY_USERNAME, PasswordRow, Query, UserRow
+from models.queries import PASSWORD_BY_EMAIL, UserRow, candidate_by
 
 BAN = ("banned", "ban_reason", "ban_expires")
 """The columns of a user that shut them out."""
@@ -53,7 +53,9 @@ class SignIn:
     needs_verified_email: bool = False
     """Whether the address must be verified for this sign-in, though the policy does not want it of everybody."""
     is_first: bool = False
-    """Whether the user is made by the same transaction, and so has no other session."""
+    """Whether the user is made by the same transaction."""
+    has_room: bool = False
+    """Whether the user was seen to have few sessions, or none."""
 
 
 async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
@@ -103,7 +105,7 @@ def _makes_session(ctx: Context) -> bool:
 async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedSession | None:
     if not _makes_session(ctx):
         return None
-    way = SignIn(wanted.remembered, wanted.callback_url, "password", is_first=True)
+    way = SignIn(wanted.remembered, wanted.callback_url, "password", is_first=True, has_room=True)
     opened = await admit(ctx, user, way)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
     return opened
@@ -150,7 +152,7 @@ async def sign_in_by_email(
     if not ctx.policy.email_password_enabled:
         raise errors.EmailPasswordDisabled
     address = identifiers.email(email)
-    return await _sign_in(ctx, PASSWORD_BY_EMAIL, address, password, wanted, errors.InvalidEmailOrPassword)
+    return await _sign_in(ctx, "email", address, password, wanted, errors.InvalidEmailOrPassword)
 
 
 async def sign_in_by_username(
@@ -164,42 +166,42 @@ async def sign_in_by_username(
     if not ctx.policy.email_password_enabled:
         raise errors.EmailPasswordDisabled
     name = identifiers.wanted_username(username)
-    return await _sign_in(ctx, PASSWORD_BY_USERNAME, name, password, wanted, errors.InvalidUsernameOrPassword)
+    return await _sign_in(ctx, "username", name, password, wanted, errors.InvalidUsernameOrPassword)
 
 
 async def _sign_in(
     ctx: Context,
-    query: Query[PasswordRow],
+    column: str,
     identifier: str,
     password: str,
     wanted: SignIn,
     refusal: type[errors.Refusal],
 ) -> OpenedSession | Pending:
     async with ctx.hasher.entrance():
-        found = await ctx.reads.one(query, identifier)
+        found = await ctx.reads.one(candidate_by(column, ctx.policy.session.few), identifier)
         stored = found.hash if found is not None else None
-        whose = limits.Whose(found and found.user_id, identifier)
+        whose = limits.Whose(found and found.user.id, identifier)
         await limits.check(ctx, whose)
     if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
         await limits.count_failure(ctx, whose)
-        audit.sign_in_failed(ctx, found and found.user_id, identifier, wanted.method, refusal)
+        audit.sign_in_failed(ctx, found and found.user.id, identifier, wanted.method, refusal)
         raise refusal
     await limits.check(ctx, whose)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
-    user = await users.hold_with_password(ctx, found.user_id, stored)
-    if user is None:
-        raise Outdated  # The password was changed while it was being checked.
+    # The password, or what the gate goes by, may have changed while it was being checked.
+    users.demand_as_seen(ctx, found)
     if newer is not None:
-        await accounts.replace_hash(ctx, user.id, stored, newer)
-        audit.password_rehashed(ctx, user.id)
-    return await admit(ctx, user, wanted)
+        await accounts.replace_hash(ctx, found.user.id, stored, newer)
+        audit.password_rehashed(ctx, found.user.id)
+    return await admit(ctx, found.user, replace(wanted, has_room=found.has_room))
 
 
 async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSession | Pending:
     """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
 
-    `user` is the locked row, or a new one that is stored. Who has a second factor gets a session only on a device they
-    trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a fresh link may be under way).
+    `user` is the locked row, one that is demanded to be as it was seen, or a new one that is stored. Who has a second
+    factor gets a session only on a device they trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a
+    fresh link may be under way).
     """
     if user.is_banned(ctx.now):
         audit.sign_in_banned(ctx, user.id, wanted.method, errors.BannedUser)
@@ -220,7 +222,7 @@ async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSes
             return await challenges.make(ctx, user, remembered=wanted.remembered)
         audit.trusted_device_used(ctx, user.id)
     opened = await sessions.create(
-        ctx, user, remembered=wanted.remembered, method=wanted.method, is_first=wanted.is_first
+        ctx, user, remembered=wanted.remembered, method=wanted.method, has_room=wanted.has_room
     )
     await limits.signed_in(ctx, user.id, is_first=wanted.is_first)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)

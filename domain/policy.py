@@ -34,6 +34,9 @@ class SessionRules:
     list_tokens: bool
     max_per_user: int
     """Live sessions; 0 for no limit. Those an operator has opened in the user's name do not count."""
+    few: int | None
+    """Who was seen to have fewer has room for one more, even after all sign-ins that this process lets be under way;
+    None for whoever has any number."""
 
 
 @dataclass(frozen=True, slots=True)

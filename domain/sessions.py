@@ -23,8 +23,8 @@ COPY = "session.token_copy"
 _ADD = insert(Session, returning=CROWDED)
 """Add a session; gives 1 if its user has too many now, else None."""
 
-_ADD_FIRST = insert(Session)
-"""Add the session of a user who has no other."""
+_ADD_UNASKED = insert(Session)
+"""Add the session of a user who may have one more."""
 
 _SLICE = 50
 """Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
@@ -45,11 +45,11 @@ class OpenedSession:
 
 
 async def create(
-    ctx: Context, user: User | UserRow, *, remembered: bool, method: str, is_first: bool = False
+    ctx: Context, user: User | UserRow, *, remembered: bool, method: str, has_room: bool = False
 ) -> OpenedSession:
     """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may.
 
-    `is_first` says that the user has no other, and is stored by the same commit.
+    `has_room` says that the user may have one more: then it is stored by the commit.
     """
     token = secrets.token()
     rules = ctx.policy.session
@@ -68,8 +68,8 @@ async def create(
     )
     digest = secrets.digest(token)
     added = {**session._asdict(), "token_digest": digest, "method": method}
-    if is_first:
-        ctx.db.file(_ADD_FIRST, **added)
+    if has_room:
+        ctx.db.file(_ADD_UNASKED, **added)
         return OpenedSession(token, session, user)
     besides = max(rules.max_per_user - 1, 0)
     [crowded] = await ctx.db.run(_ADD, **added, whose=user.id, besides=besides)

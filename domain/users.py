@@ -13,8 +13,11 @@ from sqlmodel import col, select
 from domain import audit, errors, identifiers
 from domain.context import Context, Outdated
 from models import User
-from models.commands import ADD_USER, HOLD_CALLER, HOLD_USER_BY_EMAIL, HOLD_WITH_PASSWORD, change_user
-from models.queries import PASSWORD_BY_USERNAME, UserRow
+from models.commands import ADD_USER, HOLD_AS_SEEN, HOLD_CALLER, HOLD_USER_BY_EMAIL, change_user
+from models.queries import PASSWORD_BY_USERNAME, Candidate, UserRow
+
+_DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
+"""The columns of a user that decide on a sign-in, beside the password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +69,6 @@ async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> User
     return (await ctx.db.execute(_fresh(col(User.id) == user_id))).scalar_one()
 
 
-async def hold_with_password(ctx: Context, user_id: str, hashed: str) -> UserRow | None:
-    """Lock a user's row, as `lock` does, for who does not change it by the ORM; None when the password is another."""
-    rows = await ctx.db.run(HOLD_WITH_PASSWORD, id=user_id)
-    return next((user for user, stored in rows if stored == hashed), None)
-
-
 async def hold_by_email(ctx: Context, email: str) -> UserRow | None:
     """Lock the row of the user with this lower-cased address, as `lock_by_email` does."""
     rows = await ctx.db.run(HOLD_USER_BY_EMAIL, email=email)
@@ -92,6 +89,14 @@ def demand_caller(ctx: Context, otherwise: type[Exception] = errors.Unauthentica
     caller = ctx.signed_in
     values = {"id": caller.user.id, "session_id": caller.session.id, "now": ctx.now}
     ctx.db.demand(HOLD_CALLER, otherwise, **values)
+
+
+def demand_as_seen(ctx: Context, candidate: Candidate) -> None:
+    """Let what follows happen only while the user's row is locked, as by `lock`, and all that decides on their sign-in
+    is still what was seen; the request is run once more otherwise."""
+    user = candidate.user
+    seen = {name: getattr(user, name) for name in _DECIDING}
+    ctx.db.demand(HOLD_AS_SEEN, Outdated, id=user.id, password=candidate.hash, **seen)
 
 
 async def by_email(ctx: Context, email: str) -> User | None:

@@ -100,14 +100,26 @@ PostgreSQL locks in this order, and looks at each row anew if it had to wait for
 everybody does, and then ends the session, is seen.
 """
 
-HOLD_WITH_PASSWORD = Command(
-    select(*_USER, col(Account.password))
+HOLD_AS_SEEN: Command[str] = Command(
+    select(col(User.id))
     .join(Account, col(Account.user_id) == col(User.id))
-    .where(_is(User.id, "id"), col(Account.provider_id) == CREDENTIAL)
+    .where(
+        _is(User.id, "id"),
+        col(Account.provider_id) == CREDENTIAL,
+        _is(Account.password, "password"),
+        _is(User.email_verified, "email_verified"),
+        _is(User.two_factor_enabled, "two_factor_enabled"),
+        _is(User.banned, "banned"),
+        col(User.ban_expires).is_not_distinct_from(bindparam("ban_expires", type_=Instant())),
+    )
     .with_for_update(of=[User, Account]),
-    lambda columns: (UserRow._make(columns[:-1]), columns[-1]),
+    _first,
 )
-"""The user of an `id` and the hash of their password, both locked until the transaction ends."""
+"""The user of an `id` if all that decides on a sign-in by `password`, their hash, is what was seen; and their account.
+
+Both are locked until the transaction ends. PostgreSQL looks at each row anew if it had to wait for it: whoever locks
+the user first, and then changes either, is seen.
+"""
 
 PASSWORD_OF_USER: Command[str | None] = Command(
     select(col(Account.password)).where(

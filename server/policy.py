@@ -16,6 +16,7 @@ from domain.policy import (
     SessionRules,
     TwoFactorRules,
 )
+from server.hashing import ENTRANCE
 from server.settings import Settings
 
 
@@ -93,7 +94,14 @@ def _session_rules(settings: Settings) -> SessionRules:
         fresh_age=session.fresh_age,
         list_tokens=session.list_tokens,
         max_per_user=session.max_per_user,
+        few=_few_sessions(settings),
     )
+
+
+def _few_sessions(settings: Settings) -> int | None:
+    """Give how many are few, if there is a limit: others may sign in between the look at a user and their session."""
+    most, password = settings.session.max_per_user, settings.password
+    return max(0, most - ENTRANCE - password.hash_queue - password.hash_workers) if most else None
 
 
 def _password_rules(settings: Settings, blocklist: Set[str]) -> PasswordRules:

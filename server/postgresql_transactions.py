@@ -168,8 +168,9 @@ def _conditional(prepared: Prepared[Any]) -> str:
         changing, returning, columns = prepared.sql.partition(" RETURNING ")
         return f"{changing} AND EXISTS (SELECT FROM step0){returning}{columns}"
     # A SELECT, unlike VALUES, can have a condition.
-    columns, _, values = prepared.sql.removesuffix(")").partition(" VALUES (")
-    return f"{columns} SELECT {values} WHERE EXISTS (SELECT FROM step0)"  # noqa: S608 - no value is in it
+    adding, conflict, update = prepared.sql.partition(" ON CONFLICT ")
+    columns, _, values = adding.removesuffix(")").partition(" VALUES (")
+    return f"{columns} SELECT {values} WHERE EXISTS (SELECT FROM step0){conflict}{update}"  # noqa: S608 - no value
 
 
 def _adapted(lent: PoolProxiedConnection) -> AsyncAdapt_asyncpg_connection:

@@ -97,7 +97,7 @@ def _prepare(command: Command[Result], dialect: Dialect) -> Prepared[Result]:
         tuple((place, process) for place, process in enumerate(processes) if process is not None),
         constants,
         decoder(types, command.make, dialect),
-        inserts=statement.is_insert,
+        inserts=str(compiled).startswith("INSERT"),
     )
 
 

@@ -31,6 +31,7 @@ _DEFAULT = Policy(
         fresh_age=timedelta(days=1),
         list_tokens=True,
         max_per_user=100,
+        few=20,
     ),
     password=PasswordRules(8, 128, frozenset()),
     two_factor=TwoFactorRules(
