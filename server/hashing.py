@@ -1,14 +1,11 @@
 """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
 
-import asyncio
-import contextlib
 import unicodedata
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
-from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
 from argon2 import Type
@@ -18,18 +15,10 @@ from passlib.utils import MAX_PASSWORD_SIZE
 from passlib.utils.binary import b64s_encode
 
 from domain import secrets
-from domain.errors import Overloaded
 from domain.new_password import LONGEST_PASSWORD
-from server.hashing_threads import run_and_tell, step_back
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+from server.hashing_threads import HashingThreads, PoolState
 
 _log = structlog.get_logger(__name__)
-
-ENTRANCE = 16
-"""Who may prepare what they want hashed in one turn of the event loop: to look them up and to refuse them takes some
-300 µs each, and everybody else waits for the end of the turn."""
 
 _SALT_BYTES = 16
 _TAG_BYTES = 32
@@ -87,15 +76,6 @@ def _derive(code: str, salt: bytes, derivation: str) -> bytes:
     )
 
 
-class PoolState(NamedTuple):
-    """How much a pool has to do: threads, those of them that hash, jobs that wait, and jobs refused so far."""
-
-    size: int
-    busy: int
-    waiting: int
-    refused: int
-
-
 class PasswordPool:
     """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
 
@@ -113,37 +93,17 @@ class PasswordPool:
         self.derivation = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
         self._dummy = _random_hash(self.derivation)
         self._current = _shape(self._dummy)
-        self._queue = rules.queue
-        self._wait = rules.wait.total_seconds()
-        self._size = rules.workers
-        self._busy = 0
-        self._waiting = 0
-        self._refused = 0
-        self._seats = asyncio.Semaphore(rules.workers)
-        self._entrance = asyncio.Semaphore(ENTRANCE)
-        self._threads = ThreadPoolExecutor(
-            rules.workers, "hashing", initializer=step_back, initargs=(rules.nice,)
+        self._threads = HashingThreads(
+            rules.workers, queue=rules.queue, wait=rules.wait.total_seconds(), nice=rules.nice
         )
 
-    @contextlib.asynccontextmanager
-    async def entrance(self) -> AsyncIterator[None]:
-        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded.
-
-        A crowd would otherwise be looked up, and refused, in one turn of the event loop, and be back in the next.
-        """
-        # What is prepared may wait for a database that hangs: nobody else waits here for longer than for a thread.
-        await self._take(self._entrance)
-        try:
-            await asyncio.sleep(0)
-            if self._is_full:
-                raise self._refusal()
-            yield
-        finally:
-            self._entrance.release()
+    def entrance(self) -> AbstractAsyncContextManager[None]:
+        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded."""
+        return self._threads.entrance()
 
     async def hash(self, password: str) -> str:
         """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
-        return await self._run(self._hash, password)
+        return await self._threads.run(self._hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
         """Whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
@@ -152,14 +112,14 @@ class PasswordPool:
         """
         if len(password) > LONGEST_PASSWORD:
             return False
-        return await self._run(self._verify, password, hashed)
+        return await self._threads.run(self._verify, password, hashed)
 
     async def derive(self, code: str, salt: bytes, derivation: str) -> bytes:
         """Give 32 bytes of argon2id over a code at the cost of `derivation`, as in `m=19456,t=2,p=1`.
 
         Raises Overloaded.
         """
-        return await self._run(_derive, code, salt, derivation)
+        return await self._threads.run(_derive, code, salt, derivation)
 
     def needs_rehash(self, hashed: str) -> bool:
         """Whether the hash is anything but argon2id with the parameters and lengths of today."""
@@ -167,11 +127,11 @@ class PasswordPool:
 
     def state(self) -> PoolState:
         """Give how much there is to do now."""
-        return PoolState(self._size, self._busy, self._waiting, self._refused)
+        return self._threads.state()
 
     def close(self) -> None:
         """Finish what is being hashed and stop the threads; whoever still waits for one gets none."""
-        self._threads.shutdown(wait=True)
+        self._threads.close()
 
     def _hash(self, password: str) -> str:
         hashed: str = self._argon2.hash(_normal(password))
@@ -194,46 +154,3 @@ class PasswordPool:
         # A service whose users all began here meets no other hash: what checks them is loaded with the first.
         matches: Callable[[str, str], bool] = import_module("server.foreign_hashes").matches
         return matches(normal, hashed) or (password != normal and matches(password, hashed))
-
-    async def _run(
-        self, job: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs
-    ) -> Result:
-        """Run a job in a thread as soon as one is free; a caller who leaves earlier takes the job along."""
-        await self._take_seat()
-        self._busy += 1
-        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._threads.submit(run_and_tell, job, arguments, answer, self._leave_seat)
-        return await answer
-
-    @property
-    def _is_full(self) -> bool:
-        """Whether nobody more may wait for a thread."""
-        return self._seats.locked() and self._waiting >= self._queue
-
-    async def _take_seat(self) -> None:
-        if self._is_full:
-            raise self._refusal()
-        self._waiting += 1
-        try:
-            await self._take(self._seats)
-        finally:
-            self._waiting -= 1
-
-    async def _take(self, places: asyncio.Semaphore) -> None:
-        """Take a place, for which one may wait so long. Raises Overloaded."""
-        if not places.locked():
-            await places.acquire()
-            return
-        try:
-            async with asyncio.timeout(self._wait):
-                await places.acquire()
-        except TimeoutError:
-            raise self._refusal() from None
-
-    def _refusal(self) -> Overloaded:
-        self._refused += 1
-        return Overloaded()
-
-    def _leave_seat(self) -> None:
-        self._busy -= 1
-        self._seats.release()

@@ -16,7 +16,7 @@ from domain.policy import (
     SessionRules,
     TwoFactorRules,
 )
-from server.hashing import ENTRANCE
+from server.hashing_threads import ENTRANCE
 from server.settings import Settings
 
 

@@ -340,6 +340,16 @@ class TestAtMost:
         assert {answer.status_code for answer in answers} == {200}
         assert await count(service, Session) == 3
 
+    async def test_simultaneous_sign_ins_of_who_has_nearly_as_many_leave_so_many(
+        self, service: Service
+    ) -> None:
+        await add_sessions(service, (await user_of(service, await join(service)))["id"], 90)
+
+        answers = await asyncio.gather(*(sign_in_once(service) for _ in range(20)))
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert await count(service, Session) == 100
+
     @pytest.mark.parametrize("changes", [{"impersonated_by": "operator"}, {"expires_at": START}])
     async def test_what_does_not_count_takes_no_place(
         self, make_service: MakeService, changes: dict[str, Any]

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -30,7 +31,7 @@ from tests.security.second_factor import (
     token_in,
     trusted_device,
 )
-from tests.service import PASSWORD, Service
+from tests.service import PASSWORD, START, Service
 
 BY_MAIL = {"delete_user.confirm_by_mail": "true"}
 RENAMED = "__Host-session-token"
@@ -322,6 +323,55 @@ class TestV37:
         made = [answer.json()["token"] for answer in signed_in if answer.status_code == 200]
         assert not any([await works(instances[1], bearer(token)) for token in made])
         assert await steps.opens(instances[1], NEW_PASSWORD)
+
+
+CHANGES: list[Any] = [
+    pytest.param(
+        "UPDATE account SET password = 'another'", "401 INVALID_EMAIL_OR_PASSWORD", id="another password"
+    ),
+    pytest.param("DELETE FROM account", "401 INVALID_EMAIL_OR_PASSWORD", id="no password any more"),
+    pytest.param('DELETE FROM "user"', "401 INVALID_EMAIL_OR_PASSWORD", id="no user any more"),
+    pytest.param('UPDATE "user" SET banned = true, ban_expires = NULL', "403 BANNED_USER", id="a ban"),
+    pytest.param(
+        'UPDATE "user" SET email_verified = false', "403 EMAIL_NOT_VERIFIED", id="the address unverified"
+    ),
+    pytest.param('UPDATE "user" SET two_factor_enabled = true', "200", id="a second factor"),
+]
+"""What happens to who is signing in, and what they are told."""
+
+
+class TestV37ChangedMeanwhile:
+    """What decides on a sign-in changes while the password is being checked."""
+
+    @pytest.mark.parametrize("was_banned", [False, True], ids=["", "whose ban has ended"])
+    @pytest.mark.parametrize(("change", "told"), CHANGES)
+    async def test_v37_the_sign_in_goes_by_what_is_true_at_its_end(
+        self, make_service: MakeService, change: str, told: str, was_banned: bool
+    ) -> None:
+        service = await make_service({"email_verification.required": "true", "password.hash_workers": "1"})
+        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        await steps.set_user(
+            service, email_verified=True, banned=was_banned, ban_expires=START if was_banned else None
+        )
+
+        answer = await self.sign_in_during(service, change)
+
+        assert code(answer) == told
+        assert answer.json().get("user") is None
+        assert await steps.count(service, Session) == 0
+
+    async def sign_in_during(self, service: Service, change: str) -> httpx.Response:
+        """Sign in while the one thread that hashes is kept busy until the database has changed."""
+        hasher, free = service.services.hasher, threading.Event()
+        busy = asyncio.create_task(hasher._threads.run(free.wait))
+        signing_in = asyncio.create_task(steps.sign_in(service))
+        async with asyncio.timeout(60):
+            while not hasher.state().waiting:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+        await steps.execute(service, change)
+        free.set()
+        await busy
+        return await signing_in
 
 
 class TestV38:

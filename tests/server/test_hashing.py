@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import pytest
 from argon2 import PasswordHasher
 
 from domain.errors import Overloaded
-from server.hashing import ENTRANCE, HashingRules, PasswordPool
+from server.hashing import HashingRules, PasswordPool
+from server.hashing_threads import ENTRANCE
 
 CHEAP = HashingRules(memory_kib=64, time=1, workers=2)
 SLOW = 32 * 1024
@@ -269,6 +271,107 @@ class TestBoundedWork:
         assert turns > 10
 
 
+@dataclass
+class Crowd:
+    """Jobs that wait for a pool whose threads are kept busy, and then for being let go on."""
+
+    pool: PasswordPool
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    stops: dict[int, threading.Event] = field(default_factory=dict)
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def wait(cls, number: int, *, stops: Sequence[int], workers: int = 1) -> AsyncIterator["Crowd"]:
+        """Let so many wait, give the threads free, and let those of `stops` go on at the end."""
+        crowd = cls(
+            PasswordPool(HashingRules(workers=workers)), stops={stop: threading.Event() for stop in stops}
+        )
+        threads, free = crowd.pool._threads, threading.Event()
+        busy = [asyncio.create_task(threads.run(free.wait)) for _ in range(workers)]
+        await asyncio.sleep(0)
+        crowd.tasks = [asyncio.create_task(threads.run(crowd.do, each)) for each in range(number)]
+        await asyncio.sleep(0)
+        free.set()
+        await asyncio.gather(*busy)
+        try:
+            yield crowd
+        finally:
+            for stop in crowd.stops.values():
+                stop.set()
+            await asyncio.gather(*crowd.tasks, return_exceptions=True)
+            crowd.pool.close()
+
+    def do(self, number: int) -> None:
+        if number in self.stops:
+            self.stops[number].wait()
+        self.done.append(number)
+
+    async def until(self, *done: int) -> None:
+        """Return when all of these have run."""
+        async with asyncio.timeout(60):
+            while not {*done} <= {*self.done}:  # noqa: ASYNC110 - threads tell nobody
+                await asyncio.sleep(0.001)
+
+    @property
+    def told(self) -> list[int]:
+        return [number for number, task in enumerate(self.tasks) if task.done()]
+
+
+class TestTogether:
+    """While many wait, the event loop is told of several jobs at once."""
+
+    async def test_while_many_wait_some_are_told_together(self) -> None:
+        async with Crowd.wait(9, stops=[3, 4]) as crowd:
+            await crowd.until(0, 1, 2)
+            before = crowd.told
+            crowd.stops[3].set()
+            await crowd.tasks[3]
+
+            assert before == []
+            assert crowd.told == [0, 1, 2, 3]
+
+    async def test_while_few_wait_each_is_told_at_once(self) -> None:
+        async with Crowd.wait(3, stops=[1]) as crowd:
+            await crowd.tasks[0]
+
+            assert crowd.told == [0]
+
+    async def test_no_thread_takes_more_than_half_its_share(self) -> None:
+        async with Crowd.wait(8, stops=[1, 3], workers=2) as crowd:
+            await crowd.until(0, 2)
+
+            assert crowd.pool.state()[:3] == (2, 2, 4)
+
+    async def test_all_have_their_turn_in_the_order_of_coming(self) -> None:
+        async with Crowd.wait(40, stops=[]) as crowd:
+            await asyncio.gather(*crowd.tasks)
+
+            assert crowd.done == [*range(40)]
+
+    async def test_who_leaves_before_their_turn_takes_the_job_along(self) -> None:
+        async with Crowd.wait(8, stops=[0]) as crowd:
+            crowd.tasks[1].cancel()
+            await asyncio.sleep(0)
+            crowd.stops[0].set()
+            await asyncio.gather(*crowd.tasks, return_exceptions=True)
+
+            assert crowd.done == [0, *range(2, 8)]
+
+    async def test_whoever_waits_when_it_is_closed_gets_no_thread(self) -> None:
+        async with Crowd.wait(2, stops=[0]) as crowd:
+            closing = asyncio.create_task(asyncio.to_thread(crowd.pool.close))
+            async with asyncio.timeout(60):
+                while crowd.pool.state().size:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0)
+            crowd.stops[0].set()
+            await closing
+            await crowd.tasks[0]
+            crowd.tasks[1].cancel()
+
+        assert crowd.done == [0]
+
+
 class TestEntrance:
     async def test_lets_in_few_at_a_time_in_the_order_of_coming(self, pool: PasswordPool) -> None:
         entered: list[int] = []
@@ -295,7 +398,7 @@ class TestEntrance:
         """Others get their turn between them, though none of the crowd waits for anything."""
         full = PasswordPool(HashingRules(memory_kib=64, time=1, workers=1, queue=0))
         free = threading.Event()
-        busy = asyncio.create_task(full._run(free.wait))
+        busy = asyncio.create_task(full._threads.run(free.wait))
         await asyncio.sleep(0)
         refused = 0
 

@@ -7,13 +7,26 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import event, func, select, update
+from sqlalchemy import delete, event, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
-from models import User
-from models.commands import ADD_USER, END_SESSION, HOLD_CALLER, HOLD_USER_BY_EMAIL, Command, change_user
-from models.queries import PASSWORD_BY_EMAIL, UserRow
+from models import CREDENTIAL, Account, KnownNetwork, Session, User
+from models.base import metadata
+from models.commands import (
+    ADD_ACCOUNT,
+    ADD_USER,
+    END_SESSION,
+    HOLD_AS_SEEN,
+    HOLD_CALLER,
+    HOLD_USER_BY_EMAIL,
+    SEE_NETWORK,
+    Command,
+    change_user,
+    forget_counts,
+    insert,
+)
+from models.queries import PASSWORD_BY_EMAIL, AccountRow, UserRow
 from server.database import Database, is_unavailable
 from server.pools import LendingPool
 from server.transactions import Transaction
@@ -203,6 +216,33 @@ class TestFiled:
         assert await names(migrated) == ["ada", "ben"]
 
 
+DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
+CHANGES = {
+    update(Account).values(password="another"): "the password",
+    delete(Account): "the account",
+    update(User).values(email_verified=True): "the proof of the address",
+    update(User).values(two_factor_enabled=True): "the second factor",
+    update(User).values(banned=True): "a ban",
+    update(User).values(ban_expires=NOW): "its end",
+}
+"""What may happen to a user who is signing in."""
+
+ADD_SESSION = insert(Session)
+
+
+def credential(owner: str) -> dict[str, Any]:
+    """Give the columns of an account that holds a password, but for that."""
+    values = dict.fromkeys(AccountRow._fields)
+    return {**values, "id": owner, "user_id": owner, "provider_id": CREDENTIAL, "issuer": "", "account_id": owner,
+            "created_at": NOW, "updated_at": NOW}  # fmt: skip
+
+
+def open_session(name: str) -> dict[str, Any]:
+    """Give the columns of a session of Ada's."""
+    values = session(User(**row("ada")), name, id=name).model_dump()
+    return {column.name: values[column.name] for column in metadata.tables["session"].columns}
+
+
 class TestDemanded:
     """What must be there, or nothing happens."""
 
@@ -261,6 +301,39 @@ class TestDemanded:
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [Unmet] * 3
         assert await names(migrated) == ["ada"]
+
+    @pytest.mark.parametrize("change", [None, *CHANGES], ids=["nothing", *CHANGES.values()])
+    async def test_v37_what_a_sign_in_has_seen_is_looked_at_after_whoever_had_it_locked(
+        self, migrated: Database, change: Any
+    ) -> None:
+        """Whoever locks the user first, and changes what decides on their sign-in, is seen by all who wait."""
+        seen = {name: row("ada")[name] for name in DECIDING}
+        async with migrated.transaction() as db:
+            await db.run(ADD_USER, **row("ada"))
+            await db.run(ADD_ACCOUNT, **credential("ada"), password="hash")
+        changer = migrated.begin()
+        assert await changer.run(HOLD_USER_BY_EMAIL, email="ada@example.com")
+
+        async def sign_in(number: int) -> None:
+            async with migrated.transaction() as db:
+                db.demand(HOLD_AS_SEEN, Unmet, id="ada", password="hash", **seen)
+                db.file(ADD_SESSION, **open_session(f"session{number}"))
+                db.file(forget_counts(2), key0=b"one", key1=b"other")
+                db.file(SEE_NETWORK, user_id="ada", network=b"here", last_success=NOW)
+
+        waiting = [asyncio.create_task(sign_in(number)) for number in range(3)]
+        await until_waiting(migrated, waiting)
+        if change is not None:
+            await changer.execute(change)
+        await changer.commit()
+        await changer.close()
+
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        async with migrated.transaction() as db:
+            sessions = (await db.execute(select(func.count()).select_from(Session))).scalar_one()
+            networks = (await db.execute(select(func.count()).select_from(KnownNetwork))).scalar_one()
+        assert [type(outcome) for outcome in outcomes] == [type(None) if change is None else Unmet] * 3
+        assert (sessions, networks) == ((3, 1) if change is None else (0, 0))
 
     async def test_a_session_that_is_needed_is_not_ended_meanwhile(self, migrated: Database) -> None:
         async with migrated.transaction() as db:

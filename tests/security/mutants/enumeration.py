@@ -2,7 +2,7 @@
 
 from tests.security.mutants.mutant import Mutant
 
-_READ = "    found = await ctx.reads.one(query, identifier)\n"
+_READ = "        found = await ctx.reads.one(candidate_by(column, ctx.policy.session.few), identifier)\n"
 _VERIFY = "    if not await ctx.hasher.verify(password, stored) or found is None or stored is None:\n"
 _FILE_RESET = '    passwords.request_reset(ctx, body["email"], body.get("redirectTo"))\n'
 
@@ -19,9 +19,7 @@ MUTANTS = (
         "a ban is told only to who knows the password",
         "domain/authentication.py",
         _READ,
-        _READ + "    if found is not None:\n"
-        "        row = await users.lock(ctx, found.user_id)\n"
-        "        if row is not None and row.is_banned(ctx.now):\n"
+        _READ + "        if found is not None and found.user.is_banned(ctx.now):\n"
         "            raise errors.BannedUser\n",
     ),
     Mutant(
@@ -29,10 +27,9 @@ MUTANTS = (
         "an unverified address is told only to who knows the password",
         "domain/authentication.py",
         _READ,
-        _READ + "    if found is not None and ctx.policy.verification_required:\n"
-        "        row = await users.lock(ctx, found.user_id)\n"
-        "        if row is not None and not row.email_verified:\n"
-        "            raise errors.EmailNotVerified\n",
+        _READ + "        if found is not None and ctx.policy.verification_required:\n"
+        "            if not found.user.email_verified:\n"
+        "                raise errors.EmailNotVerified\n",
     ),
     Mutant(
         "V70",
@@ -196,15 +193,15 @@ MUTANTS = (
     Mutant(
         "V72",
         "hashing leaves the event loop to others",
-        "server/hashing.py",
-        "        self._threads.submit(run_and_tell, job, arguments, answer, self._leave_seat)\n",
-        "        run_and_tell(job, arguments, answer, self._leave_seat)\n",
+        "server/hashing_threads.py",
+        "            self._executor.submit(run_and_tell, jobs, self._end)\n",
+        "            run_and_tell(jobs, self._end)\n",
     ),
     Mutant(
         "V72",
         "only so many hashes wait",
-        "server/hashing.py",
-        "        return self._seats.locked() and self._waiting >= self._queue\n",
+        "server/hashing_threads.py",
+        "        return self._busy >= self._size and len(self._waiting) >= self._queue\n",
         "        return False\n",
     ),
     Mutant(

@@ -139,8 +139,8 @@ MUTANTS = (
     Mutant(
         "R42",
         "more than the queue holds is refused",
-        "server/hashing.py",
-        "        return self._seats.locked() and self._waiting >= self._queue",
+        "server/hashing_threads.py",
+        "        return self._busy >= self._size and len(self._waiting) >= self._queue",
         "        return False",
     ),
 )

@@ -84,8 +84,8 @@ MUTANTS = (
         "V66",
         "somebody unknown has a budget, too",
         "domain/authentication.py",
-        "    whose = limits.Whose(found and found.user_id, identifier)\n",
-        "    whose = limits.Whose(found and found.user_id, secrets.token())\n",
+        "    whose = limits.Whose(found and found.user.id, identifier)\n",
+        "    whose = limits.Whose(found and found.user.id, secrets.token())\n",
     ),
     Mutant(
         "V66",

@@ -10,6 +10,14 @@ _CACHED = (
 _REVOKED = "await ctx.db.run(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now)"
 _END_ALL = "    ended = await end_all(ctx, user)\n    audit"
 _OTHERS = "_delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)"
+_SEEN = {
+    "the password": '_is(Account.password, "password"),',
+    "the proof of the address": '_is(User.email_verified, "email_verified"),',
+    "the second factor": '_is(User.two_factor_enabled, "two_factor_enabled"),',
+    "a ban": '_is(User.banned, "banned"),',
+    "the end of a ban": 'col(User.ban_expires).is_not_distinct_from(bindparam("ban_expires", type_=Instant())),',
+}
+"""What a sign-in goes by, and where that is demanded to be as it was seen."""
 
 MUTANTS = (
     Mutant(
@@ -108,12 +116,16 @@ MUTANTS = (
         _END_ALL,
         "    ended = await end_all(ctx, user) - 1\n    audit",
     ),
+    *(
+        Mutant("V37", f"a sign-in looks again at {what}", "models/commands.py", f"        {line}\n", "")
+        for what, line in _SEEN.items()
+    ),
     Mutant(
         "V37",
-        "a sign-in looks again whether the password still holds",
-        "domain/users.py",
-        "for user, stored in rows if stored == hashed)",
-        "for user, stored in rows if stored)",
+        "a sign-in looks again at all",
+        "domain/authentication.py",
+        "    users.demand_as_seen(ctx, found)\n",
+        "",
     ),
     Mutant(
         "V38",

@@ -320,7 +320,7 @@ MUTANTS = (
         "V53",
         "codes are stored hashed",
         "server/hashing.py",
-        "        return await self._run(_derive, code, salt, derivation)",
+        "        return await self._threads.run(_derive, code, salt, derivation)",
         "        return code.encode()",
     ),
 )
