@@ -66,6 +66,11 @@ def bundle(
     return document
 
 
+def forget() -> None:
+    """Keep no bundle for the next call, for who will not call again: it is a third of a megabyte."""
+    _bundled.cache_clear()
+
+
 @lru_cache(maxsize=4)
 def _bundled(index: Path) -> bytes:
     """The bundled contract as JSON: bytes cannot be changed by one caller under another."""

@@ -118,7 +118,7 @@ class Documents:
         max_body: int,
         files: Mapping[str, tuple[Path, bytes]] = FILES,
     ) -> None:
-        self._contract = document
+        self._path = f"{base_path}/openapi.json"
         self._for_clients = f"{base_path}/openapi-clients.json"
         self._made = _prepare(document, base_path)
         self._files = {f"{base_path}/docs/{name}": file for name, file in files.items()}
@@ -164,7 +164,8 @@ class Documents:
     @cached_property
     def _contract_for_clients(self) -> Document:
         """What generators ask for; made when one first does, as few services are ever asked."""
-        return prepared(orjson.dumps(client_forms(self._contract)), JSON)
+        contract = orjson.loads(self._made[self._path].body)
+        return prepared(orjson.dumps(client_forms(contract)), JSON)
 
 
 def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:

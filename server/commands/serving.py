@@ -18,6 +18,7 @@ from typing import Annotated
 import structlog
 import typer
 
+from codegen import bundle
 from server import logs
 from server.accepting import Accepting
 from server.app import create_app
@@ -63,6 +64,8 @@ class _Config(Config):
         log = self.settings.log
         logs.configure(log.level, log.format, shows_requests=log.requests)
         super().load()
+        # From here on the contract is asked for only as it is published.
+        bundle.forget()
         # What is there by now stays: to look through it for garbage again and again would hold up requests.
         gc.freeze()
         self.http_protocol_class = gathering(
