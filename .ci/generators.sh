@@ -1,10 +1,7 @@
 # Sourced by the other scripts: generators of clients, each in a place of its own under build/sdk/.tools.
 
 tools=build/sdk/.tools
-mkdir -p "$tools"
-# Two at once would write into the same folders.
-exec 9>"$tools/lock"
-! command -v flock >/dev/null 2>&1 || flock 9
+have_alone "$tools"
 
 # What a generator depends on is not what the service depends on: NAME REQUIREMENTS.
 python_tool() {

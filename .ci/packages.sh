@@ -30,6 +30,13 @@ want_program() {
   install_packages "$2"
 }
 
+# have_alone FOLDER: make a folder, and wait until nobody else fills it; whoever comes second finds all of it there.
+have_alone() {
+  mkdir -p "$1"
+  exec 9>"$1/lock"
+  ! command -v flock >/dev/null 2>&1 || flock 9
+}
+
 stop_with() {
   printf '%s\n' "$@" >&2
   exit 1
