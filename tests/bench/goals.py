@@ -73,7 +73,7 @@ def _of_processes(results: Sequence[Result], contest: Contest) -> Iterator[Row]:
             yield _most("MB at most", server.name, _MEMORY_MB, max(peaks, default=server.memory_at_start))
 
 
-def _least(  # noqa: PLR0913
+def _least(
     goal: str, server: str, least: float, measured: float, form: str, mark: float | None = None
 ) -> Row:
     aimed_at = "" if mark is None else f"≥ {form.format(mark)}"
