@@ -1,6 +1,7 @@
 """Sign up, sign in, and the one gate that opens sessions (interface 4.1; behaviour 5.1)."""
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from domain import (
     accounts,
@@ -171,7 +172,7 @@ async def sign_in_by_username(
 
 async def _sign_in(
     ctx: Context,
-    column: str,
+    column: Literal["email", "username"],
     identifier: str,
     password: str,
     wanted: SignIn,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Select, bindparam, exists, false, select, true
 from sqlmodel import col
@@ -124,7 +124,7 @@ def _candidate(columns: Sequence[Any]) -> Candidate:
 
 
 @cache
-def candidate_by(name: str, few: int | None) -> Query[Candidate]:
+def candidate_by(name: Literal["email", "username"], few: int | None) -> Query[Candidate]:
     """Give what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
     sessions (None for any number)."""
     wanted = select(*_USER, col(Account.password), _has_fewer(few)).join(Account, _CREDENTIAL, isouter=True)
