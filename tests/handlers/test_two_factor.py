@@ -823,6 +823,25 @@ class TestTrustedDevices:
         assert answer.json()["twoFactorRedirect"]
         assert set_cookies(answer)[TRUST] == ""
 
+    async def test_a_dead_token_is_cleared_where_no_code_is_asked_for(self, service: Service) -> None:
+        """The operator has switched the second factor off, say, and so could not clear the cookie."""
+        ada = await enrol(service, username="ada_l")
+        device = await trusted_device(service, ada)
+        await act(service, "disable", ada.session)
+
+        body = {"username": "ada_l", "password": PASSWORD}
+        told = [
+            set_cookies(answer)
+            for value in (device, "invented")
+            for answer in (
+                await password_sign_in(service, headers=cookie(TRUST, value)),
+                await service.post("/sign-in/username", body, headers=cookie(TRUST, value)),
+            )
+        ]
+
+        assert [set(cookies) for cookies in told] == [{"service.session-token", TRUST}] * 4
+        assert {cookies[TRUST] for cookies in told} == {""}
+
     async def test_of_others_are_left_alone(self, service: Service) -> None:
         await enrol(service)
         device = await trusted_device(service, await enrol(service, EVE))
@@ -832,6 +851,16 @@ class TestTrustedDevices:
 
         assert ada.json()["twoFactorRedirect"]
         assert TRUST not in set_cookies(ada)
+        assert eve.json()["user"]["email"] == EVE
+
+    async def test_of_others_are_left_alone_by_who_is_not_asked(self, service: Service) -> None:
+        await join(service)
+        device = await trusted_device(service, await enrol(service, EVE))
+
+        ada = await password_sign_in(service, headers=cookie(TRUST, device))
+        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
+
+        assert set(set_cookies(ada)) == {"service.session-token"}
         assert eve.json()["user"]["email"] == EVE
 
     async def test_die_with_the_password(self, service: Service) -> None:
