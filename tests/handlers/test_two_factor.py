@@ -23,9 +23,11 @@ from tests.handlers.steps import (
     bearer,
     code,
     count,
+    execute,
     join,
     reduced,
     refusal,
+    remove_passwords,
     reset_token,
     set_user,
     token_of,
@@ -206,6 +208,14 @@ class TestEnable:
         assert told == [(403, "EMAIL_NOT_VERIFIED", "Email not verified"), off, off]
 
 
+async def lock(service: Service, email: str = ADA) -> None:
+    """Enter ten wrong codes, which locks the second factor; the failure budget must be out of the way."""
+    for _ in range(2):
+        pending = bearer(await challenge(service, email))
+        told = [code(await enter(service, "totp", "x", pending)) for _ in range(5)]
+        assert told == ["401 INVALID_CODE"] * 5
+
+
 async def begin_uri(service: Service) -> dict[str, str]:
     ada = await join(service)
     uri = (await act(service, "enable", ada)).json()["totpURI"]
@@ -226,6 +236,22 @@ class TestPassword:
         assert (await user_of(service, ada))["twoFactorEnabled"]
         assert code(await enter(service, "backup-code", owner.backup_codes[0], ada)) == "200"
 
+    async def test_of_a_user_who_has_none_is_wrong_until_a_reset_has_given_one(
+        self, service: Service
+    ) -> None:
+        ada = await join(service)
+        await remove_passwords(service)
+
+        for name in ("enable", "disable", "get-totp-uri", "generate-backup-codes"):
+            assert refusal(await act(service, name, ada)) == WRONG_PASSWORD
+        by_mail = {"password": PASSWORD, "method": "otp"}
+        assert refusal(await service.post("/two-factor/enable", by_mail, headers=ada)) == WRONG_PASSWORD
+        assert await count(service, TwoFactor) == 0
+        await service.post("/reset-password", {"token": await reset_token(service), "newPassword": PASSWORD})
+
+        session = bearer((await password_sign_in(service)).json()["token"])
+        assert (await act(service, "enable", session)).status_code == 200
+
 
 class TestDisable:
     async def test_deletes_everything(self, service: Service, carry: Carry) -> None:
@@ -243,6 +269,17 @@ class TestDisable:
         assert refusal(await enter(service, "totp", "123456", bearer(pending))) == NO_CHALLENGE
         assert (await password_sign_in(service)).json()["user"] is not None
         assert len(await service.inbox(template="two-factor-changed")) == 2
+
+    async def test_ends_the_lock(self, make_service: MakeService) -> None:
+        service = await make_service({"limits.failures": "0"})
+        ada = await enrol(service)
+        await lock(service)
+
+        await act(service, "disable", ada.session)
+        again = await enrol_again(service, ADA, ada.session)
+
+        pending = bearer(await challenge(service))
+        assert code(await enter(service, "totp", again.code(service), pending)) == "200"
 
     async def test_when_off_already_answers_alike(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
@@ -488,6 +525,76 @@ class TestVerified:
         service.clock.advance(minutes=15)
         pending = carry_pending(await challenge(service))
         assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+
+    async def test_refusals_come_in_their_order(self, service: Service, carry_pending: Carry) -> None:
+        """Behaviour 6.3: the challenge, the ban, the lock, the budget, the method, the attempts, the code."""
+        session = await join(service)
+        await verify(service)
+        await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=session)
+        *wasted, pending = [carry_pending(await challenge(service)) for _ in range(3)]
+        for spent in wasted:
+            for _ in range(5):
+                await enter(service, "backup-code", WRONG_BACKUP_CODE, spent)
+
+        async def told() -> set[str]:
+            return {code(await enter(service, method, "x", pending)) for method in METHODS}
+
+        await set_user(service, banned=True)
+        banned = await told()
+        await set_user(service, banned=False)
+        locked = await told()
+        await execute(service, "UPDATE two_factor SET locked_until = NULL")
+        limited = await told()
+        mailed = await mailed_code(service, pending)  # A code may be asked for: it has no budget of failures.
+        await execute(service, "DELETE FROM counter")
+        await execute(service, "UPDATE \"grant\" SET attempts = 5 WHERE purpose = 'challenge'")
+        not_set_up = await enter(service, "totp", "x", pending)
+        none_left = await enter(service, "otp", mailed, pending)
+        await set_user(service, banned=True)
+
+        assert banned == {"403 BANNED_USER"}
+        assert locked == {"429 ACCOUNT_TEMPORARILY_LOCKED"}
+        assert limited == {"429 TOO_MANY_REQUESTS"}
+        assert code(not_set_up) == "400 TOTP_NOT_ENABLED"
+        assert refusal(none_left) == SPENT
+        assert await told() == {"401 INVALID_TWO_FACTOR_COOKIE"}
+
+    @pytest.mark.parametrize("method", ["otp", "backup-code"])
+    async def test_a_method_that_is_not_set_up_costs_no_attempt(self, service: Service, method: str) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+        await execute(service, "DELETE FROM backup_code")
+
+        told = {code(await enter(service, method, "x", pending)) for _ in range(6)}
+
+        assert told == {"400 OTP_HAS_EXPIRED" if method == "otp" else "400 BACKUP_CODES_NOT_ENABLED"}
+        assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_a_lock_leaves_sessions_alone_and_is_not_opened_by_them(
+        self, make_service: MakeService, method: str
+    ) -> None:
+        service = await make_service({"limits.failures": "0"})
+        ada = await enrol(service)
+        await lock(service)
+
+        entered = await right_code(service, ada, method, ada.session)
+        with_session = await enter(service, method, entered, ada.session)
+        pending = await enter(service, "backup-code", ada.backup_codes[1], bearer(await challenge(service)))
+
+        assert (code(with_session), code(pending)) == ("200", "429 ACCOUNT_TEMPORARILY_LOCKED")
+        assert await works(service, ada.session)
+
+    async def test_sign_out_leaves_a_sign_in_that_waits(self, service: Service) -> None:
+        ada = await enrol(service)
+        device = await trusted_device(service, ada)
+        pending = cookie(PENDING, await challenge(service))
+
+        left = await service.post("/sign-out", headers=also(pending, TRUST, device))
+
+        assert set_cookies(left) == {"service.session-token": ""}
+        assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+        assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
 
     async def test_other_cookies_and_sessions_do_not_matter(self, service: Service) -> None:
         """A live pending cookie is the newest intention, whatever older session a client still holds."""
