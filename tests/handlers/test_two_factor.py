@@ -1,5 +1,6 @@
 """The operations of openapi/paths/two_factor.yaml, through the public door."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -566,6 +567,9 @@ class TestVerified:
         await execute(service, "DELETE FROM backup_code")
 
         told = {code(await enter(service, method, "x", pending)) for _ in range(6)}
+        await execute(service, "UPDATE \"grant\" SET attempts = 5 WHERE purpose = 'challenge'")
+        told.add(code(await enter(service, method, "x", pending)))
+        await execute(service, "UPDATE \"grant\" SET attempts = 4 WHERE purpose = 'challenge'")
 
         assert told == {"400 OTP_HAS_EXPIRED" if method == "otp" else "400 BACKUP_CODES_NOT_ENABLED"}
         assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
@@ -726,7 +730,9 @@ class TestSendOtp:
         service = await make_service({"two_factor.otp_enabled": "false"})
         ada = await enrol(service)
 
-        for headers in (ada.session, bearer(await challenge(service))):
+        await join(service, EVE)
+        eve = bearer((await password_sign_in(service, EVE)).json()["token"])
+        for headers in (ada.session, bearer(await challenge(service)), eve):
             told = await service.post("/two-factor/send-otp", headers=headers)
             assert refusal(told) == (400, "OTP_NOT_CONFIGURED", "OTP is not available")
 
@@ -751,6 +757,33 @@ class TestVerifyOtp:
         assert (await password_sign_in(service)).json()["twoFactorMethods"] == ["totp", "otp"]
         assert code(await enter(service, "backup-code", codes[1], ada)) == "200"
         assert len(await service.inbox(template="two-factor-changed")) == 1
+
+    async def test_confirms_no_second_enrolment(self, service: Service, carry: Carry) -> None:
+        """While two-factor is on it only checks: what counts goes on counting, and what waits goes on waiting."""
+        owner = await enrol(service)
+        ada = carry(token_of(owner.session))
+        device = await trusted_device(service, owner)
+        secret, codes = await begin(service, ada)
+
+        answer = await enter(service, "otp", await mailed_code(service, ada), ada)
+
+        assert code(answer) == "200"
+        assert code(await enter(service, "backup-code", codes[0], ada)) == "401 INVALID_BACKUP_CODE"
+        assert code(await enter(service, "backup-code", owner.backup_codes[0], ada)) == "200"
+        pending = bearer(await challenge(service))
+        assert code(await enter(service, "totp", owner.code(service), pending)) == "200"
+        trusted = await password_sign_in(service, headers=cookie(TRUST, device))
+        assert trusted.json()["user"] is not None
+        assert code(await enter(service, "totp", totp(secret, service), ada)) == "200"
+
+    async def test_a_code_ends_with_the_second_factor(self, service: Service) -> None:
+        ada = await enrol(service)
+        entered = await mailed_code(service, ada.session)
+
+        await act(service, "disable", ada.session)
+
+        assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
+        assert await service.rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
 
     async def test_a_code_lives_three_minutes(self, service: Service) -> None:
         await enrol(service)
@@ -852,6 +885,35 @@ class TestVerifyBackupCode:
         answer = await enter(service, "backup-code", codes[0], ada)
 
         assert refusal(answer) == (400, "BACKUP_CODES_NOT_ENABLED", "Backup codes aren't enabled")
+
+    @pytest.mark.parametrize("reason", ["budget", "lock", "ban", "attempts"])
+    async def test_costs_no_hash_where_it_is_refused_anyhow(
+        self, make_service: MakeService, reason: str
+    ) -> None:
+        """With no place to wait, each hash at the same time would be one too many: none is begun."""
+        small = {"password.hash_workers": "1", "password.hash_queue": "0"}
+        service = await make_service({**small, **({} if reason == "budget" else {"limits.failures": "0"})})
+        ada = await enrol(service)
+        caller = ada.session if reason == "budget" else bearer(await challenge(service))
+        if reason == "ban":
+            await set_user(service, banned=True)
+        elif reason == "lock":
+            await lock(service)
+        for _ in range({"budget": 10, "attempts": 5}.get(reason, 0)):
+            await enter(service, "totp", "x", caller)
+
+        crowd = (enter(service, "backup-code", ada.backup_codes[0], caller) for _ in range(30))
+        told = {code(answer) for answer in await asyncio.gather(*crowd)}
+
+        assert (
+            told
+            == {
+                "budget": {"429 TOO_MANY_REQUESTS"},
+                "lock": {"429 ACCOUNT_TEMPORARILY_LOCKED"},
+                "ban": {"403 BANNED_USER"},
+                "attempts": {"400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE", "401 INVALID_TWO_FACTOR_COOKIE"},
+            }[reason]
+        )
 
     async def test_are_hashed_with_one_salt_for_a_set(self, service: Service) -> None:
         ada = await enrol(service)
