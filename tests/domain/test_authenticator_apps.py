@@ -209,6 +209,18 @@ class TestBadCodes:
             answer = await enter(service, "backup-code", value, bearer(await challenge(service)))
             assert code(answer) == "200", value
 
+    async def test_a_backup_code_is_read_as_ascii(self, service: Service, ada: Owner) -> None:
+        pending = bearer(await challenge(service))
+        right = ada.backup_codes[0]
+
+        answers = [
+            await enter(service, "backup-code", wrong, pending)
+            for wrong in (f"{right}\u00a0", right.replace("-", "\u2010"))
+        ]
+
+        assert [code(answer) for answer in answers] == ["401 INVALID_BACKUP_CODE"] * 2
+        assert code(await enter(service, "backup-code", right, pending)) == "200"
+
     async def test_another_users_codes_are_wrong(self, service: Service, ada: Owner) -> None:
         eve = await enrol(service, EVE)
         eves = bearer(await challenge(service, EVE))
