@@ -227,7 +227,8 @@ async def admit(ctx: Context, user: User | UserRow, wanted: SignIn) -> OpenedSes
     )
     await limits.signed_in(ctx, user.id, is_first=wanted.is_first)
     audit.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
-    return replace(opened, device=device)
+    forget_device = device is None and await trusted_devices.is_dead(ctx)
+    return replace(opened, device=device, forget_device=forget_device)
 
 
 def lift_ban(ctx: Context, user: User, *, by_operator: bool = False) -> None:

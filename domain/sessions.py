@@ -42,6 +42,8 @@ class OpenedSession:
     user: User | UserRow
     device: str | None = None
     """The token that makes this device a trusted one, made or rotated now."""
+    forget_device: bool = False
+    """Whether the cookie that says the device is trusted is worth nothing."""
 
 
 async def create(

@@ -33,12 +33,13 @@ def show_only(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
 
 
 def _beside(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Give the other cookies that a new session changes: the pending one ends, the trusted device's is set."""
-    pending = (cookies.clear_pending(ctx.policy.cookies),) if ctx.presented.pending else ()
-    if opened.device is None:
-        return pending
-    max_age = int(ctx.policy.two_factor.trust_expires_in.total_seconds())
-    return (*pending, cookies.set_trusted(ctx.policy.cookies, opened.device, max_age=max_age))
+    """Give the other cookies that a new session changes: the pending one ends, the trusted device's is set or ends."""
+    settings = ctx.policy.cookies
+    pending = (cookies.clear_pending(settings),) if ctx.presented.pending else ()
+    if opened.device is not None:
+        max_age = int(ctx.policy.two_factor.trust_expires_in.total_seconds())
+        return (*pending, cookies.set_trusted(settings, opened.device, max_age=max_age))
+    return (*pending, cookies.clear_trusted(settings)) if opened.forget_device else pending
 
 
 def put_off(ctx: Context, pending: Pending) -> Reply[shapes.SignInAnswer]:

@@ -20,10 +20,11 @@ FIRST_CLIENT = "build/first-client"
 
 
 def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
-    enabled, confirmed, by_app, _, by_mail, by_backup, trusted, disabled = follow(
-        guide("two-factor"), tmp_path
-    )
+    printing = {"mail.sender": "console", "password_reset.sender": "console"}
+    with serving(tmp_path, printing) as live:
+        printed = walk(guide("two-factor"), live, tmp_path, {BASE: live.url})
 
+    enabled, confirmed, by_app, _, by_mail, by_backup, trusted, disabled, again, lost = printed
     assert "otpauth://totp/" in enabled
     assert confirmed.startswith('{"status":true')
     assert by_app.startswith('{"message":"Unauthorized"')
@@ -33,6 +34,11 @@ def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
     assert "service.session-token=" in trusted
     assert disabled.startswith('{"status":true}')
     assert "pending" not in disabled
+    assert again.startswith('{"status":true')
+    assert lost.startswith("grace@example.com signs in with the password alone; ")
+    assert "by=operator" in lost
+    assert '{"message":"Unauthorized"' in lost
+    assert "pending" not in lost.partition("Unauthorized")[2]
 
 
 def test_a_provider_is_tried_as_it_says(tmp_path: Path, provider: ProviderProcess) -> None:

@@ -5,6 +5,7 @@ pyotp is what the service itself counts with; passlib's `totp` is an implementat
 
 import re
 from base64 import b32decode
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,6 +13,7 @@ import pyotp
 import pytest
 from passlib.totp import TOTP
 
+from domain.authenticator import step_of
 from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, bearer, code
@@ -114,6 +116,18 @@ class TestUri:
         assert len({(await second_factor.begin(service, session))[0] for _ in range(5)}) == 5
 
 
+def test_of_two_steps_that_share_a_code_the_later_one_counts() -> None:
+    """Else the replay guard would leave the later one behind, and the code could be used twice."""
+    secret, now = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", datetime(2026, 3, 23, 7, 18, tzinfo=UTC)
+    app = pyotp.TOTP(secret)
+    shown = app.at(now)
+    assert app.at(now + timedelta(seconds=30)) == shown, "a pair that was searched for"
+
+    step = step_of(secret, shown, now, 1)
+
+    assert step == int(now.timestamp()) // 30 + 1
+
+
 INVALID: tuple[Any, ...] = ("", "x" * 33, 123456, 1.5, None, True, [], {}, ["492039"], "49\x002039")
 """No codes: 400, and no attempt is taken."""
 WRONG = (
@@ -194,6 +208,18 @@ class TestBadCodes:
         for value in forms:
             answer = await enter(service, "backup-code", value, bearer(await challenge(service)))
             assert code(answer) == "200", value
+
+    async def test_a_backup_code_is_read_as_ascii(self, service: Service, ada: Owner) -> None:
+        pending = bearer(await challenge(service))
+        right = ada.backup_codes[0]
+
+        answers = [
+            await enter(service, "backup-code", wrong, pending)
+            for wrong in (f"{right}\u00a0", right.replace("-", "\u2010"))
+        ]
+
+        assert [code(answer) for answer in answers] == ["401 INVALID_BACKUP_CODE"] * 2
+        assert code(await enter(service, "backup-code", right, pending)) == "200"
 
     async def test_another_users_codes_are_wrong(self, service: Service, ada: Owner) -> None:
         eve = await enrol(service, EVE)

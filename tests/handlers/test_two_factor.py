@@ -1,5 +1,6 @@
 """The operations of openapi/paths/two_factor.yaml, through the public door."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -23,9 +24,11 @@ from tests.handlers.steps import (
     bearer,
     code,
     count,
+    execute,
     join,
     reduced,
     refusal,
+    remove_passwords,
     reset_token,
     set_user,
     token_of,
@@ -206,6 +209,14 @@ class TestEnable:
         assert told == [(403, "EMAIL_NOT_VERIFIED", "Email not verified"), off, off]
 
 
+async def lock(service: Service, email: str = ADA) -> None:
+    """Enter ten wrong codes, which locks the second factor; the failure budget must be out of the way."""
+    for _ in range(2):
+        pending = bearer(await challenge(service, email))
+        told = [code(await enter(service, "totp", "x", pending)) for _ in range(5)]
+        assert told == ["401 INVALID_CODE"] * 5
+
+
 async def begin_uri(service: Service) -> dict[str, str]:
     ada = await join(service)
     uri = (await act(service, "enable", ada)).json()["totpURI"]
@@ -226,6 +237,22 @@ class TestPassword:
         assert (await user_of(service, ada))["twoFactorEnabled"]
         assert code(await enter(service, "backup-code", owner.backup_codes[0], ada)) == "200"
 
+    async def test_of_a_user_who_has_none_is_wrong_until_a_reset_has_given_one(
+        self, service: Service
+    ) -> None:
+        ada = await join(service)
+        await remove_passwords(service)
+
+        for name in ("enable", "disable", "get-totp-uri", "generate-backup-codes"):
+            assert refusal(await act(service, name, ada)) == WRONG_PASSWORD
+        by_mail = {"password": PASSWORD, "method": "otp"}
+        assert refusal(await service.post("/two-factor/enable", by_mail, headers=ada)) == WRONG_PASSWORD
+        assert await count(service, TwoFactor) == 0
+        await service.post("/reset-password", {"token": await reset_token(service), "newPassword": PASSWORD})
+
+        session = bearer((await password_sign_in(service)).json()["token"])
+        assert (await act(service, "enable", session)).status_code == 200
+
 
 class TestDisable:
     async def test_deletes_everything(self, service: Service, carry: Carry) -> None:
@@ -243,6 +270,17 @@ class TestDisable:
         assert refusal(await enter(service, "totp", "123456", bearer(pending))) == NO_CHALLENGE
         assert (await password_sign_in(service)).json()["user"] is not None
         assert len(await service.inbox(template="two-factor-changed")) == 2
+
+    async def test_ends_the_lock(self, make_service: MakeService) -> None:
+        service = await make_service({"limits.failures": "0"})
+        ada = await enrol(service)
+        await lock(service)
+
+        await act(service, "disable", ada.session)
+        again = await enrol_again(service, ADA, ada.session)
+
+        pending = bearer(await challenge(service))
+        assert code(await enter(service, "totp", again.code(service), pending)) == "200"
 
     async def test_when_off_already_answers_alike(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
@@ -489,6 +527,79 @@ class TestVerified:
         pending = carry_pending(await challenge(service))
         assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
 
+    async def test_refusals_come_in_their_order(self, service: Service, carry_pending: Carry) -> None:
+        """Behaviour 6.3: the challenge, the ban, the lock, the budget, the method, the attempts, the code."""
+        session = await join(service)
+        await verify(service)
+        await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=session)
+        *wasted, pending = [carry_pending(await challenge(service)) for _ in range(3)]
+        for spent in wasted:
+            for _ in range(5):
+                await enter(service, "backup-code", WRONG_BACKUP_CODE, spent)
+
+        async def told() -> set[str]:
+            return {code(await enter(service, method, "x", pending)) for method in METHODS}
+
+        await set_user(service, banned=True)
+        banned = await told()
+        await set_user(service, banned=False)
+        locked = await told()
+        await execute(service, "UPDATE two_factor SET locked_until = NULL")
+        limited = await told()
+        mailed = await mailed_code(service, pending)  # A code may be asked for: it has no budget of failures.
+        await execute(service, "DELETE FROM counter")
+        await execute(service, "UPDATE \"grant\" SET attempts = 5 WHERE purpose = 'challenge'")
+        not_set_up = await enter(service, "totp", "x", pending)
+        none_left = await enter(service, "otp", mailed, pending)
+        await set_user(service, banned=True)
+
+        assert banned == {"403 BANNED_USER"}
+        assert locked == {"429 ACCOUNT_TEMPORARILY_LOCKED"}
+        assert limited == {"429 TOO_MANY_REQUESTS"}
+        assert code(not_set_up) == "400 TOTP_NOT_ENABLED"
+        assert refusal(none_left) == SPENT
+        assert await told() == {"401 INVALID_TWO_FACTOR_COOKIE"}
+
+    @pytest.mark.parametrize("method", ["otp", "backup-code"])
+    async def test_a_method_that_is_not_set_up_costs_no_attempt(self, service: Service, method: str) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+        await execute(service, "DELETE FROM backup_code")
+
+        told = {code(await enter(service, method, "x", pending)) for _ in range(6)}
+        await execute(service, "UPDATE \"grant\" SET attempts = 5 WHERE purpose = 'challenge'")
+        told.add(code(await enter(service, method, "x", pending)))
+        await execute(service, "UPDATE \"grant\" SET attempts = 4 WHERE purpose = 'challenge'")
+
+        assert told == {"400 OTP_HAS_EXPIRED" if method == "otp" else "400 BACKUP_CODES_NOT_ENABLED"}
+        assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_a_lock_leaves_sessions_alone_and_is_not_opened_by_them(
+        self, make_service: MakeService, method: str
+    ) -> None:
+        service = await make_service({"limits.failures": "0"})
+        ada = await enrol(service)
+        await lock(service)
+
+        entered = await right_code(service, ada, method, ada.session)
+        with_session = await enter(service, method, entered, ada.session)
+        pending = await enter(service, "backup-code", ada.backup_codes[1], bearer(await challenge(service)))
+
+        assert (code(with_session), code(pending)) == ("200", "429 ACCOUNT_TEMPORARILY_LOCKED")
+        assert await works(service, ada.session)
+
+    async def test_sign_out_leaves_a_sign_in_that_waits(self, service: Service) -> None:
+        ada = await enrol(service)
+        device = await trusted_device(service, ada)
+        pending = cookie(PENDING, await challenge(service))
+
+        left = await service.post("/sign-out", headers=also(pending, TRUST, device))
+
+        assert set_cookies(left) == {"service.session-token": ""}
+        assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
+        assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
+
     async def test_other_cookies_and_sessions_do_not_matter(self, service: Service) -> None:
         """A live pending cookie is the newest intention, whatever older session a client still holds."""
         ada = await enrol(service)
@@ -619,7 +730,9 @@ class TestSendOtp:
         service = await make_service({"two_factor.otp_enabled": "false"})
         ada = await enrol(service)
 
-        for headers in (ada.session, bearer(await challenge(service))):
+        await join(service, EVE)
+        eve = bearer((await password_sign_in(service, EVE)).json()["token"])
+        for headers in (ada.session, bearer(await challenge(service)), eve):
             told = await service.post("/two-factor/send-otp", headers=headers)
             assert refusal(told) == (400, "OTP_NOT_CONFIGURED", "OTP is not available")
 
@@ -644,6 +757,33 @@ class TestVerifyOtp:
         assert (await password_sign_in(service)).json()["twoFactorMethods"] == ["totp", "otp"]
         assert code(await enter(service, "backup-code", codes[1], ada)) == "200"
         assert len(await service.inbox(template="two-factor-changed")) == 1
+
+    async def test_confirms_no_second_enrolment(self, service: Service, carry: Carry) -> None:
+        """While two-factor is on it only checks: what counts goes on counting, and what waits goes on waiting."""
+        owner = await enrol(service)
+        ada = carry(token_of(owner.session))
+        device = await trusted_device(service, owner)
+        secret, codes = await begin(service, ada)
+
+        answer = await enter(service, "otp", await mailed_code(service, ada), ada)
+
+        assert code(answer) == "200"
+        assert code(await enter(service, "backup-code", codes[0], ada)) == "401 INVALID_BACKUP_CODE"
+        assert code(await enter(service, "backup-code", owner.backup_codes[0], ada)) == "200"
+        pending = bearer(await challenge(service))
+        assert code(await enter(service, "totp", owner.code(service), pending)) == "200"
+        trusted = await password_sign_in(service, headers=cookie(TRUST, device))
+        assert trusted.json()["user"] is not None
+        assert code(await enter(service, "totp", totp(secret, service), ada)) == "200"
+
+    async def test_a_code_ends_with_the_second_factor(self, service: Service) -> None:
+        ada = await enrol(service)
+        entered = await mailed_code(service, ada.session)
+
+        await act(service, "disable", ada.session)
+
+        assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
+        assert await service.rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
 
     async def test_a_code_lives_three_minutes(self, service: Service) -> None:
         await enrol(service)
@@ -746,6 +886,35 @@ class TestVerifyBackupCode:
 
         assert refusal(answer) == (400, "BACKUP_CODES_NOT_ENABLED", "Backup codes aren't enabled")
 
+    @pytest.mark.parametrize("reason", ["budget", "lock", "ban", "attempts"])
+    async def test_costs_no_hash_where_it_is_refused_anyhow(
+        self, make_service: MakeService, reason: str
+    ) -> None:
+        """With no place to wait, each hash at the same time would be one too many: none is begun."""
+        small = {"password.hash_workers": "1", "password.hash_queue": "0"}
+        service = await make_service({**small, **({} if reason == "budget" else {"limits.failures": "0"})})
+        ada = await enrol(service)
+        caller = ada.session if reason == "budget" else bearer(await challenge(service))
+        if reason == "ban":
+            await set_user(service, banned=True)
+        elif reason == "lock":
+            await lock(service)
+        for _ in range({"budget": 10, "attempts": 5}.get(reason, 0)):
+            await enter(service, "totp", "x", caller)
+
+        crowd = (enter(service, "backup-code", ada.backup_codes[0], caller) for _ in range(30))
+        told = {code(answer) for answer in await asyncio.gather(*crowd)}
+
+        assert (
+            told
+            == {
+                "budget": {"429 TOO_MANY_REQUESTS"},
+                "lock": {"429 ACCOUNT_TEMPORARILY_LOCKED"},
+                "ban": {"403 BANNED_USER"},
+                "attempts": {"400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE", "401 INVALID_TWO_FACTOR_COOKIE"},
+            }[reason]
+        )
+
     async def test_are_hashed_with_one_salt_for_a_set(self, service: Service) -> None:
         ada = await enrol(service)
 
@@ -823,6 +992,25 @@ class TestTrustedDevices:
         assert answer.json()["twoFactorRedirect"]
         assert set_cookies(answer)[TRUST] == ""
 
+    async def test_a_dead_token_is_cleared_where_no_code_is_asked_for(self, service: Service) -> None:
+        """The operator has switched the second factor off, say, and so could not clear the cookie."""
+        ada = await enrol(service, username="ada_l")
+        device = await trusted_device(service, ada)
+        await act(service, "disable", ada.session)
+
+        body = {"username": "ada_l", "password": PASSWORD}
+        told = [
+            set_cookies(answer)
+            for value in (device, "invented")
+            for answer in (
+                await password_sign_in(service, headers=cookie(TRUST, value)),
+                await service.post("/sign-in/username", body, headers=cookie(TRUST, value)),
+            )
+        ]
+
+        assert [set(cookies) for cookies in told] == [{"service.session-token", TRUST}] * 4
+        assert {cookies[TRUST] for cookies in told} == {""}
+
     async def test_of_others_are_left_alone(self, service: Service) -> None:
         await enrol(service)
         device = await trusted_device(service, await enrol(service, EVE))
@@ -832,6 +1020,16 @@ class TestTrustedDevices:
 
         assert ada.json()["twoFactorRedirect"]
         assert TRUST not in set_cookies(ada)
+        assert eve.json()["user"]["email"] == EVE
+
+    async def test_of_others_are_left_alone_by_who_is_not_asked(self, service: Service) -> None:
+        await join(service)
+        device = await trusted_device(service, await enrol(service, EVE))
+
+        ada = await password_sign_in(service, headers=cookie(TRUST, device))
+        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
+
+        assert set(set_cookies(ada)) == {"service.session-token"}
         assert eve.json()["user"]["email"] == EVE
 
     async def test_die_with_the_password(self, service: Service) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -389,6 +390,10 @@ class TestV71:
             "change without one": lambda: costly.post(
                 "/change-password", {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}, headers=ada
             ),
+            **{
+                f"{name} without one": partial(costly.post, f"/two-factor/{name}", wrong, headers=ada)
+                for name in ("enable", "disable", "get-totp-uri", "generate-backup-codes")
+            },
         }
 
         seconds = {}

@@ -21,6 +21,7 @@ from tests.security.second_factor import (
     cookie,
     enrol,
     is_pending,
+    mailed_code,
     session_count,
     set_cookies,
     sign_in,
@@ -39,16 +40,24 @@ CREATORS = {
 }
 """The operations that hand out a new session: the contract says so by the header `set-auth-token` (behaviour 1.7)."""
 
+AT_THE_GATE = "200"
+TAKEN = "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+
 REDIRECTING = {"accounts.receive_callback", "accounts.relay_callback"}
 """The ways back from a provider, which hand a session over in a cookie of a redirect."""
 
 
-def post(path: str, **body: Any) -> Attempt:
-    """An attempt that presents a pending token, and no code."""
+def post(path: str, told: str, **body: Any) -> Attempt:
+    """An attempt that presents a pending token, and no code; it comes as far as the refusal `told`, or the gate."""
 
     async def attempt(service: Service, provider: ProviderProcess) -> httpx.Response:
         pending = await challenge(service)
-        return await service.post(path, body, headers={**bearer(pending), **cookie(PENDING, pending)})
+        headers = {**bearer(pending), **cookie(PENDING, pending)}
+        await mailed_code(service, headers)
+        answer = await service.post(path, body, headers=headers)
+        assert steps.code(answer) == told
+        assert is_pending(answer) == (told == AT_THE_GATE)
+        return answer
 
     return attempt
 
@@ -82,16 +91,24 @@ def waiting(answer: httpx.Response) -> httpx.Response:
 
 
 ATTEMPTS: dict[str, Attempt] = {
-    "authentication.sign_up_email": post("/sign-up/email", name="Ada", email=ADA, password=PASSWORD),
-    "authentication.sign_in_email": post("/sign-in/email", email=ADA, password=PASSWORD),
-    "authentication.sign_in_username": post("/sign-in/username", username="ada_l", password=PASSWORD),
+    "authentication.sign_up_email": post("/sign-up/email", TAKEN, name="Ada", email=ADA, password=PASSWORD),
+    "authentication.sign_in_email": post("/sign-in/email", AT_THE_GATE, email=ADA, password=PASSWORD),
+    "authentication.sign_in_username": post(
+        "/sign-in/username", AT_THE_GATE, username="ada_l", password=PASSWORD
+    ),
     "authentication.sign_in_social": bring_id_token,
     "passwords.change": post(
-        "/change-password", currentPassword=PASSWORD, newPassword=PASSWORD, revokeOtherSessions=True
+        "/change-password",
+        "401 UNAUTHORIZED",
+        currentPassword=PASSWORD,
+        newPassword=PASSWORD,
+        revokeOtherSessions=True,
     ),
-    "two_factor.verify_totp": post("/two-factor/verify-totp", code="no code"),
-    "two_factor.verify_otp": post("/two-factor/verify-otp", code="no code"),
-    "two_factor.verify_backup_code": post("/two-factor/verify-backup-code", code="no code"),
+    "two_factor.verify_totp": post("/two-factor/verify-totp", "401 INVALID_CODE", code="no code"),
+    "two_factor.verify_otp": post("/two-factor/verify-otp", "401 INVALID_CODE", code="no code"),
+    "two_factor.verify_backup_code": post(
+        "/two-factor/verify-backup-code", "401 INVALID_BACKUP_CODE", code="no code"
+    ),
     "accounts.receive_callback": come_back,
     "accounts.relay_callback": relay_back,
 }

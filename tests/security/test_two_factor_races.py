@@ -151,6 +151,36 @@ class TestWrongCodes:
         assert await session_count(locking[0]) == before + answers["200"]
 
 
+class TestWrongCodesWithASession:
+    """A mailed code has tries of its own; else the failure budget alone bounds them, and nothing is locked."""
+
+    async def test_of_fifty_for_one_mailed_code_five_are_told(self, instances: list[Service]) -> None:
+        ada = await enrol(instances[0])
+        wrong = await wrong_code(instances[0], ada, "otp", ada.session)
+
+        answers = told(await at_once(instances, "otp", [wrong] * 50, [ada.session] * 50))
+
+        assert answers == {"401 INVALID_CODE": 5, SPENT: 1, "400 OTP_HAS_EXPIRED": 44}
+        assert await instances[0].rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
+        assert await steps.works(instances[-1], ada.session)
+
+    @pytest.mark.parametrize("method", ["totp", "backup-code"])
+    async def test_of_fifty_ten_are_told_and_nothing_is_locked(
+        self, locking: list[Service], method: str
+    ) -> None:
+        ada = await enrol(locking[0])
+        [pending] = [bearer(await challenge(locking[0]))]
+        wrong = await wrong_code(locking[0], ada, method, pending)
+
+        answers = told(await at_once(locking, method, [wrong] * 50, [ada.session] * 50))
+
+        told_wrong = answers["401 INVALID_CODE"] + answers["401 INVALID_BACKUP_CODE"]
+        assert (told_wrong, answers["429 TOO_MANY_REQUESTS"]) == (10, 40)
+        assert [
+            tuple(row) for row in await locking[0].rows("SELECT failures, locked_until FROM two_factor")
+        ] == [(0, None)]
+
+
 class TestOneCode:
     """Each of 20 has a challenge of its own, so that only the code is contended for."""
 
@@ -199,7 +229,7 @@ class TestOneCode:
         assert await session_count(instances[0]) == before + 1
         assert await instances[0].rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
 
-    @pytest.mark.parametrize("method", ["otp", "backup-code"])
+    @pytest.mark.parametrize("method", second_factor.METHODS)
     async def test_is_used_up_with_a_session_too(self, instances: list[Service], method: str) -> None:
         ada = await enrol(instances[0])
         before = await session_count(instances[0])
@@ -207,8 +237,12 @@ class TestOneCode:
 
         answers = told(await at_once(instances, method, [right] * 20, [ada.session] * 20))
 
-        used = "400 OTP_HAS_EXPIRED" if method == "otp" else "401 INVALID_BACKUP_CODE"
-        assert answers == {"200": 1, used: 19}
+        used = {
+            "totp": "401 INVALID_CODE",
+            "otp": "400 OTP_HAS_EXPIRED",
+            "backup-code": "401 INVALID_BACKUP_CODE",
+        }
+        assert answers == {"200": 1, used[method]: 19}
         assert await session_count(instances[0]) == before
 
 

@@ -237,3 +237,16 @@ class TestPending:
         by_bearer = await self.verify(peer, evil, ("authorization", f"Bearer {TOKEN}"))
 
         assert (by_cookie.status, by_bearer.status) == (403, 200)
+
+    async def test_a_pending_cookie_needs_a_trusted_origin_and_a_pending_bearer_none(
+        self, peer: Peer
+    ) -> None:
+        peer.memory.live_challenges[PENDING] = "first"
+        evil = ("origin", "https://evil.test")
+
+        pending = ("cookie", f"service.two-factor={PENDING}")
+        by_cookie = await self.verify(peer, evil, pending)
+        beside_a_dead_bearer = await self.verify(peer, evil, ("authorization", "Bearer x"), pending)
+        by_bearer = await self.verify(peer, evil, ("authorization", f"Bearer {PENDING}"))
+
+        assert (by_cookie.status, beside_a_dead_bearer.status, by_bearer.status) == (403, 403, 200)

@@ -1,0 +1,147 @@
+"""The settings `two_factor.*` and the names of the cookies do what they say (behaviour 2, 3.3, chapter 6)."""
+
+import httpx
+import pytest
+
+from tests.conftest import MakeService
+from tests.handlers.steps import ADA, bearer, code, join
+from tests.security.second_factor import (
+    Owner,
+    challenge,
+    cookie,
+    enrol,
+    enrol_again,
+    enter,
+    mailed_code,
+    set_cookies,
+    sign_in,
+    trusted_device,
+)
+from tests.service import PASSWORD, Service
+
+LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"
+
+
+@pytest.mark.parametrize(
+    ("window", "accepted"), [("0", [0]), ("2", [-2, -1, 0, 1, 2])], ids=["none", "two steps"]
+)
+async def test_the_window_of_the_authenticator(
+    make_service: MakeService, window: str, accepted: list[int]
+) -> None:
+    service = await make_service({"two_factor.totp_window": window, "two_factor.challenge_attempts": "10"})
+    ada = await enrol(service)
+
+    told = [
+        step
+        for step in range(-3, 4)
+        if code(await enter(service, "totp", ada.code(service, step), bearer(await challenge(service))))
+        == "200"
+    ]
+
+    assert told == accepted
+
+
+async def test_the_number_of_backup_codes(make_service: MakeService) -> None:
+    service = await make_service({"two_factor.backup_code_count": "3"})
+    ada = await enrol(service)
+
+    body = {"password": PASSWORD}
+    again = await service.post("/two-factor/generate-backup-codes", body, headers=ada.session)
+
+    assert (len(ada.backup_codes), len(again.json()["backupCodes"])) == (3, 3)
+
+
+async def test_the_lives(make_service: MakeService) -> None:
+    service = await make_service(
+        {
+            "two_factor.challenge_expires_in": "1m",
+            "two_factor.otp_expires_in": "20s",
+            "two_factor.trust_expires_in": "1h",
+        }
+    )
+    ada = await enrol(service)
+    device = await trusted_device(service, ada)
+    waiting = await sign_in(service)
+    pending = bearer(waiting.json()["token"])
+    mailed = await mailed_code(service, pending)
+
+    service.clock.advance(seconds=20)
+    late_mail = await enter(service, "otp", mailed, pending)
+    service.clock.advance(seconds=40)
+    late = await enter(service, "totp", ada.code(service), pending)
+    service.clock.advance(minutes=58, seconds=59)
+    trusted = await sign_in(service, headers=cookie("service.trust-device", device))
+    renewed = set_cookies(trusted)["service.trust-device"]
+    service.clock.advance(hours=1)
+    forgotten = await sign_in(service, headers=cookie("service.trust-device", renewed))
+
+    assert max_age(waiting, "service.two-factor") == 60
+    assert (code(late_mail), code(late)) == ("400 OTP_HAS_EXPIRED", "401 INVALID_TWO_FACTOR_COOKIE")
+    assert trusted.json()["user"]["email"] == ADA
+    assert max_age(trusted, "service.trust-device") == 3600
+    assert forgotten.json()["twoFactorRedirect"]
+
+
+async def test_the_attempts_and_the_lock(make_service: MakeService) -> None:
+    service = await make_service(
+        {
+            "two_factor.challenge_attempts": "2",
+            "two_factor.lock_after": "4",
+            "two_factor.lock_for": "1m",
+        }
+    )
+    ada = await enrol(service)
+
+    told = await spend(service, ada, 3) + await spend(service, ada, 2) + await spend(service, ada, 1)
+    service.clock.advance(minutes=1)
+    unlocked = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
+
+    wrong = "401 INVALID_CODE"
+    assert told == [wrong, wrong, "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE", wrong, wrong, LOCKED]
+    assert code(unlocked) == "200"
+
+
+async def spend(service: Service, owner: Owner, times: int) -> list[str]:
+    """Sign in, and enter wrong codes."""
+    pending = bearer(await challenge(service))
+    return [code(await enter(service, "totp", owner.wrong_code(service), pending)) for _ in range(times)]
+
+
+async def test_the_cookies_have_other_names(make_service: MakeService) -> None:
+    """The whole way under names of the operator's, and none of the usual ones counts."""
+    service = await make_service({"session.cookie_name": "sid", "session.cookie_prefix": "my."})
+    ada = await enrol(service)
+    waiting = await sign_in(service)
+    token = waiting.json()["token"]
+
+    usual = await enter(service, "totp", ada.code(service), cookie("service.two-factor", token))
+    entered = await enter(
+        service, "totp", ada.code(service), cookie("my.two-factor", token), trustDevice=True
+    )
+    device = set_cookies(entered)["my.trust-device"]
+    untrusted = await sign_in(service, headers=cookie("service.trust-device", device))
+    trusted = await sign_in(service, headers=cookie("my.trust-device", device))
+
+    assert set_cookies(waiting) == {"my.two-factor": token, "sid": ""}
+    assert code(usual) == "401 INVALID_TWO_FACTOR_COOKIE"
+    opened = entered.json()["token"]
+    assert set_cookies(entered) == {"sid": opened, "my.two-factor": "", "my.trust-device": device}
+    assert untrusted.json()["twoFactorRedirect"]
+    assert set(set_cookies(trusted)) == {"sid", "my.trust-device"}
+
+
+@pytest.mark.parametrize("overrides", [{"two_factor.otp_enabled": "false"}, {"mail.sender": "none"}])
+async def test_without_mail_codes_the_authenticator_still_opens(
+    make_service: MakeService, overrides: dict[str, str]
+) -> None:
+    service = await make_service(overrides)
+    session = (await enrol_again(service, ADA, await join(service))).session
+
+    assert code(await service.post("/two-factor/send-otp", headers=session)) == "400 OTP_NOT_CONFIGURED"
+    assert (await sign_in(service)).json()["twoFactorMethods"] == ["totp"]
+
+
+def max_age(answer: httpx.Response, name: str) -> int:
+    """Give how long a browser keeps the cookie, in seconds."""
+    [line] = [line for line in answer.headers.get_list("set-cookie") if line.startswith(f"{name}=")]
+    return int(line.partition("Max-Age=")[2].partition(";")[0])
