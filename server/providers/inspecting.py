@@ -68,7 +68,11 @@ def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -
     methods = _listed(announced, "token_endpoint_auth_methods_supported")
     if configuration.secret is not None and methods and _METHODS[configuration.token_auth] not in methods:
         fitting = [name for name, method in _METHODS.items() if method in methods]
-        remedy = f"set it to {fitting[0]}" if fitting else f"only {_joined(methods)}, which the service does not speak"
+        remedy = (
+            f"set it to {fitting[0]}"
+            if fitting
+            else f"only {_joined(methods)}, which the service does not speak"
+        )
         yield f".token_auth: {configuration.token_auth} is not taken; {remedy}"
     types = _listed(announced, "response_types_supported")
     if types and _TYPE not in types:
