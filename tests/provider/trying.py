@@ -1,7 +1,7 @@
 """Try sign-in by a provider on this machine: `make try-social` runs the test provider and the service beside it.
 
-Nothing is kept: database and mails lie in a folder that is removed at the end. GATEWRIGHT_SERVER__PORT in the environment
-names another port than 8000.
+Nothing is kept: database and mails lie in a folder that is removed at the end. GATEWRIGHT_SERVER__PORT names another
+port than 8000.
 """
 
 import contextlib
