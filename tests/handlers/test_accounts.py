@@ -739,6 +739,19 @@ class TestGetAccessToken:
         assert len(provider.log("token")) == 1 + renews
         assert await tokens(social, linked) == after
 
+    @pytest.mark.parametrize(("seconds", "renews"), [(3299, False), (3300, True)])
+    async def test_renews_as_early_as_the_operator_says(
+        self, make_service: MakeService, provider: ProviderProcess, seconds: int, renews: bool
+    ) -> None:
+        service = await make_service({**social_settings(provider), "oauth.refresh_skew": "5m"})
+        as_user(provider, ADA, "1001")
+        ada = await enter(service)
+
+        service.clock.advance(seconds=seconds)
+        await tokens(service, ada)
+
+        assert len(provider.log("token")) == 1 + renews
+
     async def test_without_a_refresh_token_ends_with_the_access_token(
         self, social: Service, provider: ProviderProcess
     ) -> None:

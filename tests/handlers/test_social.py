@@ -154,6 +154,22 @@ class TestWayThere:
         assert attributes == "Path=/; SameSite=Lax; Max-Age=600; HttpOnly; Secure"
         assert "set-auth-token" not in answer.headers
 
+    async def test_is_open_as_long_as_the_operator_says(
+        self, make_service: MakeService, provider: ProviderProcess, ada: None
+    ) -> None:
+        service = await make_service({**social_settings(provider), "oauth.state_expires_in": "2m"})
+        asked = await ask(service)
+        flows = [begun(asked), await begin(service)]
+        backs = [await visit(flow) for flow in flows]
+
+        ends = []
+        for back, flow in zip(backs, flows, strict=True):
+            service.clock.advance(seconds=119 if not ends else 1)
+            ends.append(error_of(await deliver(service, back, flow)))
+
+        assert "; Max-Age=120; " in asked.headers["set-cookie"]
+        assert ends == [None, "state_mismatch"]
+
     async def test_keeps_what_the_flow_needs_encrypted(self, social: Service) -> None:
         flow = await begin(social)
 
