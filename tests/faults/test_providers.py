@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,7 @@ class TestR13:
         assert await works(service, session)
 
 
-Way = Callable[[Service, ProviderProcess, Headers], Awaitable[httpx.Response]]
+Way = Callable[[Service, ProviderProcess, Headers], Coroutine[Any, Any, httpx.Response]]
 
 
 async def begin_to_link(service: Service, provider: ProviderProcess, ada: Headers) -> httpx.Response:

@@ -162,7 +162,7 @@ class TestWayThere:
         flows = [begun(asked), await begin(service)]
         backs = [await visit(flow) for flow in flows]
 
-        ends = []
+        ends: list[str | None] = []
         for back, flow in zip(backs, flows, strict=True):
             service.clock.advance(seconds=119 if not ends else 1)
             ends.append(error_of(await deliver(service, back, flow)))
