@@ -65,9 +65,9 @@ MUTANTS = (
     Mutant(
         "R16",
         "an unknown key is asked for",
-        "server/providers/openid.py",
-        "        if not keys.knows(kid):\n            keys = await self.keys.renewed()\n",
-        "",
+        "server/providers/caching.py",
+        "        elif not self._is_within(PAUSE, self._renewed_at):\n",
+        "        elif False:\n",
     ),
 )
 """Patches of what R13 to R16 promise; tests/faults/test_providers.py holds the tests."""

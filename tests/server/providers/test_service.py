@@ -1,5 +1,6 @@
 """The providers of a running service, and the commands that look at them."""
 
+import asyncio
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,29 @@ class TestServices:
         await services.providers.close()
 
         assert services.providers.http.is_closed
+
+    @pytest.mark.parametrize("endpoint", ["discovery", "jwks"])
+    async def test_leave_nothing_under_way(
+        self, load: Load, provider: ProviderProcess, endpoint: str
+    ) -> None:
+        services = Services(load(social_settings(provider)), clock=MovableClock())
+        token = provider.mint()
+        provider.control(misbehave={endpoint: {"hang": 60}})
+        before = asyncio.all_tasks()
+        proving = services.requests.providers["test"].verify(DirectProof(token), services.clock())
+        waiting = asyncio.create_task(proving)
+        async with asyncio.timeout(20):
+            while not await asyncio.to_thread(provider.log, endpoint):
+                pass
+
+        # Who waits is gone; the fetch goes on for whoever comes next, until the service ends.
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        left = asyncio.all_tasks() - before
+        await services.providers.close()
+
+        assert len(left) == 1
+        assert asyncio.all_tasks() == before
 
     async def test_have_no_http_client_without_providers(self, load: Load) -> None:
         services = Services(load({}), clock=MovableClock())
