@@ -45,6 +45,8 @@ def check(
             typer.echo(f"  problem: {problem}")
         if not problems[one.habits.id]:
             typer.echo(f"  {_verdict(one)}")
+    if not chosen:
+        typer.echo("No provider is configured.")
     if any(problems.values()):
         raise typer.Exit(1)
 

@@ -17,6 +17,10 @@ _CONSUMERS = "9188040d-6c67-4c5b-b112-36a304b66dad"
 _OPEN_TENANTS = ("common", "organizations")
 
 
+class ForeignIssuer(Fault):
+    """The document is of another issuer than the configured one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """What a discovery document says, as far as it is used."""
@@ -41,10 +45,10 @@ async def discover(calls: Calls, configuration: Configuration) -> Metadata:
 
 
 def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> Metadata:
-    """Read a document. Raises Fault naming the member that is wrong."""
+    """Read a document. Raises ForeignIssuer, and Fault naming another member that is wrong."""
     issuer = announced.get("issuer")
     if not isinstance(issuer, str) or not _may_be_issuer(issuer, configuration):
-        raise Fault("the discovered issuer is not the configured one")
+        raise ForeignIssuer("the discovered issuer is not the configured one")
     userinfo = "userinfo_endpoint"
     return Metadata(
         issuer=issuer,

@@ -5,9 +5,11 @@ from typing import Any
 
 from server.providers.calls import Calls, Fault
 from server.providers.configuration import Configuration
-from server.providers.discovery import metadata_of
+from server.providers.discovery import ForeignIssuer, metadata_of
 from server.providers.keys import fetch_keys
 
+_TYPE = "code"
+"""The response type that the service asks for."""
 _METHODS = {"post": "client_secret_post", "basic": "client_secret_basic"}
 
 
@@ -40,15 +42,23 @@ async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: C
     """Give what would stop every sign-in: a document that is refused, or keys that are not to be had."""
     try:
         metadata = metadata_of(announced, configuration)
+    except ForeignIssuer as foreign:
+        return [f"{configuration.discovery_url}: {foreign}{_said(announced, configuration)}"]
     except Fault as fault:
-        issuer = announced.get("issuer")
-        told = f"; it says {issuer!r}, expected {configuration.issuers[0]!r}" if _is_plain(issuer) else ""
-        return [f"{configuration.discovery_url}: {fault}{told}; if it is right, set .issuer to what it says"]
+        return [f"{configuration.discovery_url}: {fault}; nobody could sign in"]
     try:
         await fetch_keys(calls, metadata.jwks_uri)
     except Fault as fault:
         return [f"{metadata.jwks_uri}: {fault}; nobody could sign in"]
     return []
+
+
+def _said(announced: Mapping[str, Any], configuration: Configuration) -> str:
+    """Give what an issuer was to be and is, and how to agree with it."""
+    issuer, key = announced.get("issuer"), f"providers.{configuration.habits.id}.issuer"
+    if not _is_plain(issuer):
+        return f"; expected {configuration.issuers[0]!r}"
+    return f"; it says {issuer!r}, expected {configuration.issuers[0]!r}; if it is right, set {key} to what it says"
 
 
 def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -> Iterator[str]:
@@ -58,7 +68,15 @@ def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -
     methods = _listed(announced, "token_endpoint_auth_methods_supported")
     if configuration.secret is not None and methods and _METHODS[configuration.token_auth] not in methods:
         fitting = [name for name, method in _METHODS.items() if method in methods]
-        yield f".token_auth: {configuration.token_auth} is not taken; set it to {' or '.join(fitting) or 'another'}"
+        remedy = (
+            f"set it to {fitting[0]}"
+            if fitting
+            else f"only {_joined(methods)}, which the service does not speak"
+        )
+        yield f".token_auth: {configuration.token_auth} is not taken; {remedy}"
+    types = _listed(announced, "response_types_supported")
+    if types and _TYPE not in types:
+        yield f": it answers with {_joined(types)} only, and the service asks for a code"
     challenges = _listed(announced, "code_challenge_methods_supported")
     if configuration.pkce and challenges and "S256" not in challenges:
         yield ".pkce: it does not know S256; set it to false"

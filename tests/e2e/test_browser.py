@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -20,7 +21,7 @@ from tests.provider.settings import social_settings
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
 
-BOB = "bob@example.com"
+ADA, BOB = "ada@example.com", "bob@example.com"
 PATIENCE = 30
 """Seconds for a mail to be delivered."""
 
@@ -48,6 +49,13 @@ async def choose(page: Page, name: str) -> None:
     """Go to the provider and sign in there."""
     await page.get_by_role("button", name="Sign in through provider").click()
     await page.get_by_role("button", name=name).click()
+
+
+async def call(page: Page, path: str, body: Any = None) -> Any:
+    """Let the application's page ask the service, with the cookies that the browser has for it; POST with a body."""
+    answer = await page.evaluate("([path, body]) => call(path, body)", [path, body])
+    assert answer["ok"], answer["body"]
+    return answer["body"]
 
 
 async def test_a_new_user_signs_up_out_and_in(
@@ -85,6 +93,59 @@ async def test_somebody_who_denies_is_told_so(
         await expect(page.locator("#error")).to_contain_text("access_denied")
         await expect(page.locator("#stranger")).to_be_visible()
         await picture(page, "4-denied")
+
+
+async def test_a_user_with_a_password_links_reads_refreshes_and_unlinks(
+    browser: Browser, live: LiveService, provider: ProviderProcess
+) -> None:
+    named = {"providerId": "test"}
+    async with browsing(browser) as page:
+        await open_application(page, live, provider)
+        await call(page, "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        targets = {"callbackURL": page.url, "errorCallbackURL": page.url}
+        begun = await call(page, "/link-social", {"provider": "test", **targets})
+        await page.goto(begun["url"])
+        await page.get_by_role("button", name="Ada").click()
+        await expect(page.locator("#accounts")).to_have_text("credential, test")
+        await picture(page, "7-linked")
+
+        listed = await call(page, "/list-accounts")
+        first, again = [await call(page, "/get-access-token", named) for _ in range(2)]
+        renewed = await call(page, "/refresh-token", named)
+        shown = await call(page, "/account-info?providerId=test")
+        unlinked = await call(page, "/unlink-account", named)
+        await page.reload()
+
+        await expect(page.locator("#accounts")).to_have_text("credential")
+        assert [(one["provider"], one["issuer"]) for one in listed] == [
+            ("credential", ""),
+            ("test", provider.issuer),
+        ]
+        assert first == again
+        assert all(renewed[name] != first[name] for name in ("accessToken", "refreshToken"))
+        assert shown["user"]["email"] == ADA
+        assert unlinked == {"status": True}
+        names = {cookie["name"] for cookie in await page.context.cookies(live.url)}
+        assert names == {"service.session-token"}
+
+
+async def test_an_account_that_a_stranger_prepared_is_not_entered(
+    browser: Browser, live: LiveService, provider: ProviderProcess
+) -> None:
+    async with httpx.AsyncClient(base_url=live.url, trust_env=False) as stranger:
+        body = {"name": "Mallory", "email": ADA, "password": PASSWORD}
+        prepared = bearer((await stranger.post("/sign-up/email", json=body)).json()["token"])
+        stranger.cookies.clear()
+        async with browsing(browser) as page:
+            await open_application(page, live, provider)
+
+            await choose(page, "Ada")
+
+            await expect(page.locator("#error")).to_contain_text("account_not_linked")
+            await expect(page.locator("#stranger")).to_be_visible()
+            assert await page.context.cookies(live.url) == []
+        accounts = (await stranger.get("/list-accounts", headers=prepared)).json()
+    assert [account["provider"] for account in accounts] == ["credential"]
 
 
 async def test_a_two_factor_user_is_asked_for_a_code(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from models import Account, Session, User
-from tests.conftest import MakeService
+from tests.conftest import Headers, MakeService
 from tests.handlers.steps import code, count, join, works
 from tests.live import LiveService, serving
 from tests.provider.process import ProviderProcess, providing
@@ -26,6 +26,7 @@ from tests.provider.steps import (
     error_of,
     go_through,
     landing,
+    link,
     sign_in,
     sign_in_directly,
     visit,
@@ -173,6 +174,49 @@ class TestR13:
         assert await works(service, session)
 
 
+Way = Callable[[Service, ProviderProcess, Headers], Coroutine[Any, Any, httpx.Response]]
+
+
+async def begin_to_link(service: Service, provider: ProviderProcess, ada: Headers) -> httpx.Response:
+    """Begin to link, for the answer as it comes."""
+    return await service.post("/link-social", {"provider": "test"}, headers=ada)
+
+
+async def link_directly(service: Service, provider: ProviderProcess, ada: Headers) -> httpx.Response:
+    """Link by an ID token."""
+    return await service.post("/link-social", {"provider": "test", "idToken": provider.mint()}, headers=ada)
+
+
+async def read_tokens(service: Service, provider: ProviderProcess, ada: Headers) -> httpx.Response:
+    """Ask for tokens, of which the access token has ended."""
+    service.clock.advance(hours=2)
+    return await service.post("/get-access-token", {"providerId": "test"}, headers=ada)
+
+
+FIRST: dict[str, tuple[str, Way]] = {
+    "to begin": ("discovery", lambda service, provider, ada: ask(service)),
+    "to begin to link": ("discovery", begin_to_link),
+    "an ID token": ("jwks", lambda service, provider, ada: sign_in_directly(service, provider.mint())),
+    "a link by an ID token": ("jwks", link_directly),
+}
+"""Ways to ask a provider of which nothing is known yet, each with what is asked first."""
+
+LATER: dict[str, tuple[str, Way]] = {
+    "the way back": ("token", lambda service, provider, ada: sign_in(service)),
+    "the way back of a link": ("userinfo", lambda service, provider, ada: link(service, ada)),
+    "tokens": ("token", read_tokens),
+    "new tokens": (
+        "token",
+        lambda service, provider, ada: service.post("/refresh-token", {"providerId": "test"}, headers=ada),
+    ),
+    "a profile": (
+        "userinfo",
+        lambda service, provider, ada: service.get("/account-info?providerId=test", headers=ada),
+    ),
+}
+"""The other ways, for a user who is linked, each with what is asked last."""
+
+
 class TestR14:
     """A provider that is slow."""
 
@@ -218,6 +262,31 @@ class TestR14:
 
         assert (all(others), waiting) == (True, True)
         assert {error_of(await task) for task in slow} == {"provider_unavailable"}
+
+    @pytest.mark.parametrize("way", [*FIRST, *LATER])
+    async def test_r14_who_waits_holds_no_row_and_no_lock(
+        self, make_cold_service: MakeService, provider: ProviderProcess, way: str
+    ) -> None:
+        """The same user can be changed meanwhile, whichever operation waits (behaviour 7.3)."""
+        times = {"oauth.http_timeout": "3s", "database.timeout": "1s"}
+        service = await make_cold_service({**social_settings(provider), **times})
+        ada = await join(service)
+        service.client.cookies.clear()
+        as_user(provider, ADA, "1001")
+        if way in LATER:
+            assert error_of(await link(service, ada)) is None
+        endpoint, go = {**FIRST, **LATER}[way]
+        seen = len(provider.log(endpoint))
+        provider.control(misbehave={endpoint: {"hang": 60}})
+
+        slow = asyncio.create_task(go(service, provider, ada))
+        await asked(provider, endpoint, seen + 1)
+        changed = await service.post("/update-user", {"name": "Countess"}, headers=ada)
+        is_waiting = not slow.done()
+
+        assert (changed.status_code, is_waiting) == (200, True)
+        answer = await slow
+        assert (code(answer) if answer.status_code != 302 else error_of(answer)) in CLEAN
 
 
 GARBAGE: dict[str, dict[str, Any]] = {

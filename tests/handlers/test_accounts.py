@@ -40,6 +40,7 @@ from tests.handlers.steps import (
 from tests.handlers.test_social import audited, id_token, restarted
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
+from tests.provider.state import CLIENT_ID, CLIENT_SECRET
 from tests.provider.steps import (
     OOPS,
     WELCOME,
@@ -163,6 +164,7 @@ class TestLink:
 
         assert begun.json() == {"url": begun.json()["url"], "redirect": True}
         assert flow.url.params["scope"] == "openid email profile calendar"
+        assert flow.url.params["login_hint"] == ADA
         assert answer.headers["location"] == f"{BASE_URL}/in?a=b"
         assert list(set_cookies(answer).values()) == [""]
         assert await identities(social) == [("test", "1001")]
@@ -593,6 +595,60 @@ class TestTokens:
         same = ("accessToken", "refreshToken", "accessTokenExpiresAt", "scope")
         assert [third[name] for name in same] == [second[name] for name in same]
 
+    @pytest.mark.parametrize(
+        ("named", "told"), [(None, "Bearer"), ("", "Bearer"), ("bearer", "bearer"), ("DPoP", "DPoP")]
+    )
+    async def test_are_of_the_type_that_the_provider_names(
+        self, social: Service, provider: ProviderProcess, named: str | None, told: str
+    ) -> None:
+        person = {"json": {"id": 7, "email": ADA, "email_verified": True}}
+        granted = {"json": {"access_token": "at", "token_type": named}}
+        provider.control(user={}, misbehave={"oauth_token": granted, "oauth_user": person})
+        ada = await enter(social, "plain")
+
+        answer = await social.post("/get-access-token", {"providerId": "plain"}, headers=ada)
+
+        assert (answer.json()["accessToken"], answer.json()["tokenType"]) == ("at", told)
+
+    async def test_are_granted_as_asked_where_the_provider_does_not_say(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        person = {"json": {"id": 7, "email": ADA, "email_verified": True}}
+        provider.control(
+            user={}, misbehave={"oauth_token": {"json": {"access_token": "at"}}, "oauth_user": person}
+        )
+        ada = await enter(social, "plain", scopes=["repo", "gist"])
+
+        answer = await social.post("/get-access-token", {"providerId": "plain"}, headers=ada)
+
+        assert (answer.json()["scope"], answer.json()["scopes"]) == ("repo gist", ["repo", "gist"])
+
+    async def test_say_when_the_refresh_token_ends(self, social: Service, provider: ProviderProcess) -> None:
+        as_user(provider, ADA, "1001")
+        provider.control(refresh_expires_in=7200)
+        ada = await enter(social)
+        first = await tokens(social, ada)
+        provider.control(refresh_expires_in=3600)
+
+        second = await tokens(social, ada, "/refresh-token")
+
+        assert first["refreshTokenExpiresAt"] == "2026-01-01T14:00:00.000Z"
+        assert second["refreshTokenExpiresAt"] == "2026-01-01T13:00:00.000Z"
+
+    @pytest.mark.parametrize("path", TOKEN_PATHS)
+    async def test_are_those_of_the_oldest_of_several(
+        self, social: Service, provider: ProviderProcess, path: str
+    ) -> None:
+        ada = await join(social)
+        social.client.cookies.clear()
+        for subject in ("1002", "1001"):
+            as_user(provider, ADA, subject)
+            await link(social, ada)
+            social.clock.advance(minutes=1)
+        oldest = next(one for one in await listed(social, ada) if one["accountId"] == "1002")
+
+        assert (await tokens(social, ada, path))["accountId"] == oldest["id"]
+
     @pytest.mark.parametrize("path", TOKEN_PATHS)
     async def test_are_of_the_account_that_is_named(
         self, social: Service, linked: Headers, path: str
@@ -683,6 +739,19 @@ class TestGetAccessToken:
         assert len(provider.log("token")) == 1 + renews
         assert await tokens(social, linked) == after
 
+    @pytest.mark.parametrize(("seconds", "renews"), [(3299, False), (3300, True)])
+    async def test_renews_as_early_as_the_operator_says(
+        self, make_service: MakeService, provider: ProviderProcess, seconds: int, renews: bool
+    ) -> None:
+        service = await make_service({**social_settings(provider), "oauth.refresh_skew": "5m"})
+        as_user(provider, ADA, "1001")
+        ada = await enter(service)
+
+        service.clock.advance(seconds=seconds)
+        await tokens(service, ada)
+
+        assert len(provider.log("token")) == 1 + renews
+
     async def test_without_a_refresh_token_ends_with_the_access_token(
         self, social: Service, provider: ProviderProcess
     ) -> None:
@@ -744,6 +813,21 @@ class TestGetAccessToken:
         assert after["accessToken"] != before["accessToken"]
         assert await audited(social, "provider_token.failed") == [("failure", failed)] * 2
 
+    async def test_by_many_at_once_asks_once(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        before = await tokens(social, linked)
+        social.clock.advance(hours=2)
+        provider.control(misbehave={"token": LINGERING}, now=social.clock.now.timestamp())
+
+        answers = await asyncio.gather(*(ask(social, linked) for _ in range(20)))
+
+        assert [answer.status_code for answer in answers] == [200] * 20
+        shown = {answer.json()["accessToken"] for answer in answers}
+        assert len(shown) == 1
+        assert shown != {before["accessToken"]}
+        assert len(provider.log("token")) == 2
+
 
 class TestRefreshToken:
     async def test_always_asks_the_provider(
@@ -785,6 +869,32 @@ class TestRefreshToken:
         assert refusal(unavailable) == UNAVAILABLE
         assert int(unavailable.headers["retry-after"]) >= 1
         assert await tokens(social, linked) == before
+
+    async def test_is_no_way_of_a_provider_that_gives_no_refresh_tokens(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        places = {
+            "authorization_endpoint": f"{provider.issuer}/oauth/authorize",
+            "token_endpoint": f"{provider.issuer}/oauth/token",
+            "userinfo_endpoint": f"{provider.issuer}/oauth/user",
+        }
+        table = {"preset": "facebook", "client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, **places}
+        service = await make_service({f"providers.face.{key}": value for key, value in table.items()})
+        as_user(provider, ADA, "1001")
+        ada = await enter(service, "face")
+        body = {"providerId": "face"}
+
+        refused = await service.post("/refresh-token", body, headers=ada)
+        service.clock.advance(hours=2)
+        ended = await service.post("/get-access-token", body, headers=ada)
+
+        assert refusal(refused) == (
+            400,
+            "TOKEN_REFRESH_NOT_SUPPORTED",
+            "Provider face does not support token refreshing.",
+        )
+        assert refusal(ended) == NO_TOKEN
+        assert len(provider.log("oauth_token")) == 1
 
     async def test_by_many_at_once_asks_once(
         self, social: Service, provider: ProviderProcess, linked: Headers
@@ -843,6 +953,31 @@ class TestRefreshToken:
 
         assert refusal(await asking) == NOT_FOUND
         assert await identities(social) == []
+
+    async def test_is_leased_for_fifteen_seconds(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        provider.control(misbehave={"token": {"hang": 1}})
+        asking = asyncio.create_task(ask(social, linked, "/refresh-token"))
+        await asked(provider, "token", 2)
+
+        held = await social.rows("SELECT refresh_lease_until FROM account")
+
+        await asking
+        assert held == await hold_lease(social, seconds=15)
+
+    @pytest.mark.parametrize("dialect", ["sqlite"])
+    async def test_is_waited_for_ten_seconds(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        await hold_lease(social, seconds=15)
+        begun = asyncio.get_running_loop().time()
+
+        refused = await ask(social, linked, "/refresh-token")
+
+        assert 9 < asyncio.get_running_loop().time() - begun < 14
+        assert refusal(refused) == UNAVAILABLE
+        assert len(provider.log("token")) == 1
 
     async def test_that_an_instance_left_unfinished_can_be_had_again(
         self, social: Service, linked: Headers
@@ -1072,6 +1207,17 @@ class TestAccountInfo:
         provider.control(misbehave={"userinfo": behaviour})
 
         assert refusal(await social.get("/account-info?providerId=test", headers=linked)) == expected
+
+    async def test_is_not_shown_to_a_session_that_ended_while_the_provider_was_asked(
+        self, social: Service, provider: ProviderProcess, linked: Headers
+    ) -> None:
+        provider.control(misbehave={"userinfo": {"hang": 1}})
+        asking = asyncio.create_task(social.get("/account-info?providerId=test", headers=linked))
+        await asked(provider, "userinfo", 2)
+
+        await social.post("/sign-out", headers=linked)
+
+        assert code(await asking) == "401 UNAUTHORIZED"
 
     async def test_needs_an_account_of_the_callers(self, social: Service, linked: Headers) -> None:
         told = [

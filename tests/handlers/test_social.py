@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from joserfc.jwk import ECKey
 from sqlalchemy import text
 
 from domain import flows
@@ -31,11 +32,13 @@ from tests.handlers.steps import (
     reduced,
     refusal,
     set_user,
+    token_of,
     user_of,
     works,
 )
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
+from tests.provider.state import CLIENT_ID
 from tests.provider.steps import (
     OOPS,
     STATE_COOKIE,
@@ -43,6 +46,7 @@ from tests.provider.steps import (
     as_user,
     ask,
     begin,
+    begun,
     deliver,
     enter,
     error_of,
@@ -149,6 +153,22 @@ class TestWayThere:
         assert binding not in str(url)
         assert attributes == "Path=/; SameSite=Lax; Max-Age=600; HttpOnly; Secure"
         assert "set-auth-token" not in answer.headers
+
+    async def test_is_open_as_long_as_the_operator_says(
+        self, make_service: MakeService, provider: ProviderProcess, ada: None
+    ) -> None:
+        service = await make_service({**social_settings(provider), "oauth.state_expires_in": "2m"})
+        asked = await ask(service)
+        flows = [begun(asked), await begin(service)]
+        backs = [await visit(flow) for flow in flows]
+
+        ends: list[str | None] = []
+        for back, flow in zip(backs, flows, strict=True):
+            service.clock.advance(seconds=119 if not ends else 1)
+            ends.append(error_of(await deliver(service, back, flow)))
+
+        assert "; Max-Age=120; " in asked.headers["set-cookie"]
+        assert ends == [None, "state_mismatch"]
 
     async def test_keeps_what_the_flow_needs_encrypted(self, social: Service) -> None:
         flow = await begin(social)
@@ -305,6 +325,91 @@ class TestWayBack:
 
         assert home.headers["location"] == f"{BASE_URL}/home"
         assert sorry.headers["location"] == f"{BASE_URL}/sorry?a=b&error=state_not_found"
+
+    async def test_leads_there_too_when_the_flow_names_no_page_for_errors(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        provider.control(user={}, callback_error={"error": "access_denied"})
+        told = []
+        for named in ({}, {"oauth.error_url": f"{BASE_URL}/sorry"}):
+            service = await make_service({**social_settings(provider), **named})
+            told.append((await sign_in(service, errorCallbackURL="")).headers["location"])
+
+        assert told == [f"{BASE_URL}/error?error=access_denied", f"{BASE_URL}/sorry?error=access_denied"]
+
+    async def test_lies_under_the_base_path(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**social_settings(provider), "base_path": "/api/auth"})
+        as_user(provider, ADA, "1001")
+        here = f"{BASE_URL}/api/auth/callback/test"
+        flow = begun(await ask(service))
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as browser:
+            led = (await browser.get(flow.url)).headers["location"]
+        sent = dict(httpx.URL(led).params)
+
+        relayed = await service.client.post("/callback/test", data=sent)
+        answer = await service.get(led, headers=flow.headers)
+        again = await service.get(led, headers=flow.headers)
+
+        assert flow.url.params["redirect_uri"] == here
+        assert led.startswith(f"{here}?code=")
+        assert str(httpx.URL(relayed.headers["location"]).copy_with(query=None)) == here
+        assert error_of(answer) is None
+        assert set_cookies(answer)[SESSION]
+        assert again.headers["location"] == f"{BASE_URL}/api/auth/error?error=state_mismatch"
+
+    async def test_takes_no_notice_of_who_was_signed_in(
+        self, social: Service, provider: ProviderProcess, ada: None
+    ) -> None:
+        eve = await join(social, EVE)
+        social.client.cookies.clear()
+        flow = await begin(social)
+        beside = also(flow.headers, SESSION, token_of(eve))
+
+        answer = await social.get(await visit(flow), headers=beside)
+        social.client.cookies.clear()
+
+        assert (await user_of(social, session_of(answer)))["email"] == ADA
+        assert set_cookies(answer)[SESSION] != token_of(eve)
+        assert await works(social, eve)
+
+    async def test_begun_before_a_change_of_the_secret_goes_on_with_the_old_one(
+        self, make_service: MakeService, provider: ProviderProcess, ada: None
+    ) -> None:
+        settings = social_settings(provider)
+        service = await make_service({**settings, "secrets": "o" * 32})
+        lost, kept = [await begin(service) for _ in range(2)]
+
+        async with restarted(service, {**settings, "secrets": "n" * 32}) as later:
+            forgotten = await go_through(later, lost)
+        async with restarted(service, {**settings, "secrets": f"{'n' * 32},{'o' * 32}"}) as both:
+            answer = await go_through(both, kept)
+
+        assert [error_of(forgotten), error_of(answer)] == ["state_mismatch", None]
+
+    async def test_of_apple_brings_the_name_along_in_the_form(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        pem = ECKey.generate_key("P-256").as_pem(private=True).decode()
+        discovery = f"{provider.issuer}/.well-known/openid-configuration"
+        table = {"preset": "apple", "client_id": CLIENT_ID, "discovery_url": discovery}
+        signed = {"team_id": "TEAM", "key_id": "KEY", "private_key": pem}
+        service = await make_service(
+            {f"providers.apple.{key}": value for key, value in {**table, **signed}.items()}
+        )
+        flow = await begin(service, "apple")
+        token = id_token(provider, nonce=flow.url.params["nonce"], name=None, email_verified="true")
+        granted, nothing = {"access_token": "at", "id_token": token}, {"sub": "1001"}
+        provider.control(misbehave={"token": {"json": granted}, "userinfo": {"json": nothing}})
+        name = json.dumps({"name": {"firstName": "Ada", "lastName": "Lovelace"}, "email": EVE})
+
+        form = {"code": "c", "state": flow.state, "user": name}
+        relayed = await service.client.post("/callback/apple", data=form)
+        answer = await deliver(service, relayed.headers["location"].removeprefix(BASE_URL), flow)
+
+        user = await user_of(service, session_of(answer))
+        assert (user["name"], user["email"], user["emailVerified"]) == ("Ada Lovelace", ADA, True)
 
     async def test_works_at_a_plain_provider(self, social: Service, provider: ProviderProcess) -> None:
         as_user(provider, ADA, "1001", id=583231)
@@ -731,6 +836,22 @@ class TestIdToken:
 
 
 class TestWhoseAccount:
+    async def test_the_same_subject_of_another_issuer_is_somebody_else(
+        self, make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
+    ) -> None:
+        service = await make_service(social_settings(provider))
+        as_user(provider, ADA, "7")
+        as_user(other_provider, EVE, "7", email_verified=True)
+        ada = await user_of(service, await enter(service))
+
+        async with restarted(service, social_settings(other_provider)) as moved:
+            eve = await user_of(moved, await enter(moved))
+
+        assert ada["id"] != eve["id"]
+        assert (ada["email"], eve["email"]) == (ADA, EVE)
+        rows = await service.rows("SELECT issuer, account_id FROM account")
+        assert {tuple(row) for row in rows} == {(provider.issuer, "7"), (other_provider.issuer, "7")}
+
     async def test_an_address_becomes_verified_when_the_provider_says_so_later(
         self, social: Service, provider: ProviderProcess
     ) -> None:

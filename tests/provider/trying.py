@@ -1,10 +1,12 @@
 """Try sign-in by a provider on this machine: `make try-social` runs the test provider and the service beside it.
 
-Nothing is kept: database and mails lie in a folder that is removed at the end.
+Nothing is kept: database and mails lie in a folder that is removed at the end. GATEWRIGHT_SERVER__PORT names another
+port than 8000.
 """
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,8 +20,9 @@ from tests.live import ROOT
 from tests.provider.process import ProviderProcess, providing
 from tests.provider.settings import social_settings
 
-PORT = 8000
+PORT = int(os.environ.get("GATEWRIGHT_SERVER__PORT", "8000"))
 BASE = f"http://127.0.0.1:{PORT}"
+TAKEN = f"Port {PORT} is taken; name another, as in: GATEWRIGHT_SERVER__PORT=8001 make try-social"
 INVITATION = """
 Open   {application}
 and sign in as Ada, Bob or Eve. The service is at {service}, its documentation at {service}/docs.
@@ -28,7 +31,10 @@ Ctrl-C ends both.
 
 
 def main() -> int:
-    """Run both until Ctrl-C, and print where to begin; give the exit status of the service."""
+    """Run both until Ctrl-C, and print where to begin; give the exit status of the service, 1 where it has no port."""
+    if _is_taken():
+        print(TAKEN, file=sys.stderr)
+        return 1
     with (
         tempfile.TemporaryDirectory(prefix="gatewright-try-") as directory,
         providing(name="of the tests") as provider,
@@ -40,6 +46,12 @@ def main() -> int:
             return service.wait()
         except KeyboardInterrupt:
             return service.wait(timeout=60)
+
+
+def _is_taken() -> bool:
+    """Whether another program listens already; it would be taken for the service, for it may answer as well."""
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", PORT)) == 0
 
 
 def _answers(service: "subprocess.Popen[bytes]") -> bool:

@@ -1122,6 +1122,16 @@ class TestV60:
         assert "x-injected" not in answer.headers
         assert answer.headers["location"].startswith(f"{BASE_URL}/callback/test?")
 
+    @pytest.mark.parametrize("provider_id", ["%0d%0aX-Injected:%201", "a%3f%23b", "%3Cscript%3E", "t%c3%28"])
+    async def test_v60_nor_is_the_name_of_a_provider(self, social: Service, provider_id: str) -> None:
+        answer = await social.client.post(f"/callback/{provider_id}", data={"state": "a"})
+
+        assert answer.status_code == 303
+        assert "x-injected" not in answer.headers
+        location = answer.headers["location"]
+        assert re.fullmatch(r"[!-~]+", location)
+        assert re.fullmatch(rf"{re.escape(BASE_URL)}/callback/[^/?#<>]+\?state=a", location)
+
 
 EXPECTED = {
     "response_type",

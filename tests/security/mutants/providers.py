@@ -449,6 +449,13 @@ MUTANTS = (
         "    added = [f\"{name}={quote(value, safe='<>()')}\" for name, value in parameters.items()]\n",
     ),
     Mutant(
+        "V60",
+        "the name of a provider is encoded",
+        "handlers/accounts.py",
+        "{quote(provider, safe='')}",
+        "{provider.replace(chr(13), '').replace(chr(10), '')}",
+    ),
+    Mutant(
         "V61",
         "a caller's value is one value",
         "server/providers/messages.py",

@@ -1,14 +1,18 @@
 """Calls: bounded in time, size and memory; everything that goes wrong is one kind of fault (behaviour 7.6, 12)."""
 
+import asyncio
 import time
 import tracemalloc
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from server.providers.calls import Calls, Fault, make_client
 from tests.provider.process import ProviderProcess
+from tests.smtp_peer import HOST, certificate
 
 MAX = 2**20
 
@@ -209,3 +213,24 @@ class TestCalls:
 
     async def test_fail_over_https_where_there_is_none(self, calls: Calls, provider: ProviderProcess) -> None:
         assert "the call failed" in await reason(calls, provider.issuer.replace("http:", "https:") + "/jwks")
+
+    async def test_fail_where_no_authority_vouches_for_the_certificate(
+        self, calls: Calls, tmp_path: Path
+    ) -> None:
+        own, trusting = certificate(tmp_path)
+        asked: list[bytes] = []
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+            writer.close()
+
+        async with await asyncio.start_server(answer, HOST, 0, ssl=own) as server:
+            url = f"https://{HOST}:{server.sockets[0].getsockname()[1]}/"
+
+            refused = await reason(calls, url)
+            async with httpx.AsyncClient(verify=trusting, trust_env=False) as http:
+                told = await Calls(http, timeout=5, max_response=MAX, loopback_http=True).get(url)
+
+        assert refused == "the call failed (ConnectError)"
+        assert (told.status, told.members, len(asked)) == (200, {}, 1)

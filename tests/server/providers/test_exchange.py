@@ -2,6 +2,7 @@
 
 import base64
 import json
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
@@ -44,6 +45,18 @@ class TestOpenIdConnect:
         assert tokens.scopes == ("openid", "email", "profile")
         assert tokens.access_token_expires_at == visitor.clock() + timedelta(seconds=600)
         assert tokens.refresh_token_expires_at == visitor.clock() + timedelta(seconds=1200)
+
+    @pytest.mark.parametrize(("size", "fits"), [(2000, True), (3000, False)])
+    async def test_reads_no_more_than_the_operator_lets_a_provider_say(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, size: int, fits: bool
+    ) -> None:
+        plain = make_visitor("plain", settings={"oauth.max_response": "2048"})
+        answer = await plain.visit()
+        told = '{"id": 7, "email": "ada@example.com"}'
+        provider.control(misbehave={"oauth_user": {"raw": told + " " * (size - len(told))}})
+
+        with nullcontext() if fits else pytest.raises(ProviderUnavailable):
+            await plain.client.exchange(answer, plain.clock())
 
     async def test_shows_no_secret_in_a_trace(self, visitor: Visitor) -> None:
         answer = await visitor.visit()

@@ -1,5 +1,6 @@
 """The providers of a running service, and the commands that look at them."""
 
+import asyncio
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,29 @@ class TestServices:
         await services.providers.close()
 
         assert services.providers.http.is_closed
+
+    @pytest.mark.parametrize("endpoint", ["discovery", "jwks"])
+    async def test_leave_nothing_under_way(
+        self, load: Load, provider: ProviderProcess, endpoint: str
+    ) -> None:
+        services = Services(load(social_settings(provider)), clock=MovableClock())
+        token = provider.mint()
+        provider.control(misbehave={endpoint: {"hang": 60}})
+        before = asyncio.all_tasks()
+        proving = services.requests.providers["test"].verify(DirectProof(token), services.clock())
+        waiting = asyncio.create_task(proving)
+        async with asyncio.timeout(20):
+            while not await asyncio.to_thread(provider.log, endpoint):
+                pass
+
+        # Who waits is gone; the fetch goes on for whoever comes next, until the service ends.
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        left = asyncio.all_tasks() - before
+        await services.providers.close()
+
+        assert len(left) == 1
+        assert asyncio.all_tasks() == before
 
     async def test_have_no_http_client_without_providers(self, load: Load) -> None:
         services = Services(load({}), clock=MovableClock())
@@ -94,6 +118,15 @@ class TestCheck:
         assert "http://127.0.0.1:8000/callback/plain" in done.stdout
         assert "problem" not in done.stdout
 
+    def test_says_so_when_there_is_none(self, tmp_path: Path) -> None:
+        with chdir(tmp_path):
+            done = CliRunner().invoke(
+                app, ("providers", "check"), env=environment("sqlite:///absent.db", tmp_path / "mail", {})
+            )
+        logs.reset()
+
+        assert (done.exit_code, done.stdout) == (0, "No provider is configured.\n")
+
     def test_looks_at_one(self, run: Any, provider: ProviderProcess) -> None:
         done = run("check", "plain")
 
@@ -110,9 +143,14 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("changes", "settings", "says"),
         [
-            ({"issuer": "https://id.test"}, {}, ["issuer", "https://id.test", ".issuer"]),
+            (
+                {"issuer": "https://id.test"},
+                {},
+                ["issuer", "says 'https://id.test'", "set providers.test.issuer"],
+            ),
             ({"issuer": "\x1b[31m"}, {}, ["issuer"]),
-            ({"jwks_uri": "http://id.test/jwks"}, {}, ["jwks_uri"]),
+            ({"jwks_uri": "http://id.test/jwks"}, {}, ["jwks_uri", "nobody could sign in"]),
+            ({"token_endpoint": None}, {}, ["token_endpoint is missing", "nobody could sign in"]),
             ({"jwks_uri": "{issuer}/absent"}, {}, ["/absent", "nobody could sign in"]),
             (
                 {"id_token_signing_alg_values_supported": ["HS256"]},
@@ -122,8 +160,14 @@ class TestCheck:
             (
                 {"token_endpoint_auth_methods_supported": ["client_secret_basic"]},
                 {},
-                ["providers.test.token_auth", "basic"],
+                ["providers.test.token_auth", "set it to basic"],
             ),
+            (
+                {"token_endpoint_auth_methods_supported": ["private_key_jwt"]},
+                {},
+                ["providers.test.token_auth", "only private_key_jwt"],
+            ),
+            ({"response_types_supported": ["id_token"]}, {}, ["providers.test:", "id_token only", "a code"]),
             ({"code_challenge_methods_supported": ["plain"]}, {}, ["providers.test.pkce", "false"]),
             (
                 {"scopes_supported": ["openid", "email"]},
@@ -151,6 +195,7 @@ class TestCheck:
         assert done.exit_code == 1
         (problem,) = [line for line in done.stdout.splitlines() if "problem" in line]
         assert all(word in problem for word in says), problem
+        assert ("providers.test.issuer" in problem) is ("set providers.test.issuer" in says)
         assert "\x1b" not in done.stdout
 
     @pytest.mark.parametrize("behaviour", [{"status": 404}, {"status": 500}, {"html": True}, {"hang": 30}])
