@@ -199,13 +199,14 @@ async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verifie
         user, _ = await _enter(ctx, challenge)
     if spent:
         raise Outdated  # The failures were forgiven a moment ago: the code deserves to be looked at.
-    if challenge is None:
-        return await _backup_code_under_session(ctx, user, stored, derived)
     if stored is None:
         raise errors.BackupCodesNotEnabled
-    await challenges.take_attempt(ctx, challenge)
+    if challenge is not None:
+        await challenges.take_attempt(ctx, challenge)
     if not await backup_codes.use(ctx, user.id, stored, derived):
         await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)
+    if challenge is None:
+        return await _verified(ctx, user, "backup_code")
     opened = await challenges.finish(ctx, challenge, user, method="backup_code", trust_device=trust_device)
     return Verified(user, opened)
 
@@ -223,16 +224,6 @@ def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow
         or lockout.is_locked(ctx, stored.locked_until)
         or challenge.attempts >= ctx.policy.two_factor.challenge_attempts
     )
-
-
-async def _backup_code_under_session(
-    ctx: Context, user: User, stored: BackupSetRow | None, derived: bytes | None
-) -> Verified:
-    if stored is None:
-        raise errors.BackupCodesNotEnabled
-    if not await backup_codes.use(ctx, user.id, stored, derived):
-        await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)
-    return await _verified(ctx, user, "backup_code")
 
 
 async def _verified(ctx: Context, user: User, method: str) -> Verified:

@@ -71,9 +71,9 @@ MUTANTS = (
         "V44",
         "wrong backup codes count for the lock like the others",
         "domain/verification.py",
-        '        await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)\n    opened',
+        '        await _refuse_wrong(ctx, user, "backup_code", errors.InvalidBackupCode)\n',
         "        await limits.count_failure(ctx, limits.Whose(user.id))\n"
-        "        raise errors.InvalidBackupCode\n    opened",
+        "        raise errors.InvalidBackupCode\n",
     ),
     Mutant(
         "V44",
