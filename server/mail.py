@@ -86,10 +86,13 @@ class FileSender:
             raise TemporaryError(f"file: {type(error).__name__}") from error
 
     def _append(self, line: bytes) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # Another process may append to the same file.
             size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                # Whoever wrote last was killed in the middle of a line. Its mail is sent again.
+                line = b"\n" + line
             if os.write(descriptor, line) < len(line):
                 # The disk is full. Half a line would spoil the next one, too.
                 os.ftruncate(descriptor, size)

@@ -71,9 +71,13 @@ class Place:
             await engine.dispose()
 
     def mails(self, to: str, template: str) -> list[dict[str, Any]]:
-        """Give the mails of one kind to one address, oldest first."""
+        """Give the mails of one kind to one address, oldest first.
+
+        A line may be on its way, or torn by the end of who wrote it: then the mail is sent again.
+        """
         file = self.directory / "mail.jsonl"
-        lines = file.read_text().splitlines() if file.exists() else []
+        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+        lines = [line for line in lines if line.endswith("}\n")]
         return [mail for mail in map(json.loads, lines) if (mail["to"], mail["template"]) == (to, template)]
 
     async def mail(self, to: str, template: str, number: int = 1) -> dict[str, Any]:

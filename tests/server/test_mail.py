@@ -186,6 +186,18 @@ class TestFile:
         assert (second["id"], second["link"]) == ("j" * 32, None)
         assert path.stat().st_mode & 0o077 == 0
 
+    async def test_a_line_that_was_torn_when_its_writer_was_killed_spoils_no_other(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "mail.jsonl"
+        path.write_text('{"id":"torn"}\n{"id":"to')
+
+        await FileSender(path).send(MAIL)
+
+        *before, line = path.read_text().splitlines()
+        assert before == ['{"id":"torn"}', '{"id":"to']
+        assert json.loads(line)["id"] == MAIL.id
+
     async def test_a_file_that_cannot_be_written_is_temporary(self, tmp_path: Path) -> None:
         with pytest.raises(TemporaryError, match="file: IsADirectoryError"):
             await FileSender(tmp_path).send(MAIL)
