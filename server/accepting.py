@@ -1,17 +1,23 @@
-"""New connections are taken in as many at a time as there are.
+"""New connections are taken in several at a time, and the more the longer they had to wait.
 
 libuv takes one in each turn of the event loop. In a flood a turn is as long as it takes to answer everybody who is
-connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns.
+connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns. But whoever has
+nothing to do takes one by one: else the first of several processes on one socket would take all, and keep them.
 """
 
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 _MOST = 128
-"""Connections taken in one turn; the other processes on the same socket shall have some, too."""
+"""Connections taken in one turn."""
+
+_EACH = 0.0005
+"""Seconds that those who were left wait for each further one that is taken with the next. Another process that is idle
+wakes up in less."""
 
 
 class Listening(Protocol):
@@ -24,11 +30,19 @@ class Listening(Protocol):
 class Accepting:
     """Takes connections beside the server of the event loop, from the same sockets, until it is closed."""
 
-    def __init__(self, listeners: Sequence[Listening], protocol: Callable[[], asyncio.BaseProtocol]) -> None:
-        """Begin; `protocol` makes what serves one connection. Runs in the event loop."""
+    def __init__(
+        self,
+        listeners: Sequence[Listening],
+        protocol: Callable[[], asyncio.BaseProtocol],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin; `protocol` makes what serves one connection, `clock` tells seconds. Runs in the event loop."""
         self._loop = asyncio.get_running_loop()
         self._protocol = protocol
         self._tasks: set[asyncio.Task[object]] = set()
+        self._clock = clock
+        self._left: dict[socket.socket, float] = {}
+        """Since when somebody may wait at a socket at which not all were taken."""
         # A number of its own for each: the loop watches the given ones already.
         self._listeners = [socket.socket(fileno=os.dup(each.fileno())) for each in listeners]
         for listener in self._listeners:
@@ -44,7 +58,9 @@ class Accepting:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _accept(self, listener: socket.socket) -> None:
-        for _ in range(_MOST):
+        now = self._clock()
+        waited = now - self._left.pop(listener, now)
+        for _ in range(min(_MOST, 1 + int(waited / _EACH))):
             try:
                 connection, _ = listener.accept()
             except OSError:
@@ -55,3 +71,4 @@ class Accepting:
             task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, connection))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        self._left[listener] = now

@@ -1,6 +1,7 @@
 """The settings of users and how they sign in, one class per prefix (behaviour chapter 2)."""
 
 import os
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -24,6 +25,11 @@ _SWITCH = "Whether the operations of this group exist."
 def _processors() -> int:
     """Give how many processors this process may use, where the system can tell, or else how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def hash_workers(processes: int = 1) -> int:
+    """Give how many threads hash in each of so many processes that share the processors, if nobody says it."""
+    return max(1, min(_processors() // processes, 4))
 
 
 class SessionSettings(Group):
@@ -112,10 +118,11 @@ class Password(Group):
     argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over that memory.")
     argon2_parallelism: int = Field(default=1, ge=1, le=64, description="Lanes of one hash.")
     hash_workers: int = Field(
-        default_factory=lambda: min(_processors(), 4),
+        default_factory=partial(hash_workers, 1),
         ge=1,
         le=256,
-        description="Threads that hash; by default one per CPU core that the process may use, but at most 4.",
+        description="Threads that hash; by default one per CPU core that the process may use, but at most 4. "
+        "Processes of `--workers` share the cores.",
     )
     hash_queue: int = Field(default=64, ge=0, le=100_000, description="Hashes that may wait for a thread.")
     hash_nice: int = Field(

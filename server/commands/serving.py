@@ -25,6 +25,7 @@ from server.app import create_app
 from server.commands import configuration, database
 from server.http_server import HANDLED_SIGNALS, Config, Server, bound
 from server.protocol import GatheringProtocol, gathering
+from server.setting_groups import hash_workers
 from server.settings import Settings
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
@@ -132,6 +133,7 @@ def serve(
     asyncio.run(database.prepare(settings, settings.database.migrate))
     if settings.profile == "development":
         _greet(settings)
+    settings = _shared(settings, workers)
     with metrics_port(settings) as reports:
         config = _Config(settings, workers, reports)
         if workers == 1:
@@ -139,6 +141,15 @@ def serve(
         else:
             # What watches over processes is loaded where there are several.
             import_module("server.commands.supervising").serve(config, work)
+
+
+def _shared(settings: Settings, processes: int) -> Settings:
+    """Give the settings for each of so many processes: what depends on the processors, and was not set, is shared."""
+    password = settings.password
+    if "hash_workers" in password.model_fields_set:
+        return settings
+    threads = {"hash_workers": hash_workers(processes)}
+    return settings.model_copy(update={"password": password.model_copy(update=threads)})
 
 
 def work(config: Config, listener: socket, signs: socket) -> None:

@@ -1,8 +1,9 @@
-"""A crowd that connects at once is taken in at once, so that nobody behind it waits for all of it to be answered."""
+"""A crowd that connects at once is taken in before long, and shared by the processes that have nothing to do."""
 
 import asyncio
 import os
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -33,9 +34,15 @@ class Guest(asyncio.Protocol):
 class Turns:
     """Counts the turns of an event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, length: float) -> None:
+        """Let each of them take so many seconds."""
         self.number = 0
         self.taken: list[int] = []
+        self._length = length
+
+    def clock(self) -> float:
+        """Tell the time, in seconds."""
+        return self.number * self._length
 
     def go_on(self) -> None:
         """Count one, and come again in the next."""
@@ -51,11 +58,12 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-async def take_in_a_crowd() -> tuple[list[int], bool]:
-    """Let a crowd connect, then look; give the turns in which each was taken, and whether it ended afterwards."""
-    turns = Turns()
+async def take_in_a_crowd(length: float) -> tuple[list[int], bool]:
+    """Let a crowd connect, then look, in turns of so many seconds; give the turn in which each was taken, and whether
+    it ended afterwards."""
+    turns = Turns(length)
     server = await asyncio.get_running_loop().create_server(partial(Guest, turns), "127.0.0.1", 0)
-    accepting = Accepting(server.sockets, partial(Guest, turns))
+    accepting = Accepting(server.sockets, partial(Guest, turns), turns.clock)
     with ExitStack() as ends:
         address = server.sockets[0].getsockname()
         for _ in range(CROWD):
@@ -72,11 +80,18 @@ async def take_in_a_crowd() -> tuple[list[int], bool]:
     return turns.taken, is_closed
 
 
-def test_takes_all_who_wait_in_a_few_turns(runner: asyncio.Runner) -> None:
-    taken, is_closed = runner.run(take_in_a_crowd())
+def test_takes_all_who_wait_in_a_few_turns_that_are_long(runner: asyncio.Runner) -> None:
+    taken, is_closed = runner.run(take_in_a_crowd(0.05))
 
     assert max(taken) - min(taken) < CROWD / 10
     assert is_closed
+
+
+def test_takes_few_in_each_turn_that_is_short(runner: asyncio.Runner) -> None:
+    """Those are for the next process on the same socket; one more is taken by the event loop's own server."""
+    taken, _ = runner.run(take_in_a_crowd(0.0))
+
+    assert max(Counter(taken).values()) <= 3
 
 
 def test_the_service_takes_them_so(tmp_path: Path) -> None:
