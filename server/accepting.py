@@ -1,8 +1,8 @@
 """New connections are taken in several at a time, and the more the longer they had to wait.
 
 libuv takes one in each turn of the event loop. In a flood a turn is as long as it takes to answer everybody who is
-connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns. But whoever has
-nothing to do takes one by one: else the first of several processes on one socket would take all, and keep them.
+connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns. But several
+processes on one socket take one at a time: else the first that wakes up would take all, and keep them.
 """
 
 import asyncio
@@ -15,9 +15,8 @@ from typing import Protocol
 _MOST = 128
 """Connections taken in one turn."""
 
-_EACH = 0.0005
-"""Seconds that those who were left wait for each further one that is taken with the next. Another process that is idle
-wakes up in less."""
+_EACH = 0.002
+"""Seconds that who was left for other processes waits for each further one that is taken with the next."""
 
 
 class Listening(Protocol):
@@ -34,12 +33,18 @@ class Accepting:
         self,
         listeners: Sequence[Listening],
         protocol: Callable[[], asyncio.BaseProtocol],
+        *,
+        is_alone: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin; `protocol` makes what serves one connection, `clock` tells seconds. Runs in the event loop."""
+        """Begin; `protocol` makes what serves one connection, `clock` tells seconds. Runs in the event loop.
+
+        `is_alone` says that no other process takes connections from these sockets.
+        """
         self._loop = asyncio.get_running_loop()
         self._protocol = protocol
         self._tasks: set[asyncio.Task[object]] = set()
+        self._is_alone = is_alone
         self._clock = clock
         self._left: dict[socket.socket, float] = {}
         """Since when somebody may wait at a socket at which not all were taken."""
@@ -58,9 +63,7 @@ class Accepting:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _accept(self, listener: socket.socket) -> None:
-        now = self._clock()
-        waited = now - self._left.pop(listener, now)
-        for _ in range(min(_MOST, 1 + int(waited / _EACH))):
+        for _ in range(self._share(listener)):
             try:
                 connection, _ = listener.accept()
             except OSError:
@@ -71,4 +74,12 @@ class Accepting:
             task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, connection))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        self._left[listener] = now
+        self._left[listener] = self._clock()
+
+    def _share(self, listener: socket.socket) -> int:
+        """Give how many to take in this turn."""
+        if self._is_alone:
+            return _MOST
+        now = self._clock()
+        waited = now - self._left.pop(listener, now)
+        return min(_MOST, 1 + int(waited / _EACH))

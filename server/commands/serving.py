@@ -99,7 +99,7 @@ class _AnnouncedServer(Server):
         """Open the application, then the socket."""
         await super().startup(sockets)
         listeners = [each for server in self.servers for each in server.sockets]
-        self._accepting = Accepting(listeners, self._serve_connection)
+        self._accepting = Accepting(listeners, self._serve_connection, is_alone=self.config.workers == 1)
         gc.enable()
         _log.info("service.started", address=bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
 

@@ -63,8 +63,8 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
             contest.add_gatewright(name, place)
             if peer is not None:
                 contest.add_better_auth(name, place, peer)
-        if cluster is not None and rounds.cores.server != rounds.cores.load:
-            contest.add_second_worker(cluster, f"{rounds.cores.server},{rounds.cores.load}")
+            if rounds.cores.server != rounds.cores.load:
+                contest.add_second_worker(name, place, f"{rounds.cores.server},{rounds.cores.load}")
         if cluster is not None:
             rounds.postmaster = asyncio.run(_postmaster(cluster.url()))
         results = rounds.measure(contest.cases_in_turn(wanted))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench import better_auth, cases, crowd
 from tests.bench.cases import Case
-from tests.bench.servers import TWO_WORKERS, Server, bare, gatewright
+from tests.bench.servers import Server, bare, gatewright
 from tests.postgres import Cluster
 
 STARTS = 3
@@ -48,11 +48,12 @@ class Contest:
         self.cases += cases.operations(server, partial(crowd.renew_better_auth, url))
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
 
-    def add_second_worker(self, cluster: Cluster, cores: str) -> None:
-        """Let the service take part with two workers on two processors: for sign-ins, which leave the load nothing
-        to do, so that it can share one of the two. Raises ServerFailed."""
+    def add_second_worker(self, database: str, cluster: Cluster | None, cores: str) -> None:
+        """Let the service take part with two workers on two processors: for sign-ins, which leave the load so little
+        to do that it can share one of the two. Raises ServerFailed."""
         url = self._new_database("two-workers", cluster)
-        server = gatewright(TWO_WORKERS, url, self.directory, workers=2, cores=cores)
+        name = f"Gatewright, {_TITLES[database]}, 2 workers"
+        server = gatewright(name, url, self.directory, workers=2, cores=cores)
         self._start(server, partial(crowd.fill_gatewright, url))
         self.cases += cases.signing_in(server)
 

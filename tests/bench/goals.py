@@ -37,7 +37,7 @@ def table(results: Sequence[Result], contest: Contest) -> str:
     rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
     rows: list[Row] = []
     for result in results:
-        if result.case.server.name in (TWO_WORKERS, *OURS):
+        if result.case.server.name in (*TWO_WORKERS, *OURS):
             rows += _rows(result, rates, contest.peers)
     return markdown(_COLUMNS, [*rows, *_of_processes(results, contest)])
 
@@ -46,9 +46,9 @@ def _rows(result: Result, rates: dict[tuple[str, str], float], peers: dict[str, 
     name, server = result.case.name, result.case.server.name
     rate, peer = rates[name, server], rates.get((name, peers.get(server, "")))
     share = result.share()
-    if server == TWO_WORKERS:
+    if server in TWO_WORKERS:
         if share:
-            yield _least("second worker, sign-in, times one", server, _SECOND_WORKER, share, "{:.2f}")
+            yield _least(f"{name}, times one worker", server, _SECOND_WORKER, share, "{:.2f}")
         return
     if name in _PEER and peer:
         mark = _PEER_MARK if name in cases.GET_SESSION else None

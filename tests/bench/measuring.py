@@ -26,8 +26,8 @@ class Result:
     runs: list[Run] = field(default_factory=list)
     yardsticks: list[float] = field(default_factory=list)
     """What the case is compared with, measured just before each run, for a machine may be twice as fast a minute later:
-    the bare application's answers per second for get-session, passwords hashed per second for sign-in and sign-up, the
-    sign-ins of one worker for two."""
+    the bare application's answers per second for get-session, passwords hashed per second for sign-in and sign-up, what
+    one worker answers for two."""
 
     def median(self, figure: str) -> float:
         """Give the median of a figure of `Run`."""
@@ -97,8 +97,8 @@ class Rounds:
 
 def _bounds(other: Case, case: Case) -> bool:
     """Whether a case is the yardstick of another: the constant of get-session, one worker of two."""
-    if case.server.name == TWO_WORKERS:
-        return other.name == case.name and other.server.name == OURS[1]
+    if case.server.name in TWO_WORKERS:
+        return other.name == case.name and other.server.name == TWO_WORKERS[case.server.name]
     return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS
 
 

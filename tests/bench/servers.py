@@ -34,7 +34,8 @@ class ServerFailed(Exception):
 OURS = ("Gatewright, SQLite", "Gatewright, PostgreSQL")
 """The servers that are compared with all others."""
 
-TWO_WORKERS = "Gatewright, PostgreSQL, 2 workers"
+TWO_WORKERS = {f"{name}, 2 workers": name for name in OURS}
+"""Those with two processes, and with whom each is compared."""
 
 
 @dataclass

@@ -58,12 +58,12 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-async def take_in_a_crowd(length: float) -> tuple[list[int], bool]:
+async def take_in_a_crowd(*, is_alone: bool, length: float = 0.0) -> tuple[list[int], bool]:
     """Let a crowd connect, then look, in turns of so many seconds; give the turn in which each was taken, and whether
     it ended afterwards."""
     turns = Turns(length)
     server = await asyncio.get_running_loop().create_server(partial(Guest, turns), "127.0.0.1", 0)
-    accepting = Accepting(server.sockets, partial(Guest, turns), turns.clock)
+    accepting = Accepting(server.sockets, partial(Guest, turns), is_alone=is_alone, clock=turns.clock)
     with ExitStack() as ends:
         address = server.sockets[0].getsockname()
         for _ in range(CROWD):
@@ -80,18 +80,24 @@ async def take_in_a_crowd(length: float) -> tuple[list[int], bool]:
     return turns.taken, is_closed
 
 
-def test_takes_all_who_wait_in_a_few_turns_that_are_long(runner: asyncio.Runner) -> None:
-    taken, is_closed = runner.run(take_in_a_crowd(0.05))
+def test_takes_all_who_wait_in_a_few_turns(runner: asyncio.Runner) -> None:
+    taken, is_closed = runner.run(take_in_a_crowd(is_alone=True))
 
     assert max(taken) - min(taken) < CROWD / 10
     assert is_closed
 
 
-def test_takes_few_in_each_turn_that_is_short(runner: asyncio.Runner) -> None:
-    """Those are for the next process on the same socket; one more is taken by the event loop's own server."""
-    taken, _ = runner.run(take_in_a_crowd(0.0))
+def test_leaves_others_to_further_processes(runner: asyncio.Runner) -> None:
+    """One more is taken by the event loop's own server."""
+    taken, _ = runner.run(take_in_a_crowd(is_alone=False))
 
     assert max(Counter(taken).values()) <= 3
+
+
+def test_takes_the_more_the_longer_nobody_else_did(runner: asyncio.Runner) -> None:
+    taken, _ = runner.run(take_in_a_crowd(is_alone=False, length=0.05))
+
+    assert max(taken) - min(taken) < CROWD / 10
 
 
 def test_the_service_takes_them_so(tmp_path: Path) -> None:
