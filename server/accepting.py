@@ -2,7 +2,8 @@
 
 libuv takes one in each turn of the event loop. In a flood a turn is as long as it takes to answer everybody who is
 connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns. But several
-processes on one socket take one at a time: else the first that wakes up would take all, and keep them.
+processes on one socket leave it at that while turns are short: else the first that wakes up would take all, and keep
+them.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ _MOST = 128
 """Connections taken in one turn."""
 
 _EACH = 0.002
-"""Seconds that who was left for other processes waits for each further one that is taken with the next."""
+"""Seconds that who was left for other processes waits for each one that is taken beside the loop's own."""
 
 
 class Listening(Protocol):
@@ -82,4 +83,4 @@ class Accepting:
             return _MOST
         now = self._clock()
         waited = now - self._left.pop(listener, now)
-        return min(_MOST, 1 + int(waited / _EACH))
+        return min(_MOST, int(waited / _EACH))

@@ -88,10 +88,10 @@ def test_takes_all_who_wait_in_a_few_turns(runner: asyncio.Runner) -> None:
 
 
 def test_leaves_others_to_further_processes(runner: asyncio.Runner) -> None:
-    """One more is taken by the event loop's own server."""
+    """The event loop's own server takes one in a turn."""
     taken, _ = runner.run(take_in_a_crowd(is_alone=False))
 
-    assert max(Counter(taken).values()) <= 3
+    assert max(Counter(taken).values()) <= 2
 
 
 def test_takes_the_more_the_longer_nobody_else_did(runner: asyncio.Runner) -> None:
