@@ -22,7 +22,8 @@ from domain.challenges import Pending
 from domain.context import Context, Outdated
 from domain.sessions import OpenedSession
 from models import User
-from models.queries import PASSWORD_BY_EMAIL, UserRow, candidate_by
+from models.candidates import candidate_by
+from models.queries import PASSWORD_BY_EMAIL, UserRow
 
 BAN = ("banned", "ban_reason", "ban_expires")
 """The columns of a user that shut them out."""

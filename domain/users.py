@@ -13,8 +13,9 @@ from sqlmodel import col, select
 from domain import audit, errors, identifiers
 from domain.context import Context, Outdated
 from models import User
+from models.candidates import Candidate
 from models.commands import ADD_USER, HOLD_AS_SEEN, HOLD_CALLER, HOLD_USER_BY_EMAIL, change_user
-from models.queries import PASSWORD_BY_USERNAME, Candidate, UserRow
+from models.queries import PASSWORD_BY_USERNAME, UserRow
 
 _DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
 """The columns of a user that decide on a sign-in, beside the password."""

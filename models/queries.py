@@ -7,10 +7,9 @@ one row. `server/reads` compiles it once per database and runs it without the OR
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Select, bindparam, exists, false, select, true
+from sqlalchemy import ColumnElement, Select, bindparam, select
 from sqlmodel import col
 
 from models.account import CREDENTIAL, Account
@@ -76,16 +75,6 @@ class PasswordRow(NamedTuple):
     hash: str | None
 
 
-class Candidate(NamedTuple):
-    """Who may be signing in, as seen before their password is checked."""
-
-    user: UserRow
-    hash: str | None
-    """None when the user has no password."""
-    has_room: bool
-    """Whether they have few sessions, those counted that have expired."""
-
-
 _USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
 _SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
 
@@ -111,31 +100,12 @@ def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
     return SessionRow(*columns[: len(_SESSION)]), UserRow(*columns[len(_SESSION) :])
 
 
-_CREDENTIAL = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
-
-
 def _password_by(column: Any) -> Query[PasswordRow]:
-    wanted = select(col(User.id), col(Account.password))
-    return Query(wanted.join(Account, _CREDENTIAL, isouter=True).where(_by(column)), PasswordRow._make)
-
-
-def _candidate(columns: Sequence[Any]) -> Candidate:
-    return Candidate(UserRow._make(columns[:-2]), *columns[-2:])
-
-
-@cache
-def candidate_by(name: Literal["email", "username"], few: int | None) -> Query[Candidate]:
-    """Give what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
-    sessions (None for any number)."""
-    wanted = select(*_USER, col(Account.password), _has_fewer(few)).join(Account, _CREDENTIAL, isouter=True)
-    return Query(wanted.where(_by(getattr(User, name))), _candidate)
-
-
-def _has_fewer(sessions: int | None) -> ColumnElement[bool]:
-    if sessions is None:
-        return true()
-    one = select(col(Session.id)).where(col(Session.user_id) == col(User.id))
-    return ~exists(one.offset(sessions - 1).limit(1)) if sessions else false()
+    credential = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
+    statement = (
+        select(col(User.id), col(Account.password)).join(Account, credential, isouter=True).where(_by(column))
+    )
+    return Query(statement, PasswordRow._make)
 
 
 SESSION_BY_DIGEST = Query(

@@ -23,7 +23,8 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from domain import secrets, sessions
 from domain.context import Caller, Context
-from models.queries import SESSION_BY_DIGEST, candidate_by
+from models.candidates import candidate_by
+from models.queries import SESSION_BY_DIGEST
 from server import cleanup, logs, profiles
 from server.reads.plans import plan
 from server.services import Services, opened

@@ -17,6 +17,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from domain import outbox
 from models import queries
+from models.candidates import candidate_by
 from models.queries import Query
 from server import cleanup
 from server.reads.plans import among_plan, among_results, batch_plan, plan
@@ -35,8 +36,8 @@ GENERIC = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off
 
 QUERIES: dict[str, Query[Any]] = {
     **{name: value for name, value in vars(queries).items() if isinstance(value, Query)},
-    "who signs in by address": queries.candidate_by("email", 20),
-    "who signs in by name": queries.candidate_by("username", 20),
+    "who signs in by address": candidate_by("email", 20),
+    "who signs in by name": candidate_by("username", 20),
     "the first mail that is due": outbox.mails_for("file").first,
     "the first request that is due": outbox.unresolved().first,
 }

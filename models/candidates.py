@@ -1,0 +1,46 @@
+"""The query of a sign-in: who it may be, with all that decides on it, read at once."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import ColumnElement, bindparam, exists, false, select, true
+from sqlmodel import col
+
+from models.account import CREDENTIAL, Account
+from models.queries import Query, UserRow
+from models.session import Session
+from models.user import User
+
+_USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
+_CREDENTIAL = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
+
+
+class Candidate(NamedTuple):
+    """Who may be signing in, as seen before their password is checked."""
+
+    user: UserRow
+    hash: str | None
+    """None when the user has no password."""
+    has_room: bool
+    """Whether they have few sessions, those counted that have expired."""
+
+
+def _candidate(columns: Sequence[Any]) -> Candidate:
+    return Candidate(UserRow._make(columns[:-2]), *columns[-2:])
+
+
+@cache
+def candidate_by(name: Literal["email", "username"], few: int | None) -> Query[Candidate]:
+    """Give what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
+    sessions (None for any number)."""
+    column = getattr(User, name)
+    wanted = select(*_USER, col(Account.password), _has_fewer(few)).join(Account, _CREDENTIAL, isouter=True)
+    return Query(wanted.where(col(column) == bindparam("value", type_=column.type)), _candidate)
+
+
+def _has_fewer(sessions: int | None) -> ColumnElement[bool]:
+    if sessions is None:
+        return true()
+    one = select(col(Session.id)).where(col(Session.user_id) == col(User.id))
+    return ~exists(one.offset(sessions - 1).limit(1)) if sessions else false()
