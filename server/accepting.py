@@ -1,86 +1,150 @@
-"""New connections are taken in several at a time, and the more the longer they had to wait.
+"""New connections are taken in as many at a time as there are, and shared with other processes on the same socket.
 
 libuv takes one in each turn of the event loop. In a flood a turn is as long as it takes to answer everybody who is
-connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns. But several
-processes on one socket leave it at that while turns are short: else the first that wakes up would take all, and keep
-them.
+connected already, so that a newcomer behind five hundred others would wait for hundreds of such turns. And of several
+processes the first that wakes up would take all, and keep them: so one that has more than another leaves newcomers to
+that one for a while.
 """
 
 import asyncio
-import os
 import socket
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
+
+import structlog
 
 _MOST = 128
 """Connections taken in one turn."""
 
-_EACH = 0.002
-"""Seconds that who was left for other processes waits for each one that is taken beside the loop's own."""
+_PAUSE = 0.001
+"""Seconds for which newcomers are left to other processes before this one looks again."""
+
+_LOOKS = 10
+"""How often it does before it takes them itself: the others may hang."""
+
+_RETRY = 1.0
+"""Seconds until the next try when the system has no room for a connection. Whoever wants one waits."""
+
+_log = structlog.get_logger(__name__)
 
 
-class Listening(Protocol):
-    """A socket that somebody listens on."""
+class Share(Protocol):
+    """What is known of how many connections this process has and others have; see `server.sharing`."""
 
-    def fileno(self) -> int:
-        """Give its number."""
+    def tell(self, connections: int) -> None:
+        """Note how many connections this process has."""
+
+    def leave(self) -> None:
+        """Note that this process takes none any more."""
+
+    def is_ahead(self, connections: int) -> bool:
+        """Note how many connections this process has, and say if it should leave newcomers to one that has fewer."""
+
+
+class Alone:
+    """The share of a process that has a socket to itself."""
+
+    def tell(self, connections: int) -> None:
+        """Tell nobody."""
+
+    def leave(self) -> None:
+        """Tell nobody."""
+
+    def is_ahead(self, connections: int) -> bool:
+        """Nobody is there to leave newcomers to."""
+        return False
 
 
 class Accepting:
-    """Takes connections beside the server of the event loop, from the same sockets, until it is closed."""
+    """Takes the connections of one listening socket, until it is closed."""
 
     def __init__(
         self,
-        listeners: Sequence[Listening],
+        listener: socket.socket,
         protocol: Callable[[], asyncio.BaseProtocol],
-        *,
-        is_alone: bool = True,
-        clock: Callable[[], float] = time.monotonic,
+        served: Callable[[], int],
+        share: Share,
     ) -> None:
-        """Begin; `protocol` makes what serves one connection, `clock` tells seconds. Runs in the event loop.
+        """Begin, in the event loop. `protocol` makes what serves one connection, `served` counts those that are.
 
-        `is_alone` says that no other process takes connections from these sockets.
+        The socket belongs to this object from here on.
         """
         self._loop = asyncio.get_running_loop()
+        self._listener = listener
         self._protocol = protocol
+        self._served = served
+        self._share = share
         self._tasks: set[asyncio.Task[object]] = set()
-        self._is_alone = is_alone
-        self._clock = clock
-        self._left: dict[socket.socket, float] = {}
-        """Since when somebody may wait at a socket at which not all were taken."""
-        # A number of its own for each: the loop watches the given ones already.
-        self._listeners = [socket.socket(fileno=os.dup(each.fileno())) for each in listeners]
-        for listener in self._listeners:
-            listener.setblocking(False)
-            self._loop.add_reader(listener, self._accept, listener)
+        """Connections that have been taken and are not being served yet."""
+        self._pause: asyncio.TimerHandle | None = None
+        listener.setblocking(False)
+        self.tell()
+        self._watch()
 
     async def close(self) -> None:
         """Take no more; whoever has been taken is being served by then."""
-        for listener in self._listeners:
-            self._loop.remove_reader(listener)
-            listener.close()
-        self._listeners.clear()
+        self._loop.remove_reader(self._listener)
+        if self._pause is not None:
+            self._pause.cancel()
+        self._listener.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._share.leave()
 
-    def _accept(self, listener: socket.socket) -> None:
-        for _ in range(self._share(listener)):
+    def tell(self) -> None:
+        """Note for the other processes how many connections this one has."""
+        self._share.tell(self._connections)
+
+    @property
+    def _connections(self) -> int:
+        return self._served() + len(self._tasks)
+
+    def _watch(self) -> None:
+        self._loop.add_reader(self._listener, self._come)
+
+    def _come(self) -> None:
+        """Somebody waits: take all who do, or leave them for a while as soon as another process has fewer."""
+        if self._share.is_ahead(self._connections):
+            self._leave(_PAUSE, _LOOKS)
+        else:
+            self._take(has_waited=False)
+
+    def _leave(self, seconds: float, looks: int) -> None:
+        """Look away, so that the loop does not turn round and round, and look again so many times."""
+        self._loop.remove_reader(self._listener)
+        self._pause = self._loop.call_later(seconds, self._look_again, looks - 1)
+
+    def _look_again(self, looks: int) -> None:
+        is_ahead = self._share.is_ahead(self._connections)
+        if is_ahead and looks > 0:
+            self._leave(_PAUSE, looks)
+        else:
+            self._watch()
+            self._take(has_waited=is_ahead)
+
+    def _take(self, *, has_waited: bool) -> None:
+        """Take those who wait; as long as no other process has fewer, unless those were left to it for long enough."""
+        for _ in range(_MOST):
+            if not has_waited and self._share.is_ahead(self._connections):
+                return
             try:
-                connection, _ = listener.accept()
-            except OSError:
-                return  # Nobody is waiting; or the system has no room, which is for the loop's server to deal with.
-            connection.setblocking(False)
-            # What the loop's server sets, too.
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, connection))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        self._left[listener] = self._clock()
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                _log.warning("service.no_room", reason=error.strerror)
+                self._leave(_RETRY, looks=0)
+                return
+            self._serve(connection)
 
-    def _share(self, listener: socket.socket) -> int:
-        """Give how many to take in this turn."""
-        if self._is_alone:
-            return _MOST
-        now = self._clock()
-        waited = now - self._left.pop(listener, now)
-        return min(_MOST, int(waited / _EACH))
+    def _serve(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        # What the server of the event loop sets, too.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, connection))
+        self._tasks.add(task)
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[object]) -> None:
+        """Count who is being served by now no longer twice."""
+        self._tasks.discard(task)
+        self.tell()

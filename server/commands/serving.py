@@ -20,7 +20,7 @@ import typer
 
 from codegen import bundle
 from server import logs
-from server.accepting import Accepting
+from server.accepting import Accepting, Alone, Share
 from server.app import create_app
 from server.commands import configuration, database
 from server.http_server import HANDLED_SIGNALS, Config, Server, bound
@@ -91,23 +91,42 @@ class _Config(Config):
 
 
 class _AnnouncedServer(Server):
-    """A server that tells when it serves and when it has stopped, each in one line."""
+    """A server that takes its connections itself, and tells when it serves and when it has stopped, in a line each."""
 
-    _accepting: Accepting | None = None
+    def __init__(self, config: Config, share: Share) -> None:
+        super().__init__(config)
+        self._share = share
+        self._accepting: list[Accepting] = []
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Open the application, then the socket."""
         await super().startup(sockets)
-        listeners = [each for server in self.servers for each in server.sockets]
-        self._accepting = Accepting(listeners, self._serve_connection, is_alone=self.config.workers == 1)
+        # By numbers of their own, as those that the servers of the event loop watch end with them.
+        listeners = [
+            socket(fileno=os.dup(each.fileno())) for server in self.servers for each in server.sockets
+        ]
+        for server in self.servers:
+            server.close()
+        self._accepting = [
+            Accepting(each, self._serve_connection, self._served, self._share) for each in listeners
+        ]
         gc.enable()
-        _log.info("service.started", address=bound(self.config, self.servers[0].sockets[0]), pid=os.getpid())
+        _log.info("service.started", address=bound(self.config, listeners[0]), pid=os.getpid())
+
+    def _served(self) -> int:
+        return len(self.server_state.connections)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Tell other processes how many connections there are by now; ten times a second."""
+        for accepting in self._accepting:
+            accepting.tell()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Take nothing new, finish what is in flight unless told to hurry by a second SIGINT, close the application."""
         _log.info("service.stopping", requests=len(self.server_state.tasks))
-        if self._accepting is not None:
-            await self._accepting.close()
+        for accepting in self._accepting:
+            await accepting.close()
         await super().shutdown(sockets)
         if (
             self.force_exit
@@ -137,7 +156,7 @@ def serve(
     with metrics_port(settings) as reports:
         config = _Config(settings, workers, reports)
         if workers == 1:
-            _run(config)
+            _run(config, Alone())
         else:
             # What watches over processes is loaded where there are several.
             import_module("server.commands.supervising").serve(config, work)
@@ -152,8 +171,8 @@ def _shared(settings: Settings, processes: int) -> Settings:
     return settings.model_copy(update={"password": password.model_copy(update=threads)})
 
 
-def work(config: Config, listener: socket, signs: socket) -> None:
-    """Be one process of several: serve what comes to the socket, and give signs of life to who watches over it."""
+def work(config: Config, listener: socket, signs: socket, share: Share) -> None:
+    """Be one process of several: serve a share of what comes to the socket, and give signs of life to who watches."""
     signs.setblocking(False)
 
     async def give_sign() -> None:
@@ -166,11 +185,11 @@ def work(config: Config, listener: socket, signs: socket) -> None:
             signal.raise_signal(signal.SIGTERM)
 
     config.callback_notify, config.timeout_notify = give_sign, _ALWAYS
-    _run(config, [listener])
+    _run(config, share, [listener])
 
 
-def _run(config: Config, sockets: list[socket] | None = None) -> None:
-    server = _AnnouncedServer(config)
+def _run(config: Config, share: Share, sockets: list[socket] | None = None) -> None:
+    server = _AnnouncedServer(config, share)
     # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one;
     # nor may one be lost that is asked for before uvicorn listens.
     for number in HANDLED_SIGNALS:

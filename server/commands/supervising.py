@@ -15,9 +15,10 @@ from multiprocessing.process import BaseProcess
 import structlog
 
 from server.http_server import HANDLED_SIGNALS, STARTUP_FAILURE, Config, bound
+from server.sharing import Share, shares
 
-Work = Callable[[Config, socket.socket, socket.socket], None]
-"""What a process does: it serves what comes to the first socket, and gives signs of life by the second."""
+Work = Callable[[Config, socket.socket, socket.socket, Share], None]
+"""What a process does: it serves its share of what comes to the first socket, and gives signs of life by the second."""
 
 _STOPPING = (*HANDLED_SIGNALS, signal.SIGHUP)
 
@@ -34,10 +35,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Worker:
-    """One process, and what it gives signs of life by."""
+    """One process, what it gives signs of life by, and its share of the connections."""
 
     process: BaseProcess
     signs: socket.socket
+    share: Share
     has_served: bool = False
     silence: float = 0.0
     """Seconds that were waited for a sign in vain, once it has given one: to load takes as long as it takes."""
@@ -65,8 +67,8 @@ class _Supervisor:
         self._listener = listener
         self._work = work
         self._workers: list[_Worker] = []
-        self._missing = config.workers
-        """Processes to start at the next look."""
+        self._missing = shares(config.workers)
+        """For each process to start at the next look what is to be its share."""
         self._is_stopping = False
         self._has_failed = False
         self._silence = silence
@@ -93,20 +95,19 @@ class _Supervisor:
 
     def _start_missing(self) -> None:
         while self._missing:
-            self._missing -= 1
-            self._start()
+            self._start(self._missing.pop())
 
-    def _start(self) -> None:
+    def _start(self, share: Share) -> None:
         signs, given = socket.socketpair()
         signs.setblocking(False)
         # A process of its own from the beginning on: connections and locks would not survive a fork. Should this one
         # fail, Python tells those that are daemons to stop.
         process = multiprocessing.get_context("spawn").Process(
-            target=self._work, args=(self._config, self._listener, given), daemon=True
+            target=self._work, args=(self._config, self._listener, given, share), daemon=True
         )
         process.start()
         given.close()
-        self._workers.append(_Worker(process, signs))
+        self._workers.append(_Worker(process, signs, share))
 
     def _heed(self, told: socket.socket) -> None:
         """Stop at the first signal; at a SIGINT after it, have whoever is still serving hurry, as one process would."""
@@ -122,7 +123,7 @@ class _Supervisor:
 
     def _stop(self) -> None:
         self._is_stopping = True
-        self._missing = 0
+        self._missing.clear()
         # Held open here, it would take connections that nobody answers.
         self._listener.close()
         self._tell_all(signal.SIGTERM)
@@ -146,6 +147,7 @@ class _Supervisor:
 
     def _bury(self, worker: _Worker) -> None:
         process = worker.process
+        worker.share.leave()
         if process.exitcode == STARTUP_FAILURE:
             # It would fail in the same way whenever it is started.
             self._has_failed = True
@@ -154,10 +156,10 @@ class _Supervisor:
         elif not self._is_stopping:
             _log.warning("service.process_ended", pid=process.pid, status=process.exitcode)
             if worker.has_served:
-                self._start()
+                self._start(worker.share)
             else:
                 # The next one may end as soon: without a pause they would take a whole processor.
-                self._missing += 1
+                self._missing.append(worker.share)
 
 
 def serve(config: Config, work: Work, silence: float = _SILENCE) -> None:

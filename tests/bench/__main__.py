@@ -50,7 +50,7 @@ def main(
 
 
 def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer: Path | None) -> None:
-    # The load, and PostgreSQL with it, inherit the place of this process; the servers are given theirs.
+    # What is started inherits the place of this process; the servers are given theirs.
     os.sched_setaffinity(0, {rounds.cores.load})
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gatewright-bench-")))
@@ -64,16 +64,19 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
             if peer is not None:
                 contest.add_better_auth(name, place, peer)
             if rounds.cores.server != rounds.cores.load:
-                contest.add_second_worker(name, place, f"{rounds.cores.server},{rounds.cores.load}")
+                contest.add_second_worker(name, place, (rounds.cores.server, rounds.cores.load))
         if cluster is not None:
             rounds.postmaster = asyncio.run(_postmaster(cluster.url()))
         results = rounds.measure(contest.cases_in_turn(wanted))
         print(table.speeds(results, contest.peers), end="\n\n")
         print(table.starts(contest.servers), end="\n\n")
         print(goals.table(results, contest))
-    if rounds.hashes:
-        alone = statistics.median(rounds.hashes)
-        print(f"\nargon2id on the servers' processor, nothing else: {alone:.0f} hashes per second")
+    for where, hashes in (
+        ("the servers' processor", rounds.hashes),
+        ("both processors", rounds.hashes_of_two),
+    ):
+        if hashes:
+            print(f"\nargon2id on {where}, nothing else: {statistics.median(hashes):.0f} hashes per second")
 
 
 def _installed(wanted: bool) -> Path | None:

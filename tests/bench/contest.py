@@ -48,9 +48,9 @@ class Contest:
         self.cases += cases.operations(server, partial(crowd.renew_better_auth, url))
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
 
-    def add_second_worker(self, database: str, cluster: Cluster | None, cores: str) -> None:
+    def add_second_worker(self, database: str, cluster: Cluster | None, cores: tuple[int, ...]) -> None:
         """Let the service take part with two workers on two processors: for sign-ins, which leave the load so little
-        to do that it can share one of the two. Raises ServerFailed."""
+        to do that it can be on one of the two. Raises ServerFailed."""
         url = self._new_database("two-workers", cluster)
         name = f"Gatewright, {_TITLES[database]}, 2 workers"
         server = gatewright(name, url, self.directory, workers=2, cores=cores)

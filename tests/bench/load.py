@@ -1,13 +1,14 @@
 """The load: wrk with one thread, and how much of the machine strangers used meanwhile."""
 
 import json
+import os
 import resource
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tests.bench import machine
@@ -53,12 +54,24 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """Seconds of processor time used so far: of both processors, and of those whose work is being measured."""
+    """Seconds of processor time used so far: of both processors, and by those whose work is being measured."""
 
     server_core: float
     load_core: float
     server: float
     load: float
+
+    def __sub__(self, before: "_Moment") -> "_Moment":
+        """Give what was used since."""
+        return _Moment(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
+
+    def strangers(self, *, together: bool) -> tuple[float, float]:
+        """Give what nobody of those measured used of the processor for servers and of that for the load."""
+        at_server, at_load = self.server_core - self.server, self.load_core - self.load
+        if together:
+            # Where they share processors, nobody can say on which of them a stranger was.
+            at_server = at_load = at_server + at_load
+        return max(0.0, at_server), max(0.0, at_load)
 
 
 def check() -> None:
@@ -69,20 +82,17 @@ def check() -> None:
 
 def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None) -> Run:
     """Put a case under load; `postmaster` is the PostgreSQL server's process, which shares the load's processor."""
+    os.sched_setaffinity(0, {cores.load})
+    if postmaster is not None:
+        machine.place(postmaster, cores.load)
     if case.renew is not None:
         case.renew(round(seconds * RENEWED))
-    case.server.settle()
     machine.forget_peak(case.server.pid)
     before = _moment(case, cores, postmaster)
     with _beside(case, seconds):
         said = _wrk(case, seconds)
-    after = _moment(case, cores, postmaster)
-    served = after.server - before.server
-    at_server = after.server_core - before.server_core - served
-    at_load = after.load_core - before.load_core - (after.load - before.load)
-    if case.server.cores:
-        # Where a server works on both processors, nobody can say on which of them a stranger did.
-        at_server = at_load = at_server + at_load
+    used = _moment(case, cores, postmaster) - before
+    at_server, at_load = used.strangers(together=len(case.server.cores) > 1 or cores.server == cores.load)
     took = said["duration"] / 1e6
     return Run(
         rate=said["requests"] / took,
@@ -90,9 +100,9 @@ def run(case: Case, seconds: float, cores: Cores, postmaster: int | None = None)
         p99=said["p99"] / 1000,
         failures=said["refused"] + said["broken"],
         memory=machine.peak_memory(case.server.pid),
-        cost=served / max(said["requests"], 1) * 1e6,
-        strangers_at_server=max(0.0, at_server) / took,
-        strangers_at_load=max(0.0, at_load) / took,
+        cost=used.server / max(said["requests"], 1) * 1e6,
+        strangers_at_server=at_server / took,
+        strangers_at_load=at_load / took,
     )
 
 
@@ -126,9 +136,10 @@ def _moment(case: Case, cores: Cores, postmaster: int | None) -> _Moment:
     load = sum(usage.ru_utime + usage.ru_stime for usage in own)
     if postmaster is not None:
         load += machine.spent_seconds(postmaster)
+    servers = case.server.cores or (cores.server,)
     return _Moment(
-        server_core=machine.busy_seconds(cores.server),
-        load_core=machine.busy_seconds(cores.load),
+        server_core=sum(map(machine.busy_seconds, servers)),
+        load_core=0.0 if cores.load in servers else machine.busy_seconds(cores.load),
         server=machine.spent_seconds(case.server.pid),
         load=load,
     )

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,11 @@ class Cores:
 
     server: int
     load: int
+
+    @property
+    def for_all(self) -> "Cores":
+        """Give the processor of the servers for everything."""
+        return Cores(self.server, self.server)
 
 
 def choose_cores() -> Cores:
@@ -36,6 +42,13 @@ def busy_seconds(core: int) -> float:
 def spent_seconds(pid: int) -> float:
     """Give the processor time of a process and of all that descend from it, those that have ended included."""
     return sum(sum(map(int, _stat(each)[11:15])) for each in _family(pid)) / _TICKS
+
+
+def place(pid: int, core: int) -> None:
+    """Let a process and all that descend from it run on one processor."""
+    for each in _family(pid):
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(each, {core})
 
 
 def parent(pid: int) -> int:

@@ -9,7 +9,7 @@ from tests.bench import hashes, load
 from tests.bench.cases import CONSTANT, GET_SESSION, SIGNING, Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
-from tests.bench.servers import OURS, TWO_WORKERS
+from tests.bench.servers import OURS, TWO_WORKERS, Server, settle
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
@@ -62,9 +62,13 @@ class Rounds:
     postmaster: int | None = None
     hashes: list[float] = field(default_factory=list)
     """Passwords per second that the servers' processor hashed by itself, before each run in which somebody signs in."""
+    hashes_of_two: list[float] = field(default_factory=list)
+    """The same of both processors at once, before each run of a second worker."""
+    _servers: Sequence[Server] = ()
 
     def measure(self, cases: Sequence[Case]) -> list[Result]:
-        """Try every case out, warm it up, and run it as often as wanted, interleaved."""
+        """Try every case out, warm it up, and run it as often as wanted, interleaved; all servers are running."""
+        self._servers = list({case.server.name: case.server for case in cases}.values())
         results = [Result(case) for case in cases]
         for case in cases:
             print(f"  warm-up  {case.name:26} {case.server.name}", file=sys.stderr)
@@ -72,23 +76,27 @@ class Rounds:
             load.run(case, WARM_UP, self.cores, self.postmaster)
         for number in range(1, self.repeats + 1):
             for result in results:
-                result.yardsticks.extend(self._yardstick(result.case, cases))
-                result.runs.append(self._run(result.case, f"{number}/{self.repeats}"))
+                # Two workers are measured with the load beside the first of them, and so is the one before them.
+                cores = self.cores.for_all if result.case.server.name in TWO_WORKERS else self.cores
+                result.yardsticks.extend(self._yardstick(result.case, cases, cores))
+                result.runs.append(self._run(result.case, f"{number}/{self.repeats}", cores))
         return results
 
-    def _yardstick(self, case: Case, cases: Sequence[Case]) -> list[float]:
-        """Measure what bounds a case of ours, if anything does."""
+    def _yardstick(self, case: Case, cases: Sequence[Case], cores: Cores) -> list[float]:
+        """Measure what bounds a case of ours, if anything does; the load is where it will be."""
         if case.server.name in OURS and case.name in SIGNING:
-            # Whoever was measured last may still be hashing for who has gone.
-            for server in {each.server.name: each.server for each in cases}.values():
-                server.settle()
-            self.hashes.append(hashes.per_second(self.cores.server))
+            settle(self._servers)
+            self.hashes.append(hashes.per_second(cores.server))
             return self.hashes[-1:]
-        return [self._run(other, "beside").rate for other in cases if _bounds(other, case)]
+        if case.server.name in TWO_WORKERS:
+            settle(self._servers)
+            self.hashes_of_two.append(hashes.per_second(*case.server.cores))
+        return [self._run(other, "beside", cores).rate for other in cases if _bounds(other, case)]
 
-    def _run(self, case: Case, label: str) -> Run:
+    def _run(self, case: Case, label: str, cores: Cores) -> Run:
         for _ in range(ATTEMPTS):
-            run = load.run(case, self.seconds, self.cores, self.postmaster)
+            settle(self._servers)
+            run = load.run(case, self.seconds, cores, self.postmaster)
             _tell(case, run, label)
             if not run.is_noisy:
                 break

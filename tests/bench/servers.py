@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,10 +21,10 @@ PATIENCE = 60.0
 """Seconds a server has for its first answer, or to become quiet."""
 
 _GLANCE = 0.25
-"""Seconds over which is watched whether a server is quiet."""
+"""Seconds over which is watched whether the servers are quiet."""
 
 _QUIET = 0.05
-"""The share of a processor that a quiet server uses at most."""
+"""The share of a processor that quiet servers use at most, together."""
 
 
 class ServerFailed(Exception):
@@ -49,8 +49,8 @@ class Server:
     base_path: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path = ROOT
-    cores: str = ""
-    """The processors it may use, as taskset lists them; where nothing is said the one for servers."""
+    cores: tuple[int, ...] = ()
+    """The processors it may use; where nothing is said the one for servers."""
     start_times: list[float] = field(default_factory=list)
     """Seconds from each start to the first answer."""
     memory_at_start: float = 0.0
@@ -70,10 +70,11 @@ class Server:
 
     def start(self, core: int) -> None:
         """Start on one processor and wait for the first answer. Raises ServerFailed."""
+        cores = ",".join(map(str, self.cores or (core,)))
         begun = time.perf_counter()
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                ["taskset", "-c", self.cores or str(core), *self.command], cwd=self.directory, start_new_session=True,
+                ["taskset", "-c", cores, *self.command], cwd=self.directory, start_new_session=True,
                 env={**_clean_environment(), **self.environment}, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         while not self._answers():
@@ -98,15 +99,6 @@ class Server:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def settle(self) -> None:
-        """Wait until what the last load left behind, hashes above all, has been worked off."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            before = machine.spent_seconds(self.pid)
-            time.sleep(_GLANCE)
-            if machine.spent_seconds(self.pid) - before <= _QUIET * _GLANCE:
-                return
-
     def start_time(self) -> float:
         """Give the median of the seconds to the first answer."""
         return statistics.median(self.start_times)
@@ -122,6 +114,16 @@ class Server:
             connection.close()
 
 
+def settle(servers: Sequence[Server]) -> None:
+    """Wait until what the last load left behind, hashes for who has gone above all, has been worked off everywhere."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        before = sum(machine.spent_seconds(each.pid) for each in servers)
+        time.sleep(_GLANCE)
+        if sum(machine.spent_seconds(each.pid) for each in servers) - before <= _QUIET * _GLANCE:
+            return
+
+
 def bare(directory: Path) -> Server:
     """Give the bare ASGI application on uvicorn as it comes."""
     port = free_port()
@@ -130,7 +132,9 @@ def bare(directory: Path) -> Server:
     return Server("bare ASGI", command, port, directory / "bare.log")
 
 
-def gatewright(name: str, database_url: str, directory: Path, *, workers: int = 1, cores: str = "") -> Server:
+def gatewright(
+    name: str, database_url: str, directory: Path, *, workers: int = 1, cores: tuple[int, ...] = ()
+) -> Server:
     """Give the service on a database, with the settings it ships with."""
     port = free_port()
     folder = directory / name.replace(" ", "-")
