@@ -3,8 +3,10 @@
 import fcntl
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pytest
 
 from tests.live import ROOT
 
@@ -32,6 +34,18 @@ def better_auth(scripts: Path) -> Path:
     """Give a folder with scripts that find the packages of Better Auth."""
     packages = from_npm("better_auth", ROOT / "tests" / "better_auth" / "package.json")
     return Path(shutil.copytree(scripts, packages / scripts.name, dirs_exist_ok=True))
+
+
+def oasdiff(environment: Mapping[str, str]) -> str:
+    """Give the path of oasdiff for a process with these variables; skip the test where it cannot even be built."""
+    script = ROOT / ".ci" / "oasdiff.sh"
+    if subprocess.run([script, "--can"], env=environment, check=False).returncode != 0:
+        pytest.skip("oasdiff is not there, nor a Go that can build it; GATEWRIGHT_OASDIFF may name it")
+    finished = subprocess.run(
+        [script], env=environment, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip()
 
 
 def installed(name: str, wanted: Path, command: Sequence[str]) -> Path:

@@ -1,7 +1,6 @@
 """What breaks clients of the contract is found, and passes only with a new major version."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import pytest
 from codegen import diff
 from codegen.bundle import bundle
 from codegen.links import without_links
+from tests import packages
 
 ROOT = Path(__file__).parents[2]
 TIME_LIMIT = 600.0
@@ -24,13 +24,7 @@ Document = dict[str, Any]
 @pytest.fixture(scope="module")
 def oasdiff() -> str:
     """The path of the program, built once."""
-    if shutil.which("go") is None and "GATEWRIGHT_OASDIFF" not in os.environ:
-        pytest.skip("go is not installed, so oasdiff cannot be built; GATEWRIGHT_OASDIFF may name it")
-    found = subprocess.run(
-        [ROOT / ".ci" / "oasdiff.sh"], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
-    )
-    assert found.returncode == 0, found.stderr
-    return found.stdout.strip()
+    return packages.oasdiff(os.environ)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import yaml
 from tests.bench.servers import free_port
 from tests.docs.typing_in import TIME_LIMIT, blocks, commands, guide, placed, surroundings
 from tests.live import ROOT
+from tests.packages import oasdiff
 from tests.sdk.test_sdks import SLOW
 
 GUIDE = guide("contract-testing")
@@ -122,8 +122,8 @@ def test_the_other_jobs_of_the_workflow_pass(folder: Path, places: dict[str, str
         assert '{"ok":true}' in printed or "May be published" in printed
 
 
-@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed, so oasdiff cannot be built")
 def test_the_comparison_of_the_guide_passes(folder: Path, places: dict[str, str]) -> None:
+    oasdiff(surroundings())
     contract = "mkdir -p contract && gatewright/.venv/bin/gatewright openapi > contract/gatewright.json"
 
     with shell(f"{contract}\n{commands(GUIDE, 'compare')}", folder, places) as printed:
