@@ -15,5 +15,6 @@ __all__ = ["HANDLED_SIGNALS", "STARTUP_FAILURE", "Config", "Server", "bound"]
 
 
 def bound(config: Config, listener: socket) -> str:
-    """Give where a socket listens: the host that was configured, and the port that it got."""
-    return f"{config.host}:{listener.getsockname()[1]}"
+    """Give where a socket listens, as addresses have it: the host that was configured, and the port that it got."""
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    return f"{host}:{listener.getsockname()[1]}"
