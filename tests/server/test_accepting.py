@@ -122,6 +122,15 @@ def test_leaves_nobody_to_a_process_that_has_ended(runner: asyncio.Runner) -> No
     assert max(turns.taken) - min(turns.taken) < CROWD / 10
 
 
+def test_who_takes_no_more_is_not_waited_for(runner: asyncio.Runner) -> None:
+    """Others have far more connections than it had when it was closed."""
+    closed, other = shares(2)
+
+    runner.run(take_in_a_crowd(closed))
+
+    assert not other.is_ahead(10 * CROWD)
+
+
 def connected(live: LiveService, ends: ExitStack, number: int) -> list[socket.socket]:
     """Connect so many times at once."""
     host, _, port = live.url.removeprefix("http://").rpartition(":")

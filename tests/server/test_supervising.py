@@ -46,6 +46,19 @@ def work(config, listener, signs, share):
         sys.exit(STARTUP_FAILURE if len(starts.readlines()) == 3 else 1)
 """
 
+LEAVING = """
+def work(config, listener, signs, share):
+    '''The first to come has connections and crashes, the second notes what stands in its place and cannot start.'''
+    try:
+        Path("served").touch(exist_ok=False)
+    except FileExistsError:
+        Path("counts").write_text(str(list(share._counts)))
+        sys.exit(STARTUP_FAILURE)
+    share.tell(7)
+    signs.send(b".")
+    sys.exit(1)
+"""
+
 
 def supervise(folder: Path, work: str, silence: float) -> subprocess.CompletedProcess[str]:
     """Run a program that watches over one process with such work, until it ends by itself."""
@@ -68,6 +81,14 @@ def pids(live: LiveService, number: int) -> set[int]:
     return {
         int(pid) for pid in re.findall(r"\"service\.started\".*\"pid\":(\d+)", "".join(live.output.lines))
     }
+
+
+def test_what_one_that_has_ended_had_counts_no_longer(tmp_path: Path) -> None:
+    """Others would leave newcomers to it until another one is in its place."""
+    supervise(tmp_path, LEAVING, silence=20)
+
+    [count] = json.loads((tmp_path / "counts").read_text())
+    assert count > 1_000_000
 
 
 async def test_each_ends_when_nobody_watches(tmp_path: Path) -> None:
