@@ -215,6 +215,24 @@ class TestPostgresql:
 
         assert await _read(on_postgresql, prepared.sql, prepared.arguments([value_for(name)])) == ([], [])
 
+    async def test_who_signs_in_is_found_without_the_rows_of_their_sessions(
+        self, on_postgresql: Place
+    ) -> None:
+        """How many there are stands in the index, as soon as PostgreSQL has cleaned up behind their writers."""
+        prepared = plan(candidate_by("email", 20), DIALECT)
+        connection = await asyncpg.connect(on_postgresql.url)
+        await connection.execute("VACUUM session")
+        await connection.execute("SET enable_seqscan = off")
+        [[found]] = await connection.fetch(
+            f"EXPLAIN (FORMAT JSON) {prepared.sql}", *prepared.arguments("person1@example.com")
+        )
+        await connection.close()
+
+        of_sessions = [
+            node for node in nodes(json.loads(found)[0]["Plan"]) if node.get("Relation Name") == "session"
+        ]
+        assert [node["Node Type"] for node in of_sessions] == ["Index Only Scan"]
+
 
 async def _read(place: Place, sql: str, values: tuple[Any, ...]) -> tuple[list[str], list[str]]:
     """Give the flaws of a plan made once for all values, and of one made for these."""
