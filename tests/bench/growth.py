@@ -34,8 +34,10 @@ from tests.bench.growth_rows import SESSIONS_EACH, Filling
 from tests.postgres import Cluster
 from tests.service import environment
 
-FEW, BATCHES, REVOKED, WARM_UP = 500, 6, 100, 2
-"""Rows that a clean-up finds, how often it does, sessions that are revoked one by one, and unmeasured requests."""
+FEW, BATCHES, REVOKED, WARM_UP = 250, 10, 100, 2
+"""Rows that a clean-up finds, how often it does, sessions that are revoked one by one, and unmeasured requests.
+
+The rows are fewer than a batch, after which a clean-up rests."""
 BEFORE_OTHERS = timedelta(days=8)
 """The small clean-ups look at what ended longer ago than that, and leave the rest to the great one."""
 RESERVED = 5_000
@@ -67,7 +69,9 @@ def main(sizes: Sizes = "10000,1000000,10000000", asked: Asked = 2000, ended: En
 def _cluster() -> Iterator[Cluster]:
     # A server that is given to the tests may be anywhere: what is measured here must be known.
     os.environ.pop("GATEWRIGHT_TEST_POSTGRES", None)
-    cluster = Cluster(None)
+    # As the plan for many users has it: a quarter of the memory.
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cluster = Cluster(None, shared_buffers=f"{memory // 4 // 2**20}MB")
     cluster.start()
     try:
         yield cluster
@@ -100,7 +104,7 @@ async def report(probes: "list[Probe]", largest: "Place", asked: int) -> None:
     """Measure and print everything; the great clean-up comes last, as it changes what is there."""
     found = await compare(probes, asked)
     print(_table(probes, found, [await probe.pages() for probe in probes]), end="\n\n")
-    print(_verdict(probes, found["get-session"]), end="\n\n", flush=True)
+    print(_verdict(probes, found), end="\n\n", flush=True)
     last = probes[-1]
     print(f"processor time of one look-up of {AT_ONCE} at once: {await last.cost(asked)}")
     async with AsyncExitStack() as ends:
@@ -138,7 +142,7 @@ async def compare(probes: "list[Probe]", asked: int) -> dict[str, list[Figures]]
         "sign-in look-up": (Probe.look_up, asked),
         "list-sessions": (Probe.list_sessions, asked),
         "revoke-session": (Probe.revoke, REVOKED),
-        "clean-up of a batch": (Probe.cleanup, BATCHES),
+        f"clean-up of {FEW}": (Probe.cleanup, BATCHES),
     }
     found = {}
     for name, (step, times) in steps.items():
@@ -316,12 +320,13 @@ def _table(probes: "list[Probe]", found: dict[str, list[Figures]], pages: list[i
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _verdict(probes: "list[Probe]", found: list[Figures]) -> str:
-    times = found[-1].p50 / found[0].p50
+def _verdict(probes: "list[Probe]", found: dict[str, list[Figures]]) -> str:
+    """Tell of what grows the most."""
+    times, name = max((each[-1].p50 / each[0].p50, name) for name, each in found.items())
     is_met = "met" if times <= MOST_TIMES else "MISSED"
     return (
-        f"get-session at {probes[-1].size:,} sessions takes {times:.2f} times as long as at {probes[0].size:,} (p50);"
-        f" goal <= {MOST_TIMES}: {is_met}"
+        f"{name} at {probes[-1].size:,} sessions takes {times:.2f} times as long as at {probes[0].size:,} (p50),"
+        f" and nothing grows more; goal <= {MOST_TIMES}: {is_met}"
     )
 
 
