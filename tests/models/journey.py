@@ -1,0 +1,72 @@
+"""A journey through the service on which users do all that users do to their accounts and sessions."""
+
+from typing import Any
+
+from tests.conftest import Headers
+from tests.handlers import steps
+from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
+from tests.security import second_factor
+from tests.service import PASSWORD, Service
+
+
+async def live(service: Service) -> None:
+    """Sign up, in and out, lose and change a password and an address, use every second factor, and leave."""
+    ada = await second_factor.enrol(service)
+    await steps.join(service, EVE, username="eve_1")
+    await _use_every_method(service, ada)
+    await service.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
+    await steps.opens(service, "a wrong password")
+    await service.post("/sign-in/username", {"username": "eve_1", "password": PASSWORD})
+    service.clock.advance(days=3)
+    await _look_around(service, ada.session)
+    await _change_everything(service)
+    await service.inbox()
+
+
+async def _use_every_method(service: Service, ada: second_factor.Owner) -> None:
+    """Enter a wrong code and the right one by each method, trust the device, and sign in with it."""
+    for method in second_factor.METHODS:
+        service.clock.advance(minutes=1)
+        pending = bearer(await second_factor.challenge(service))
+        code = await second_factor.right_code(service, ada, method, pending)
+        await second_factor.enter(service, method, "000000" if method == "otp" else "aaaaa-aaaaa", pending)
+        entered = await second_factor.enter(service, method, code, pending, trustDevice=True)
+        assert entered.status_code == 200, entered.text
+        service.client.cookies.clear()
+    device = second_factor.cookie(second_factor.TRUST, await second_factor.trusted_device(service, ada))
+    service.client.cookies.clear()
+    assert not second_factor.is_pending(await second_factor.sign_in(service, headers=device))
+    service.client.cookies.clear()
+
+
+async def _change_everything(service: Service) -> None:
+    """Lose the password, change it and the address, and leave."""
+    token = await steps.reset_token(service)
+    await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
+    session = bearer((await steps.sign_in(service, ADA, NEW_PASSWORD)).json()["token"])
+    changed = {"currentPassword": NEW_PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": True}
+    session = bearer((await service.post("/change-password", changed, headers=session)).json()["token"])
+    await service.post("/change-email", {"newEmail": "countess@example.com"}, headers=session)
+    await service.get(steps.local(await steps.last_link(service, "change-email")), headers=session)
+    left = await service.post("/delete-user", {"password": PASSWORD}, headers=session)
+    assert left.status_code == 200, left.text
+
+
+async def _look_around(service: Service, session: Headers) -> None:
+    """Do everything that is done to sessions, by somebody whose session is due to be prolonged."""
+    phone, laptop = [(await _again(service))["token"] for _ in range(2)]
+    assert await steps.works(service, session)
+    await service.get("/list-sessions", headers=session)
+    await service.get("/list-accounts", headers=session)
+    await service.post("/update-user", {"name": "Countess"}, headers=session)
+    await service.post("/revoke-session", {"token": phone}, headers=session)
+    await service.post("/sign-out", headers=bearer(laptop))
+    await service.post("/revoke-other-sessions", headers=session)
+    await service.post("/revoke-sessions", headers=session)
+
+
+async def _again(service: Service) -> dict[str, Any]:
+    answer = await steps.sign_in(service)
+    service.client.cookies.clear()
+    body: dict[str, Any] = answer.json()
+    return body
