@@ -7,6 +7,7 @@ that one for a while.
 """
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable
 from typing import Protocol
@@ -24,6 +25,8 @@ _LOOKS = 10
 
 _RETRY = 1.0
 """Seconds until the next try when the system has no room for a connection. Whoever wants one waits."""
+
+_NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 _log = structlog.get_logger(__name__)
 
@@ -128,11 +131,11 @@ class Accepting:
                 return
             try:
                 connection, _ = self._listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
             except OSError as error:
-                _log.warning("service.no_room", reason=error.strerror)
-                self._leave(_RETRY, looks=0)
+                # Else nobody waits any more, or the newcomer's network has failed (accept(2)).
+                if error.errno in _NO_ROOM:
+                    _log.warning("service.no_room", reason=error.strerror)
+                    self._leave(_RETRY, looks=0)
                 return
             self._serve(connection)
 
