@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, exists, false, select, true
+from sqlalchemy import ColumnElement, exists, false, select, true
 from sqlmodel import col
 
-from models.account import CREDENTIAL, Account
-from models.queries import Query, UserRow
+from models.account import Account
+from models.queries import PASSWORD_ACCOUNT, USER_COLUMNS, Query, UserRow, by
 from models.session import Session
 from models.user import User
-
-_USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
-_CREDENTIAL = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
 
 
 class Candidate(NamedTuple):
@@ -34,9 +31,9 @@ def _candidate(columns: Sequence[Any]) -> Candidate:
 def candidate_by(name: Literal["email", "username"], few: int | None) -> Query[Candidate]:
     """Give what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
     sessions (None for any number)."""
-    column = getattr(User, name)
-    wanted = select(*_USER, col(Account.password), _has_fewer(few)).join(Account, _CREDENTIAL, isouter=True)
-    return Query(wanted.where(col(column) == bindparam("value", type_=column.type)), _candidate)
+    wanted = select(*USER_COLUMNS, col(Account.password), _has_fewer(few))
+    joined = wanted.join(Account, PASSWORD_ACCOUNT, isouter=True)
+    return Query(joined.where(by(getattr(User, name))), _candidate)
 
 
 def _has_fewer(sessions: int | None) -> ColumnElement[bool]:

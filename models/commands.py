@@ -30,7 +30,7 @@ from models.audit import Audit
 from models.base import Instant, metadata
 from models.counter import Counter
 from models.known_network import KnownNetwork
-from models.queries import UserRow
+from models.queries import USER_COLUMNS, UserRow
 from models.session import Session
 from models.user import User
 
@@ -77,13 +77,13 @@ def insert(model: type[SQLModel], *, returning: ColumnElement[Any] | None = None
     return Command(adding.returning(returning), _first, names)
 
 
-_USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
-
-HOLD_USER_BY_EMAIL = Command(select(*_USER).where(_is(User.email, "email")).with_for_update(), UserRow._make)
+HOLD_USER_BY_EMAIL = Command(
+    select(*USER_COLUMNS).where(_is(User.email, "email")).with_for_update(), UserRow._make
+)
 """The user of an `email`, locked until the transaction ends."""
 
 HOLD_CALLER = Command(
-    select(*_USER)
+    select(*USER_COLUMNS)
     .join(Session, col(Session.user_id) == col(User.id))
     .where(
         _is(User.id, "id"),

@@ -75,7 +75,12 @@ class PasswordRow(NamedTuple):
     hash: str | None
 
 
-_USER = tuple(col(getattr(User, name)) for name in UserRow._fields)
+USER_COLUMNS = tuple(col(getattr(User, name)) for name in UserRow._fields)
+"""What a `UserRow` is made of."""
+
+PASSWORD_ACCOUNT = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
+"""What joins a user with the account that holds their password."""
+
 _SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
 
 
@@ -92,7 +97,8 @@ class Query(Generic[Result]):
     """Whether the same rows are read again and again, and have seldom changed meanwhile."""
 
 
-def _by(column: Any) -> ColumnElement[bool]:
+def by(column: Any) -> ColumnElement[bool]:
+    """Give the condition that a column is the one value that a query is asked for."""
     return col(column) == bindparam("value", type_=column.type)
 
 
@@ -101,17 +107,14 @@ def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
 
 
 def _password_by(column: Any) -> Query[PasswordRow]:
-    credential = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
-    statement = (
-        select(col(User.id), col(Account.password)).join(Account, credential, isouter=True).where(_by(column))
-    )
-    return Query(statement, PasswordRow._make)
+    wanted = select(col(User.id), col(Account.password))
+    return Query(wanted.join(Account, PASSWORD_ACCOUNT, isouter=True).where(by(column)), PasswordRow._make)
 
 
 SESSION_BY_DIGEST = Query(
-    select(*_SESSION, *_USER)
+    select(*_SESSION, *USER_COLUMNS)
     .join(User, col(User.id) == col(Session.user_id))
-    .where(_by(Session.token_digest)),
+    .where(by(Session.token_digest)),
     _session_and_user,
     key=Session.token_digest,
     recurs=True,
@@ -119,7 +122,7 @@ SESSION_BY_DIGEST = Query(
 """The session behind a token's SHA-256 digest, and its user."""
 
 SESSIONS_OF_USER = Query(
-    select(*_SESSION, col(Session.token_copy)).where(_by(Session.user_id)),
+    select(*_SESSION, col(Session.token_copy)).where(by(Session.user_id)),
     SessionRow._make,
     key=Session.user_id,
 )
@@ -150,7 +153,7 @@ def _grant_and_user(columns: Sequence[Any]) -> tuple[GrantRow, UserRow]:
 
 
 GRANT_BY_DIGEST = Query(
-    select(*_GRANT, *_USER).join(User, col(User.id) == col(Grant.user_id)).where(_by(Grant.digest)),
+    select(*_GRANT, *USER_COLUMNS).join(User, col(User.id) == col(Grant.user_id)).where(by(Grant.digest)),
     _grant_and_user,
 )
 """The grant behind a token's digest, the expired ones included, and its user."""
@@ -183,10 +186,10 @@ class AccountRow(NamedTuple):
 
 _ACCOUNT = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
 
-ACCOUNTS_OF_USER = Query(select(*_ACCOUNT).where(_by(Account.user_id)), AccountRow._make)
+ACCOUNTS_OF_USER = Query(select(*_ACCOUNT).where(by(Account.user_id)), AccountRow._make)
 """Every way in which a user signs in, in no order."""
 
-ACCOUNT_BY_ID = Query(select(*_ACCOUNT).where(_by(Account.id)), AccountRow._make)
+ACCOUNT_BY_ID = Query(select(*_ACCOUNT).where(by(Account.id)), AccountRow._make)
 """One of them by its id."""
 
 
@@ -202,7 +205,7 @@ class BackupSetRow(NamedTuple):
 BACKUP_SET_BY_USER = Query(
     select(col(BackupCode.set_id), col(BackupCode.salt), col(BackupCode.params), col(TwoFactor.locked_until))
     .join(TwoFactor, col(TwoFactor.user_id) == col(BackupCode.user_id))
-    .where(_by(BackupCode.user_id), col(BackupCode.live))
+    .where(by(BackupCode.user_id), col(BackupCode.live))
     .limit(1),
     BackupSetRow._make,
 )
@@ -217,7 +220,7 @@ class CounterRow(NamedTuple):
 
 
 COUNTER_BY_KEY = Query(
-    select(col(Counter.count), col(Counter.window_end)).where(_by(Counter.key)),
+    select(col(Counter.count), col(Counter.window_end)).where(by(Counter.key)),
     CounterRow._make,
     key=Counter.key,
 )
@@ -230,6 +233,6 @@ def _last_success(columns: Sequence[Any]) -> datetime:
 
 
 LAST_SUCCESS_BY_NETWORK = Query(
-    select(col(KnownNetwork.last_success)).where(_by(KnownNetwork.network)), _last_success
+    select(col(KnownNetwork.last_success)).where(by(KnownNetwork.network)), _last_success
 )
 """When a user last signed in from a network, by the digest of both; also when that is long ago."""
