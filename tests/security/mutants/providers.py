@@ -14,8 +14,8 @@ MUTANTS = (
         "V14",
         "an account is looked for among the caller's own",
         "models/queries.py",
-        "select(*_ACCOUNT).where(_by(Account.user_id)), ",
-        'select(*_ACCOUNT).where(_by(Account.user_id) | (col(Account.provider_id) == "test")), ',
+        "select(*_ACCOUNT).where(by(Account.user_id)), ",
+        'select(*_ACCOUNT).where(by(Account.user_id) | (col(Account.provider_id) == "test")), ',
     ),
     Mutant(
         "V14",
