@@ -1,8 +1,8 @@
 """What the system says of processors and processes: Linux, /proc and affinities."""
 
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +46,26 @@ def spent_seconds(pid: int) -> float:
 
 def place(pid: int, core: int) -> None:
     """Let a process and all that descend from it run on one processor."""
+    _place(pid, {core})
+
+
+@contextmanager
+def sharing(*pids: int) -> Iterator[None]:
+    """Let processes, and all that descend from them, share the last processor that this one may use."""
+    usable = os.sched_getaffinity(0)
+    try:
+        for pid in pids:
+            _place(pid, {max(usable)})
+        yield
+    finally:
+        for pid in pids:
+            _place(pid, usable)
+
+
+def _place(pid: int, cores: Set[int]) -> None:
     for each in _family(pid):
         with suppress(ProcessLookupError):
-            os.sched_setaffinity(each, {core})
+            os.sched_setaffinity(each, cores)
 
 
 def parent(pid: int) -> int:
