@@ -21,6 +21,8 @@ SAMPLE_SECRET = "replace-this-with-32-or-more-random-bytes"  # noqa: S105 - what
 SHORTEST_SECRET = 32
 """Bytes of the shortest secret that is accepted."""
 
+_MAKE_ONE = "make one with: openssl rand -base64 48"
+
 
 def problems(chosen: Settings) -> Iterator[str]:
     """Give one line per reason not to start, each beginning with the key."""
@@ -30,10 +32,10 @@ def problems(chosen: Settings) -> Iterator[str]:
 
 def _secrets(chosen: Settings) -> Iterator[str]:
     if not chosen.secrets:
-        yield "secrets: must be given; make one with: openssl rand -base64 48"
+        yield f"secrets: must be given; {_MAKE_ONE}"
     for number, secret in enumerate(chosen.secrets, 1):
         if len(secret.get_secret_value().encode("utf-8", "surrogateescape")) < SHORTEST_SECRET:
-            yield f"secrets: entry {number} is shorter than {SHORTEST_SECRET} bytes"
+            yield f"secrets: entry {number} is shorter than {SHORTEST_SECRET} bytes; {_MAKE_ONE}"
 
 
 def _name(chosen: Settings) -> Iterator[str]:
@@ -145,7 +147,7 @@ def _no_database() -> Database:
 
 def _no_sample(chosen: Settings) -> Iterator[str]:
     if any(secret.get_secret_value() == SAMPLE_SECRET for secret in chosen.secrets):
-        yield "secrets: is still the sample value; make one with: openssl rand -base64 48"
+        yield f"secrets: is still the sample value; {_MAKE_ONE}"
 
 
 def _no_http(chosen: Settings) -> Iterator[str]:

@@ -92,7 +92,7 @@ def ban(
         return await administration.ban(ctx, user, reason=reason, until=until)
 
     ended = run(job)
-    typer.echo(f"Banned {user}; {ended} sessions ended.")
+    typer.echo(f"Banned {user}; {_ended(ended)}.")
 
 
 @app.command()
@@ -107,14 +107,14 @@ def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
     """Sign a user out everywhere."""
     _confirm(f"End every session of {user}?", yes)
     ended = run(lambda ctx: administration.revoke_sessions(ctx, user))
-    typer.echo(f"{ended} sessions ended.")
+    typer.echo(f"{_ended(ended)}.")
 
 
 @app.command()
 def sign_out_everyone(yes: Yes = False) -> None:
     """End every session of every user, trust no device, take back mailed links and codes; for after a restore."""
     _confirm("End every session of every user?", yes)
-    typer.echo(f"{run(administration.sign_out_everyone)} sessions ended.")
+    typer.echo(f"{_ended(run(administration.sign_out_everyone))}.")
 
 
 @app.command()
@@ -128,7 +128,7 @@ def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
     if ended is None:
         typer.echo(f"{found.email} has no second factor.")
         return
-    typer.echo(f"{found.email} signs in with the password alone; {ended} sessions ended.")
+    typer.echo(f"{found.email} signs in with the password alone; {_ended(ended)}.")
 
 
 @app.command()
@@ -137,6 +137,10 @@ def delete(user: Identifier, yes: Yes = False) -> None:
     _confirm(f"Delete {user} for good?", yes)
     deleted = run(lambda ctx: administration.delete(ctx, user))
     typer.echo(f"Deleted {deleted.email}.")
+
+
+def _ended(number: int) -> str:
+    return f"{number} {'session' if number == 1 else 'sessions'} ended"
 
 
 def _confirm(question: str, yes: bool) -> None:
