@@ -161,8 +161,8 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     """
     _refuse_unnamed(provider_id, account_id)
     user = await users.lock_caller(ctx)
-    own = select(Account).where(Account.user_id == user.id).order_by(col(Account.created_at), col(Account.id))
-    rows = (await ctx.db.execute(own)).scalars().all()
+    own = await ctx.db.execute(select(Account).where(Account.user_id == user.id))
+    rows = sorted(own.scalars(), key=attrgetter("created_at", "id"))
     if len(rows) == 1 and not ctx.policy.linking.allow_unlinking_all:
         raise errors.FailedToUnlinkLastAccount
     account = _named(rows, provider_id, account_id)

@@ -5,11 +5,34 @@ from typing import Any
 from tests.conftest import Headers
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
+from tests.provider import steps as provider_steps
+from tests.provider.process import ProviderProcess
 from tests.security import second_factor
 from tests.service import PASSWORD, Service
 
 
-async def live(service: Service) -> None:
+async def live(service: Service, provider: ProviderProcess) -> None:
+    """Do all of it."""
+    await _come_from_elsewhere(service, provider)
+    await _stay(service)
+
+
+async def _come_from_elsewhere(service: Service, provider: ProviderProcess) -> None:
+    """Join by an account of a provider and come again, link another one, use its tokens, and part with it."""
+    provider_steps.as_user(provider, "grace@example.com", "2001")
+    await provider_steps.enter(service)
+    session = await provider_steps.enter(service)
+    provider_steps.as_user(provider, "grace@example.com", "2002")
+    linked = await provider_steps.link(service, session, "plain")
+    assert provider_steps.error_of(linked) is None, linked.headers["location"]
+    for path in ("/get-access-token", "/refresh-token"):
+        given = await service.post(path, {"providerId": "test"}, headers=session)
+        assert given.status_code == 200, given.text
+    parted = await service.post("/unlink-account", {"providerId": "plain"}, headers=session)
+    assert parted.status_code == 200, parted.text
+
+
+async def _stay(service: Service) -> None:
     """Sign up, in and out, lose and change a password and an address, use every second factor, and leave."""
     ada = await second_factor.enrol(service)
     await steps.join(service, EVE, username="eve_1")

@@ -24,7 +24,9 @@ from server.reads.plans import among_plan, among_results, batch_plan, plan
 from tests.handlers import steps
 from tests.models import crowd, journey
 from tests.postgres import Cluster
-from tests.service import close_service, open_service
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.service import START, close_service, open_service
 
 Dialect = Literal["sqlite", "postgresql"]
 
@@ -113,15 +115,17 @@ def flaws(plan: dict[str, Any]) -> list[str]:
     ]
 
 
-async def make_place(dialect: Dialect, url: str, directory: Path) -> Place:
+async def make_place(dialect: Dialect, url: str, directory: Path, provider: ProviderProcess) -> Place:
     """Fill a migrated database, and do on it all that users do."""
     seen = Seen()
-    service = await open_service(url, directory, {"limits.requests": "0", "log.level": "error"})
+    provider.reset(now=START.timestamp())
+    overrides = {"limits.requests": "0", "log.level": "error", **social_settings(provider)}
+    service = await open_service(url, directory, overrides)
     try:
         for statement in crowd.statements(dialect):
             await steps.execute(service, statement)
         event.listen(service.services.database.engine.sync_engine, "before_cursor_execute", seen.note)
-        await journey.live(service)
+        await journey.live(service, provider)
         await cleanup.turn(service.services.database, service.clock, "an instance", timedelta(days=1))
     finally:
         await close_service(service)
@@ -129,17 +133,20 @@ async def make_place(dialect: Dialect, url: str, directory: Path) -> Place:
 
 
 @pytest.fixture(scope="module")
-async def on_postgresql(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Place:
+async def on_postgresql(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, provider_process: ProviderProcess
+) -> Place:
     """A PostgreSQL database."""
     url = cluster.create(migrated=True)
-    return await make_place("postgresql", url, tmp_path_factory.mktemp("plans"))
+    return await make_place("postgresql", url, tmp_path_factory.mktemp("plans"), provider_process)
 
 
 @pytest.fixture(scope="module")
-async def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Place:
+async def on_sqlite(tmp_path_factory: pytest.TempPathFactory, provider_process: ProviderProcess) -> Place:
     """A SQLite file."""
     directory = tmp_path_factory.mktemp("plans")
-    return await make_place("sqlite", f"sqlite:///{directory / 'gatewright.db'}", directory)
+    url = f"sqlite:///{directory / 'gatewright.db'}"
+    return await make_place("sqlite", url, directory, provider_process)
 
 
 class TestPostgresql:

@@ -21,8 +21,8 @@ MUTANTS = (
         "V14",
         "an account is unlinked from the caller only",
         "domain/accounts.py",
-        "    own = select(Account).where(Account.user_id == user.id).order_by(",
-        "    own = select(Account).order_by(",
+        "select(Account).where(Account.user_id == user.id)",
+        "select(Account)",
     ),
     Mutant(
         "V15",
