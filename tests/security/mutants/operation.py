@@ -171,6 +171,13 @@ MUTANTS = (
     ),
     Mutant(
         "R24",
+        "what does not end is cut off",
+        "server/commands/serving.py",
+        "timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds())",
+        "timeout_graceful_shutdown=3000",
+    ),
+    Mutant(
+        "R24",
         "what watches over the processes holds no socket",
         "server/commands/supervising.py",
         "        self._listener.close()\n",
