@@ -51,6 +51,7 @@ class OutboxWorker:
     """Takes due rows, resolves or delivers them, notes the outcome; no transaction is open during delivery.
 
     `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds.
+    A delivery ends after `delivery_limit` seconds, before its lease does.
     Without senders there is no need of a `renderer`.
     """
 
@@ -63,6 +64,7 @@ class OutboxWorker:
         senders: Mapping[str, Sender],
         resolvers: Mapping[str, Resolver],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        delivery_limit: float = DELIVERY_LIMIT,
         tallies: Tallies | None = None,
     ) -> None:
         self._run = run
@@ -71,6 +73,7 @@ class OutboxWorker:
         self._senders = senders
         self._resolvers = resolvers
         self._pause = pause
+        self._delivery_limit = delivery_limit
         self._tallies = tallies
         self._stopping = False
         self._trimmed: datetime | None = None
@@ -192,7 +195,7 @@ class OutboxWorker:
         if sender is None or self._renderer is None:
             raise TemporaryError("the sender is not configured")
         try:
-            async with asyncio.timeout(DELIVERY_LIMIT):
+            async with asyncio.timeout(self._delivery_limit):
                 await sender.send(self._renderer.render(row, self._clock()))
         except TimeoutError as error:
             raise TemporaryError("time-out") from error

@@ -1,20 +1,36 @@
-"""The process is killed, by a signal nobody can catch, in the middle of what users do (R17, R18)."""
+"""The process is killed, by a signal nobody can catch, in the middle of what users do (R17, R18).
+
+Few kills hit the moment between two statements. So it is looked at, too, that there is no such moment: all that a step
+writes is kept by one commit.
+"""
 
 import asyncio
 import itertools
 import os
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import asyncpg
+import httpx
 import pytest
 
+from models import metadata
 from tests.faults import victims
 from tests.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of, until
 from tests.faults.victims import Victim
 from tests.faults.wholeness import halves
+from tests.handlers import steps
+from tests.handlers.steps import ADA, NEW_PASSWORD, join
 from tests.live import LiveService
+from tests.postgres import Cluster
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.provider.steps import as_user, begin, deliver, visit
+from tests.security import second_factor
+from tests.service import PASSWORD, Service, close_service, open_service
 
 KILLS = 100 if IS_LONG else 2
 KINDS = ("sign-up", "reset", "enable", "verify", "delete")
@@ -117,3 +133,129 @@ class TestR18:
 
     def test_r18_no_row_is_half_of_something(self, aftermath: Aftermath) -> None:
         assert aftermath.tables == []
+
+
+COUNTED = {"counter", "lease"}
+"""Tables of which nothing belongs to what a user does."""
+
+Step = Callable[[], Awaitable[httpx.Response]]
+Take = Callable[[Service, ProviderProcess], Awaitable[Step]]
+"""Does what comes before a step, and gives the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A service, and a connection to its database, in which every row that is written names its transaction."""
+
+    service: Service
+    provider: ProviderProcess
+    watcher: asyncpg.Connection
+
+
+@pytest.fixture
+async def watched(cluster: Cluster, provider: ProviderProcess, tmp_path: Path) -> AsyncIterator[Watched]:
+    url = cluster.create(migrated=True)
+    watcher = await asyncpg.connect(url)
+    await watcher.execute(
+        """CREATE TABLE written (transaction TEXT, place TEXT);
+           CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO written VALUES (pg_current_xact_id(), TG_OP || ' ' || TG_TABLE_NAME);
+             RETURN NULL;
+           END $$"""
+    )
+    for table in set(metadata.tables) - COUNTED:
+        await watcher.execute(
+            f'CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON "{table}"'
+            " FOR EACH ROW EXECUTE FUNCTION note()"
+        )
+    service = await open_service(
+        url, tmp_path, {"limits.enabled": "false", "secrets": "s" * 32, **social_settings(provider)}
+    )
+    yield Watched(service, provider, watcher)
+    await close_service(service)
+    await watcher.close()
+
+
+async def sign_up(service: Service, provider: ProviderProcess) -> Step:
+    """Join with a password."""
+    return lambda: service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+
+
+async def come_back(service: Service, provider: ProviderProcess) -> Step:
+    """Join by a provider."""
+    as_user(provider, ADA, "1001")
+    flow = await begin(service)
+    back = await visit(flow)
+    return lambda: deliver(service, back, flow)
+
+
+async def reset(service: Service, provider: ProviderProcess) -> Step:
+    """Replace a forgotten password."""
+    await join(service)
+    body = {"token": await steps.reset_token(service), "newPassword": NEW_PASSWORD}
+    return lambda: service.post("/reset-password", body)
+
+
+async def enable(service: Service, provider: ProviderProcess) -> Step:
+    """Open an enrolment."""
+    ada = await join(service)
+    return lambda: service.post("/two-factor/enable", {"password": PASSWORD}, headers=ada)
+
+
+async def verify(service: Service, provider: ProviderProcess) -> Step:
+    """Confirm an enrolment."""
+    ada = await join(service)
+    owner = second_factor.Owner(ADA, ada, *await second_factor.begin(service, ada))
+    return lambda: second_factor.enter(service, "totp", owner.code(service), ada)
+
+
+async def delete(service: Service, provider: ProviderProcess) -> Step:
+    """Delete oneself."""
+    owner = await second_factor.enrol(service)
+    return lambda: service.post("/delete-user", {"password": PASSWORD}, headers=owner.session)
+
+
+async def written(watched: Watched, take: Take) -> list[set[str]]:
+    """Take a step; give what each transaction has written, of those that wrote something."""
+    step = await take(watched.service, watched.provider)
+    await watched.watcher.execute("DELETE FROM written")
+    assert (await step()).status_code in (200, 302)
+    transactions: dict[str, set[str]] = defaultdict(set)
+    for transaction, place in await watched.watcher.fetch("SELECT transaction, place FROM written"):
+        transactions[transaction].add(place)
+    return list(transactions.values())
+
+
+class TestR17OneCommit:
+    """Who joins is there with all that belongs to a user, or not at all."""
+
+    @pytest.mark.parametrize("take", [sign_up, come_back])
+    async def test_r17_all_that_is_new_is_kept_at_once(self, watched: Watched, take: Take) -> None:
+        """A state that came back is used up before, while nobody knows who comes."""
+        transactions = await written(watched, take)
+
+        [kept] = [places for places in transactions if places != {"DELETE grant"}]
+        assert {"INSERT user", "INSERT account", "INSERT session", "INSERT audit"} <= kept
+
+
+class TestR18OneCommit:
+    """What replaces something, or takes it away, does all of it by one commit."""
+
+    @pytest.mark.parametrize(
+        ("take", "places"),
+        [
+            (reset, {"UPDATE account", "DELETE grant", "DELETE session"}),
+            (enable, {"INSERT two_factor", "INSERT backup_code"}),
+            (verify, {"UPDATE two_factor", "UPDATE backup_code", "UPDATE user"}),
+            (delete, {"DELETE user", "DELETE account", "DELETE session", "DELETE two_factor"}),
+        ],
+    )
+    async def test_r18_all_of_it_is_kept_at_once(
+        self,
+        watched: Watched,
+        take: Take,
+        places: set[str],
+    ) -> None:
+        [kept] = await written(watched, take)
+
+        assert places <= kept

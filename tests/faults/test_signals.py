@@ -112,7 +112,6 @@ class TestR24:
         assert seen[-1] == [200, 503]
         assert all(answers == [200] for answers in seen[:-1])
 
-    @LONG
     async def test_r24_what_does_not_end_is_cut_off_after_the_grace(self, place: Place) -> None:
         with place.serving({**PATIENT, "server.shutdown_grace": "1s"}) as live:
             [request] = await in_flight(live, 1)

@@ -23,7 +23,7 @@ from server.database import Database, open_database
 from server.mail import Mail, SmtpOptions
 from server.mail_smtp import SmtpSender
 from server.migrations import prepare
-from server.outbox import AT_A_TIME, OutboxWorker, Resolver
+from server.outbox import AT_A_TIME, DELIVERY_LIMIT, OutboxWorker, Resolver
 from server.rendering import Renderer
 from server.requests import Requests
 from tests.policies import policy
@@ -381,6 +381,21 @@ class TestFaults:
         await worker.drain()
         row = await office.row()
         assert (row.state, row.payload) == (MailState.FAILED, None)
+
+
+class TestR11AsAWhole:
+    """A server that answers each command in time can still take longer than the lease, all in all."""
+
+    async def test_r11_a_delivery_ends_before_its_lease(self, office: Office) -> None:
+        tray = Tray()
+        await office.file()
+
+        await asyncio.wait_for(office.worker(senders={"smtp": tray}, delivery_limit=0.05).drain(), 10)
+
+        row = await office.row()
+        assert (row.state, row.attempts, row.last_error) == (MailState.QUEUED, 1, "time-out")
+        assert (tray.most, tray.mails) == (1, [])
+        assert timedelta(seconds=DELIVERY_LIMIT) < outbox.LEASE
 
 
 class TestUnresolved:

@@ -60,6 +60,13 @@ MUTANTS = (
         "            raise\n",
     ),
     Mutant(
+        "R6",
+        "a transaction begins with the lock for writing",
+        "server/sqlite_connection.py",
+        'kind: str = "IMMEDIATE"',
+        'kind: str = "DEFERRED"',
+    ),
+    Mutant(
         "R7",
         "a lost transaction is tried again",
         "server/requests.py",
@@ -128,6 +135,13 @@ MUTANTS = (
         "server/mail_smtp.py",
         "            timeout=options.timeout,\n",
         "            timeout=600,\n",
+    ),
+    Mutant(
+        "R11",
+        "a delivery ends before somebody else may begin with it",
+        "server/outbox.py",
+        "asyncio.timeout(self._delivery_limit)",
+        "asyncio.timeout(600)",
     ),
     Mutant(
         "R12",

@@ -1,4 +1,4 @@
-"""Mutants of the rows R19 to R25, R41 and R43 to R45: many instances, releases, signals, settings, keys, backups."""
+"""Mutants of the rows R17 to R25, R41 and R43 to R45: many instances, releases, signals, settings, keys, backups."""
 
 from tests.security.mutants.mutant import Mutant
 
@@ -13,6 +13,27 @@ _KEPT_CODE = (
 )
 
 MUTANTS = (
+    Mutant(
+        "R17",
+        "a user is kept together with what is made for them",
+        "domain/authentication.py",
+        "        await add_user(ctx, user, hashed)\n",
+        "        await add_user(ctx, user, hashed)\n        await ctx.db.commit()\n",
+    ),
+    Mutant(
+        "R18",
+        "a new password is kept together with the end of the sessions",
+        "domain/passwords.py",
+        "    if not user.email_verified:\n        # Who opened",
+        "    await ctx.db.commit()\n    if not user.email_verified:\n        # Who opened",
+    ),
+    Mutant(
+        "R18",
+        "a second factor is kept together with its backup codes",
+        "domain/enrolment.py",
+        "    await backup_codes.promote(ctx, user.id)\n    await trusted_devices",
+        "    await ctx.db.commit()\n    await backup_codes.promote(ctx, user.id)\n    await trusted_devices",
+    ),
     Mutant(
         "R19",
         "a mailed token is used up by one",
@@ -147,6 +168,13 @@ MUTANTS = (
         "server/commands/serving.py",
         "timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds())",
         "timeout_graceful_shutdown=0",
+    ),
+    Mutant(
+        "R24",
+        "what does not end is cut off",
+        "server/commands/serving.py",
+        "timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds())",
+        "timeout_graceful_shutdown=3000",
     ),
     Mutant(
         "R24",
