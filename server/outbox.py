@@ -50,9 +50,8 @@ class Run(Protocol):
 class OutboxWorker:
     """Takes due rows, resolves or delivers them, notes the outcome; no transaction is open during delivery.
 
-    `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds.
-    A delivery ends after `delivery_limit` seconds, before its lease does.
-    Without senders there is no need of a `renderer`.
+    `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds; a
+    delivery ends after `delivery_limit` seconds, before its lease does. Without senders no `renderer` is needed.
     """
 
     def __init__(
