@@ -21,6 +21,9 @@ ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh
 SCOPES_AT_MOST = 100
 """How many scopes are remembered of an account."""
 
+_BY_AGE = attrgetter("created_at", "id")
+"""What puts the oldest account first."""
+
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
     """Give the user's password hash as this transaction sees it, or None."""
@@ -126,7 +129,7 @@ def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str
 async def of_caller(ctx: Context) -> list[AccountRow]:
     """Give every way in which the caller signs in, oldest first."""
     rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
-    return sorted(rows, key=attrgetter("created_at", "id"))
+    return sorted(rows, key=_BY_AGE)
 
 
 async def find(ctx: Context, provider_id: str | None, account_id: str | None) -> AccountRow:
@@ -150,7 +153,7 @@ def _named(rows: Sequence[Way], provider_id: str | None, account_id: str | None)
     found = by_row or [row for row in candidates if row.account_id == account_id]
     if not found:
         raise errors.AccountNotFound
-    return found[0]
+    return min(found, key=_BY_AGE)
 
 
 async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) -> None:
@@ -161,8 +164,7 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     """
     _refuse_unnamed(provider_id, account_id)
     user = await users.lock_caller(ctx)
-    own = await ctx.db.execute(select(Account).where(Account.user_id == user.id))
-    rows = sorted(own.scalars(), key=attrgetter("created_at", "id"))
+    rows = (await ctx.db.execute(select(Account).where(Account.user_id == user.id))).scalars().all()
     if len(rows) == 1 and not ctx.policy.linking.allow_unlinking_all:
         raise errors.FailedToUnlinkLastAccount
     account = _named(rows, provider_id, account_id)
