@@ -48,6 +48,7 @@ check: setup ## lint, formatting, types, the law of imports, generated code, a t
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen.shapes --check
 	$(BIN)/python -m tests.security.table --check
+	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
 
 format: setup ## mend what can be mended by itself
@@ -70,7 +71,7 @@ reference: setup ## write docs/pages/reference/settings.md anew from the setting
 table: setup ## write SECURITY-TESTS.md anew: every known attack, and the tests that stand for it
 	$(BIN)/python -m tests.security.table
 
-mutants: setup ## take out one defence after the other, and see its test fail (long; ARGS="V47 V12" or ARGS=--top for some)
+mutants: setup ## remove one defence after the other and expect a test to fail (long; ARGS="V47 V12" or ARGS=--top for some)
 	@.ci/postgresql.sh
 	@.ci/redis.sh
 	$(BIN)/python -m tests.security.mutants $(ARGS)

@@ -7,10 +7,15 @@ from typing import Any
 import orjson
 import yaml
 
+from codegen.walk import operations
+
 Document = dict[str, Any]
 
 INDEX = Path(__file__).resolve().parent.parent / "openapi" / "openapi.yaml"
 """The index of the contract; it stands beside this package, in the source tree and once installed."""
+
+EXTENSION = "x-gatewright"
+"""In an operation, what it says to the service alone and to no client."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -21,6 +26,18 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
+
+_SECTIONS = (
+    "schemas",
+    "responses",
+    "parameters",
+    "examples",
+    "headers",
+    "requestBodies",
+    "links",
+    "securitySchemes",
+)
+"""What components consist of. A file of one of these names holds that section; any other has sections of its own."""
 
 _STRING = "tag:yaml.org,2002:str"
 
@@ -50,14 +67,19 @@ def bundle(
     pending_cookie: str = "service.two-factor",
     base_path: str = "",
     index: Path = INDEX,
+    internal: bool = False,
 ) -> Document:
     """The whole contract as one OpenAPI 3.0.3 document without references to files; a fresh copy each time.
 
     `cookie_name` and `pending_cookie` are written into the security schemes, `base_path` (empty, or `/…`
     without a trailing slash) becomes the server's URL. Paths are inlined, components stay references.
+    Operations keep the extension `x-gatewright` only in an `internal` document, which is not for publication.
     `KeyError` names a reference that leads nowhere.
     """
     document: Document = orjson.loads(_bundled(index))
+    if not internal:
+        for operation in operations(document):
+            operation.spec.pop(EXTENSION, None)
     schemes = document["components"].get("securitySchemes", {})
     for scheme, cookie in (("cookieAuth", cookie_name), ("pendingCookieAuth", pending_cookie)):
         if scheme in schemes:
@@ -87,11 +109,16 @@ class _Files:
         """Where references lead, by the file they stand in; to ask the file system each time would slow the start."""
 
     def bundled(self) -> Document:
-        """The index with its paths inlined and every file under components/ as one section of components."""
+        """The index with its paths inlined, and the sections of every file under components/ put together.
+
+        Raises KeyError for what is no section, and for a component that is named twice.
+        """
         document: Document = self._rewritten(self._load(self._index), self._index)
         components = document.setdefault("components", {})
         for file in sorted((self._index.parent / "components").glob("*.yaml")):
-            components.setdefault(file.stem, {}).update(self._rewritten(self._load(file), file))
+            content = self._rewritten(self._load(file), file)
+            for section, named in ({file.stem: content} if file.stem in _SECTIONS else content).items():
+                _add(components, section, named, file)
         return document
 
     def _load(self, file: Path) -> Any:
@@ -125,7 +152,19 @@ class _Files:
                 raise KeyError(f"{file.name}: {reference} leads nowhere")
             found = found[key]
         if target.parent.name == "components" and pointer:
-            return {"$ref": f"#/components/{target.stem}{pointer}"}
+            section = f"/{target.stem}" if target.stem in _SECTIONS else ""
+            return {"$ref": f"#/components{section}{pointer}"}
         if target == self._index and pointer.startswith("/components/"):
             return {"$ref": f"#{pointer}"}
         return self._rewritten(found, target)
+
+
+def _add(components: Document, section: str, named: Document, file: Path) -> None:
+    """Add what a file has for a section of components."""
+    if section not in _SECTIONS:
+        raise KeyError(f"{file.name}: {section} is no section of components")
+    there = components.setdefault(section, {})
+    for name, component in named.items():
+        if name in there:
+            raise KeyError(f"{file.name}: there is another {section}/{name}")
+        there[name] = component

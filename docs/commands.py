@@ -6,7 +6,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from docs.markdown import code, fenced, one_line, page, table
-from server.cli import app
+from server.cli.main import app
 
 PAGE = "reference/commands.md"
 

@@ -1,13 +1,12 @@
 """The reference of errors, generated from the refusals of the domain and from the answers of the contract."""
 
-from collections.abc import Iterator
 from itertools import groupby
 
 from codegen.bundle import bundle
 from codegen.walk import Operation, operations
 from docs.markdown import code, folded, one_line, page, table
 from docs.operations import link, refusals
-from domain.errors import Refusal
+from domain.errors import every_refusal
 
 PAGE = "reference/errors.md"
 _ALMOST = 8
@@ -41,23 +40,32 @@ Every answer from 400 upwards has the body `{"message": "…", "code": "…"}`. 
 it is; the message is a sentence for people and may change. Within a major version of the contract codes are only added,
 so treat one that you do not know by its status. An answer of 429 or 503 says in `Retry-After` after how many seconds to
 try again.
+
+[`VALIDATION_ERROR`](#validation_error), and no other code, also has `fields`: one entry for each field that is missing
+or malformed, in the order of the message, so that a form can show each message next to its input. `in` is `body`,
+`query` or `path`; `name` is the name of the field, or the path to it with dots. The list is empty where the fault lies
+in no single field, as in a body that is not an object.
+
+```json
+{
+  "message": "[body.email] must be an email address; [body.password] is required",
+  "code": "VALIDATION_ERROR",
+  "fields": [
+    {"in": "body", "name": "email", "message": "must be an email address"},
+    {"in": "body", "name": "password", "message": "is required"}
+  ]
+}
+```
 """
 
 
 def _said() -> set[Said]:
     """Give what every refusal says; those that say the same are one."""
     found = set()
-    for refusal in _below(Refusal):
-        if hasattr(refusal, "status"):
-            meaning = one_line((refusal.__doc__ or "").split("\n\n")[0])
-            found.add((refusal.status, refusal.code, refusal.message, meaning))
+    for refusal in every_refusal():
+        meaning = one_line((refusal.__doc__ or "").split("\n\n")[0])
+        found.add((refusal.status, refusal.code, refusal.message, meaning))
     return found
-
-
-def _below(refusal: type[Refusal]) -> Iterator[type[Refusal]]:
-    for one in refusal.__subclasses__():
-        yield one
-        yield from _below(one)
 
 
 def _entry(

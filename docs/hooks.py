@@ -12,7 +12,7 @@ from docs.links import PAGES, mended
 from docs.site import made
 
 _MADE = {one.path: one for one in made()}
-_GROWING = ("guides", "operations")
+_GROWING = ("contributing", "guides", "operations", "reference/operations")
 """The folders whose pages are in the navigation without being named there, after those that are, below their index."""
 
 Navigation = list[Any]

@@ -60,7 +60,8 @@ def _index(document: dict[str, Any]) -> str:
     return page(
         "# Operations",
         f"Version {info['version']} of the contract. A running service shows the same interactively at `/docs`, and"
-        " gives the document at `/openapi.json`; `gatewright openapi` prints it.",
+        " gives the document at `/openapi.json`, unless [`documents.enabled`](../settings.md#documents) is"
+        " false; `gatewright openapi` prints it.",
         info["description"],
         "## All of them",
         table(("Operation", "What it does", "For whom"), rows),

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from docs.markdown import code, one_line, page, table
-from server.commands.reference import BY_CORES, shown
-from server.settings import Settings
-from server.sources import fields, table_of, variable
+from server.cli.settings import BY_CORES, shown
+from server.config.settings import Settings
+from server.config.sources import fields, table_of, variable
 
 PAGE = Path(__file__).parent / "pages" / "reference" / "settings.md"
 _PROVIDER = "<id>"

@@ -20,7 +20,7 @@ Made from the service itself each time this site is built, but for one page, so 
 |---|---|
 | [Operations](operations/index.md): what each takes and answers, with a command for curl | the contract, `openapi/` |
 | [Objects](types.md): the fields of requests and answers | the contract |
-| [Errors](errors.md): every code, what it means, and which operations answer it | `domain/errors.py` and the contract |
+| [Errors](errors.md): every code, what it means, and which operations answer it | `domain/` and the contract |
 | [Settings](settings.md): every setting, its variable, default and meaning | the settings classes |
 | [Commands](commands.md): what `gatewright` can do | the program |
 | [Tools](tools.md): what others' linters and generators say of the document | hand, and held by the tests |

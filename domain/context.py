@@ -7,21 +7,21 @@ from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 from typing import NamedTuple, Protocol, TypeVar
 
+from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Count, Counters, Hasher, Reads, Transaction
-from domain.providers import Provider
+from domain.ports import Cipher, Counters, Hasher, Limit, Reads, Transaction
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
 Result = TypeVar("Result")
 
 
-class Outdated(Exception):
-    """What was read outside the transaction has changed meanwhile: the whole request is run once more."""
+class StaleRead(Exception):
+    """Rows read outside the transaction have changed since: the whole request is run again."""
 
 
-class Needless(Exception):
-    """What was to be done is done already: nothing is written, and the answer is the same."""
+class AlreadyDone(Exception):
+    """The requested change is in effect already: nothing is written, and the response is the same."""
 
 
 # Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
@@ -41,8 +41,9 @@ class Client:
 
 @lru_cache(maxsize=4096)
 def _network_of(address: str) -> str:
-    """Give an address itself if it is IPv4, otherwise the /64 it lies in: to one customer belong all of that."""
+    """Return an IPv4 address itself, and the /64 of an IPv6 address: providers assign a whole /64 to one customer."""
     parsed = ip_address(address)
+    # defence: V63 ipv6-network
     return address if isinstance(parsed, IPv4Address) else str(ip_network((parsed, 64), strict=False))
 
 
@@ -71,8 +72,8 @@ def _no_cookie(name: bytes) -> str | None:
 
 
 @dataclass(slots=True, eq=False)
-class Presented:
-    """The cookies that came along beside the session's. They are read when somebody asks: few rules do."""
+class RequestCookies:
+    """The cookies of a request other than the session's. They are parsed on demand, because few rules need them."""
 
     cookie: Callable[[bytes], str | None] = _no_cookie
     """Reads any cookie by its encoded name: its raw value, None without one, "" for two that differ."""
@@ -90,10 +91,10 @@ class Presented:
         return self.cookie(self.device_name)
 
 
-_NOTHING = Presented()
+_NOTHING = RequestCookies()
 
 
-class Apart(Protocol):
+class IsolatedRunner(Protocol):
     """Runs a rule in a context and a transaction of its own."""
 
     async def __call__(
@@ -103,7 +104,7 @@ class Apart(Protocol):
         client: Client,
         caller: Caller | None,
         challenge: Challenge | None,
-        presented: Presented,
+        request_cookies: RequestCookies,
     ) -> Result:
         """Give what the job returned, after its commit; it alone is run again when the database asks for it.
 
@@ -112,8 +113,8 @@ class Apart(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """What all requests work with alike."""
+class Resources:
+    """The resources that all requests share."""
 
     policy: Policy
     reads: Reads
@@ -124,7 +125,7 @@ class Means:
     """Gives a transaction, which takes a connection when it is first used."""
     ready: Callable[[], Awaitable[bool]]
     """Says whether the service can do its work, as /ready answers."""
-    run_apart: Apart
+    run_isolated: IsolatedRunner
     providers: Mapping[str, Provider]
 
 
@@ -133,69 +134,77 @@ class Context:
     """What a rule works with. `db` begins the request's only transaction at its first use."""
 
     now: datetime
-    means: Means
+    resources: Resources
     client: Client
     caller: Caller | None
     challenge: Challenge | None = None
-    presented: Presented = _NOTHING
+    cookies: RequestCookies = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
     """Mails of this transaction; written at commit, sent after it."""
     records: list[AuditRecord] = field(default_factory=list)
     """What happened: successes are written at commit, the rest whatever becomes of the transaction."""
-    opened: Transaction | None = None
-    failures: dict[str, Mapping[str, Count]] = field(default_factory=dict)
-    """What a failure counts for, by whose it is: it stays the same for the whole request."""
+    transaction: Transaction | None = None
+    failures: dict[str, Mapping[str, Limit]] = field(default_factory=dict)
+    """The limits that a failure counts against, by the name of its `FailureSubject`; the same for the whole request."""
+    hashes: dict[str, str] = field(default_factory=dict, repr=False)
+    """The hashes that `hash_once` has made, by password; they are kept when the request is run once more."""
 
     @property
     def policy(self) -> Policy:
         """What the operator has decided."""
-        return self.means.policy
+        return self.resources.policy
 
     @property
     def reads(self) -> Reads:
         """Single statements outside the transaction."""
-        return self.means.reads
+        return self.resources.reads
 
     @property
     def hasher(self) -> Hasher:
         """What hashes passwords."""
-        return self.means.hasher
+        return self.resources.hasher
 
     @property
     def cipher(self) -> Cipher:
         """What encrypts, and makes keyed digests."""
-        return self.means.cipher
+        return self.resources.cipher
 
     @property
     def counters(self) -> Counters:
         """The counts behind limits."""
-        return self.means.counters
+        return self.resources.counters
 
     @property
     def providers(self) -> Mapping[str, Provider]:
         """The providers users may sign in with, by id."""
-        return self.means.providers
+        return self.resources.providers
 
     @property
     def db(self) -> Transaction:
         """The transaction of this request. No password may be hashed once it has begun (behaviour 4.3)."""
-        if self.opened is None:
-            self.opened = self.means.begin()
-        return self.opened
+        if self.transaction is None:
+            self.transaction = self.resources.begin()
+        return self.transaction
 
-    async def apart(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
+    async def hash_once(self, password: str) -> str:
+        """Return the hash of a new password, made once however often the request is run. Raises Overloaded."""
+        if password not in self.hashes:
+            self.hashes[password] = await self.hasher.hash(password)
+        return self.hashes[password]
+
+    async def in_new_transaction(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
         """Run a job for the same request in a context and a transaction of its own; give what it returned.
 
-        For who calls the outside world between two transactions: what is done apart is committed, and not repeated when
-        the rest of the request is. Never while `db` is open: no request holds two connections.
+        For rules that call an external service between two transactions: what the job does is committed and is not
+        repeated when the rest of the request is. Never while `db` is open: no request holds two connections.
         Raises the job's refusals, and Unavailable.
         """
-        return await self.means.run_apart(
+        return await self.resources.run_isolated(
             job,
             client=self.client,
             caller=self.caller,
             challenge=self.challenge,
-            presented=self.presented,
+            request_cookies=self.cookies,
         )
 
     @property

@@ -7,17 +7,59 @@ code points.
 import re
 import string
 
-from domain.errors import (
-    InvalidDisplayUsername,
-    InvalidEmail,
-    InvalidUsername,
-    Refusal,
-    UnprocessableUsername,
-    UnprocessableUsernameTooLong,
-    UnprocessableUsernameTooShort,
-    UsernameTooLong,
-    UsernameTooShort,
-)
+from domain.errors import BadRequest, Refusal, Unprocessable
+
+
+class InvalidEmail(BadRequest):
+    """The address is no address."""
+
+    message = "Invalid email"
+
+
+class UsernameTooShort(BadRequest):
+    """Fewer than 3 characters."""
+
+    message = "Username is too short"
+
+
+class UsernameTooLong(BadRequest):
+    """More than 30 characters."""
+
+    message = "Username is too long"
+
+
+class InvalidUsername(BadRequest):
+    """Other characters than ASCII letters, digits, `_` and `.`."""
+
+    message = "Username is invalid"
+
+
+class InvalidDisplayUsername(BadRequest):
+    """Control characters, or not 1 to 64 characters."""
+
+    message = "Display username is invalid"
+
+
+class UnprocessableUsernameTooShort(Unprocessable):
+    """As UsernameTooShort, where the username is looked up rather than set."""
+
+    code = "USERNAME_TOO_SHORT"
+    message = "Username is too short"
+
+
+class UnprocessableUsernameTooLong(Unprocessable):
+    """As UsernameTooLong, where the username is looked up rather than set."""
+
+    code = "USERNAME_TOO_LONG"
+    message = "Username is too long"
+
+
+class UnprocessableUsername(Unprocessable):
+    """As InvalidUsername, where the username is looked up rather than set."""
+
+    code = "INVALID_USERNAME"
+    message = "Username is invalid"
+
 
 EMAIL_PATTERN = (
     r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
@@ -52,13 +94,14 @@ _ISSUER = re.compile(ISSUER_PATTERN)
 
 def email(text: str) -> str:
     """Give the address as it is stored and compared, lower-cased. Raises InvalidEmail."""
+    # defence: V78 encoded-word
     if len(text) > EMAIL_LENGTH or ENCODED_WORD.search(text) or _EMAIL.fullmatch(text) is None:
         raise InvalidEmail
     local, _, domain = text.partition("@")
     # A last label that is a number makes the domain an IP address.
     if len(local) > LOCAL_PART_LENGTH or domain.rpartition(".")[2].isdigit():
         raise InvalidEmail
-    return text.lower()
+    return text.lower()  # defence: V77 email-case
 
 
 def username(text: str) -> str:
@@ -118,6 +161,6 @@ def _username(text: str, too_short: type[Refusal], too_long: type[Refusal], inva
         raise too_short
     if len(text) >= USERNAME_LENGTHS.stop:
         raise too_long
-    if not _USERNAME_CHARACTERS.issuperset(text):
+    if not _USERNAME_CHARACTERS.issuperset(text):  # defence: V75 ascii
         raise invalid
-    return text.lower()
+    return text.lower()  # defence: V77 username-case

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from models.commands import Command
-from models.queries import Query
+from models.queries import ReadStatement
+from models.statements import WriteStatement
 
 Result = TypeVar("Result")
 
@@ -16,40 +16,40 @@ Result = TypeVar("Result")
 class Reads(Protocol):
     """Single statements outside any transaction; what they return was read after the call began."""
 
-    def one(self, query: Query[Result], value: object) -> Awaitable[Result | None]:
+    def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
         """Give the first row for `value`, or None. Raises Unavailable when the database does not answer in time."""
 
-    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+    async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         """Give for each of a few values, which are no text, the row whose key it is, or None.
 
         Raises Unavailable when the database does not answer in time.
         """
 
-    async def all(self, query: Query[Result], value: object) -> list[Result]:
+    async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
         """Give every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
 
 
 class Transaction(AsyncSession):
     """The transaction of a request; it begins at its first statement, and whoever opened it commits it."""
 
-    async def run(self, command: Command[Result], /, **values: object) -> list[Result]:
-        """Run a command with the values it names, after what was added or changed before; give its results.
+    async def run(self, statement: WriteStatement[Result], /, **values: object) -> list[Result]:
+        """Execute a statement with the values it names, after what was added or changed before; return its results.
 
         Raises SQLAlchemy's IntegrityError where a row with a unique value is there already.
         """
         raise NotImplementedError
 
-    def file(self, command: Command[Any], /, **values: object) -> None:
-        """Have a command run with what comes next, or by the commit; what is filed together takes one statement.
+    def defer(self, statement: WriteStatement[Any], /, **values: object) -> None:
+        """Defer a statement to the next statement or the commit; deferred statements are sent together.
 
-        No two of them may touch the same row. Whoever waits for them gets the IntegrityError of `run`.
+        No two of them may touch the same row. The call that executes them raises the IntegrityError of `run`.
         """
         raise NotImplementedError
 
-    def demand(self, command: Command[Any], otherwise: type[Exception], /, **values: object) -> None:
-        """Let what is filed happen only if the command, which is run first, has a result.
+    def require(self, statement: WriteStatement[Any], error: type[Exception], /, **values: object) -> None:
+        """Execute deferred statements only if this statement, which is executed first, has a result.
 
-        Otherwise whoever waits for it gets this exception; nothing may be kept of the transaction then.
+        Otherwise the call that executes them raises this exception; the transaction must then be rolled back.
         """
         raise NotImplementedError
 
@@ -57,8 +57,8 @@ class Transaction(AsyncSession):
 class Hasher(Protocol):
     """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3). Passwords go in as sent."""
 
-    def entrance(self) -> AbstractAsyncContextManager[None]:
-        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded.
+    def admission(self) -> AbstractAsyncContextManager[None]:
+        """Admit a few callers at a time, first come first served, to prepare what they will hash. Raises Overloaded.
 
         It is raised already where nothing more can be hashed. Nobody hashes within it.
         """
@@ -73,10 +73,10 @@ class Hasher(Protocol):
         """
 
     @property
-    def derivation(self) -> str:
-        """What deriving costs by current policy, to be stored beside what was derived."""
+    def hash_params(self) -> str:
+        """The argon2id parameters of the current policy, to be stored with a hash of a code."""
 
-    async def derive(self, code: str, salt: bytes, derivation: str) -> bytes:
+    async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
         """Give 32 bytes of argon2id over a code with this salt, at the cost it was stored with. Raises Overloaded."""
 
     def needs_rehash(self, hashed: str) -> bool:
@@ -89,26 +89,26 @@ class Cipher(Protocol):
     def encrypt(self, purpose: str, text: str) -> bytes:
         """Encrypt under the newest secret."""
 
-    def decrypt(self, purpose: str, sealed: bytes) -> str | None:
+    def decrypt(self, purpose: str, ciphertext: bytes) -> str | None:
         """Decrypt under any of the secrets; None when none fits or the value was made for another purpose."""
 
     def digests(self, purpose: str, text: str) -> list[bytes]:
         """Give the HMAC-SHA256 under every secret, the newest first: the first to store, all to compare with."""
 
 
-class Count(NamedTuple):
-    """Something that is counted within a fixed window of time."""
+class Limit(NamedTuple):
+    """A rate limit: how often something may happen within a fixed window."""
 
     key: bytes
     number: int
     """How often it may happen within the window."""
     window: timedelta
-    is_open: bool = False
+    unbounded: bool = False
     """Whether it is counted, but never too often."""
 
 
-class Counted(NamedTuple):
-    """What became of counting."""
+class LimitResult(NamedTuple):
+    """The result of counting against limits."""
 
     spent_until: datetime | None = None
     """When to try again, where nothing was counted; otherwise None."""
@@ -123,19 +123,19 @@ class Counters(Protocol):
     that ends long after one that begins now is from before the clock was set back: it is over.
     """
 
-    async def ends(
-        self, counts: Sequence[Count], now: datetime, db: AsyncSession | None = None
+    async def exceeded_until(
+        self, counts: Sequence[Limit], now: datetime, db: AsyncSession | None = None
     ) -> list[datetime | None]:
         """Give for each the end of its window if its number is reached, else None. Raises Unavailable.
 
         `db` is the transaction of the request where it has begun: no request holds two connections.
         """
 
-    async def take(self, db: AsyncSession, counts: Sequence[Count], now: datetime) -> Counted:
+    async def hit(self, db: AsyncSession, counts: Sequence[Limit], now: datetime) -> LimitResult:
         """Count one on each, or on none of them if the number of one is reached. Raises Unavailable.
 
         Of any number of simultaneous calls exactly as many count as there is room for.
         """
 
-    async def forget(self, db: Transaction, keys: Sequence[bytes]) -> None:
-        """Begin anew with these."""
+    async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
+        """Reset the counters of these keys."""

@@ -2,14 +2,16 @@
 
 from urllib.parse import quote
 
-from domain import accounts, callbacks, flows, linking, links, provider_tokens
-from domain.callbacks import Arrival
+from domain import urls
+from domain.accounts import accounts
 from domain.context import Context
-from domain.flows import Wish
-from domain.provider_tokens import Choice
-from handlers import cookies, landings, shapes, wire
-from handlers.handover import send_off
+from domain.social import authorization_request, callback, linking, tokens
+from domain.social.authorization_request import AuthorizationRequest
+from domain.social.callback import CallbackRequest
+from domain.social.tokens import Choice
+from handlers import cookies, oauth_redirects, shapes, wire
 from handlers.reply import Redirect, Reply
+from handlers.session_responses import authorization_redirect
 
 _FORM = ("code", "state", "error", "error_description", "iss", "user")
 """What a provider may send by form."""
@@ -23,16 +25,16 @@ async def link_social(
     if id_token is not None:
         await linking.by_id_token(ctx, body["provider"], wire.direct_proof(id_token))
         return {"url": "", "status": True, "redirect": False}
-    wish = Wish(
+    request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=wire.scopes(body.get("scopes")),
         callback_url=body.get("callbackURL"),
         error_callback_url=body.get("errorCallbackURL"),
         login_hint=body.get("loginHint"),
     )
-    begun = await flows.begin_linking(ctx, wish)
+    redirect = await authorization_request.begin_linking(ctx, request)
     goes_on = not wire.flag(body.get("disableRedirect"))
-    return send_off(ctx, begun, {"url": begun.url, "redirect": goes_on})
+    return authorization_redirect(ctx, redirect, {"url": redirect.url, "redirect": goes_on})
 
 
 async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
@@ -48,12 +50,12 @@ async def unlink(ctx: Context, body: shapes.UnlinkAccountRequest) -> shapes.Stat
 
 async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Renew the provider's tokens."""
-    return wire.provider_tokens(await provider_tokens.refresh(ctx, _choice(body)))
+    return wire.provider_tokens(await tokens.refresh(ctx, _choice(body)))
 
 
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Give the provider's tokens, renewed if need be."""
-    return wire.provider_tokens(await provider_tokens.get(ctx, _choice(body)))
+    return wire.provider_tokens(await tokens.get(ctx, _choice(body)))
 
 
 def _choice(body: shapes.ProviderTokenRequest) -> Choice:
@@ -64,7 +66,7 @@ async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
     """Give what the provider says about the user."""
-    return wire.account_profile(await provider_tokens.profile(ctx, Choice(provider_id, account_id)))
+    return wire.account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
 
 
 async def receive_callback(
@@ -79,7 +81,7 @@ async def receive_callback(
 ) -> Redirect:
     """Finish what sign-in/social or link-social began."""
     names = ctx.policy.cookies
-    arrival = Arrival(
+    request = CallbackRequest(
         provider_id=provider,
         state=state,
         code=code,
@@ -87,13 +89,15 @@ async def receive_callback(
         error_description=error_description,
         issuer=iss,
         form_user=user,
-        binding=ctx.presented.cookie(cookies.state_name(names, state or "").encode()),
-        session_token=ctx.presented.cookie(names.session_name.encode()),
+        binding=ctx.cookies.cookie(cookies.state_name(names, state or "").encode()),
+        session_token=ctx.cookies.cookie(names.session_name.encode()),
     )
-    return landings.lead_on(ctx, await callbacks.arrive(ctx, arrival), state)
+    return oauth_redirects.callback_redirect(ctx, await callback.handle_callback(ctx, request), state)
 
 
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
     """Turn a form_post answer into its own GET form."""
+    # defence: V62 form-fields
     sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
-    return Redirect(links.public(ctx.policy, f"/callback/{quote(provider, safe='')}", **sent))
+    # defence: V60 quoted-provider
+    return Redirect(urls.public_url(ctx.policy, f"/callback/{quote(provider, safe='')}", **sent))

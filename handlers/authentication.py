@@ -1,23 +1,32 @@
 """The operations of openapi/paths/authentication.yaml."""
 
-from domain import authentication, flows, sessions, social
-from domain.authentication import SignIn, SignUp
-from domain.challenges import Pending
+from domain.authentication import sign_in, sign_up
+from domain.authentication.gate import SignInOptions
+from domain.authentication.sign_up import SignUp
 from domain.context import Context
-from domain.flows import Wish
-from domain.sessions import OpenedSession
+from domain.sessions import sessions
+from domain.sessions.sessions import OpenedSession
+from domain.social import authorization_request
+from domain.social import sign_in as social_sign_in
+from domain.social.authorization_request import AuthorizationRequest
+from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
-from handlers.handover import hand_over, put_off, send_off, take_away
 from handlers.reply import Reply
+from handlers.session_responses import (
+    authorization_redirect,
+    session_response,
+    sign_out_response,
+    two_factor_required,
+)
 
 
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
     """Make a user with an address and a password, and sign them in."""
-    user, opened = await authentication.sign_up(ctx, _wanted_user(body))
-    reduced = wire.reduced_user(user)
+    user, opened = await sign_up.sign_up(ctx, _wanted_user(body))
+    reduced = wire.reduced_user(user)  # defence: V30 sign-up-fields
     if opened is None:
         return Reply({"token": None, "user": reduced})
-    return hand_over(ctx, opened, {"token": opened.token, "user": reduced})
+    return session_response(ctx, opened, {"token": opened.token, "user": reduced})
 
 
 def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
@@ -36,19 +45,19 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
 async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with an address and a password."""
     wanted = _wanted_session(body)
-    opened = await authentication.sign_in_by_email(ctx, body["email"], body["password"], wanted)
+    opened = await sign_in.sign_in_by_email(ctx, body["email"], body["password"], wanted)
     return _signed_in(ctx, opened, wanted.callback_url)
 
 
 async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with a username and a password."""
     wanted = _wanted_session(body)
-    opened = await authentication.sign_in_by_username(ctx, body["username"], body["password"], wanted)
+    opened = await sign_in.sign_in_by_username(ctx, body["username"], body["password"], wanted)
     return _signed_in(ctx, opened, wanted.callback_url)
 
 
-def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequest) -> SignIn:
-    return SignIn(
+def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequest) -> SignInOptions:
+    return SignInOptions(
         remembered=wire.flag(body.get("rememberMe"), default=True),
         callback_url=body.get("callbackURL"),
         method="username" if "username" in body else "password",
@@ -56,17 +65,17 @@ def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameReque
 
 
 def _signed_in(
-    ctx: Context, opened: OpenedSession | Pending, callback_url: str | None
+    ctx: Context, opened: OpenedSession | PendingSignIn, callback_url: str | None
 ) -> Reply[shapes.SignInAnswer]:
-    if isinstance(opened, Pending):
-        return put_off(ctx, opened)
+    if isinstance(opened, PendingSignIn):
+        return two_factor_required(ctx, opened)
     body: shapes.SignInAnswer = {
         "redirect": callback_url is not None,
         "token": opened.token,
         "url": callback_url,
         "user": wire.reduced_user(opened.user),
     }
-    return hand_over(ctx, opened, body)
+    return session_response(ctx, opened, body)
 
 
 async def sign_in_social(
@@ -76,7 +85,7 @@ async def sign_in_social(
     id_token = body.get("idToken")
     if id_token is not None:
         return await _sign_in_by_id_token(ctx, body, id_token)
-    wish = Wish(
+    request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=wire.scopes(body.get("scopes")),
         callback_url=body.get("callbackURL"),
@@ -85,16 +94,16 @@ async def sign_in_social(
         request_sign_up=wire.flag(body.get("requestSignUp")),
         login_hint=body.get("loginHint"),
     )
-    begun = await flows.begin_sign_in(ctx, wish)
+    redirect = await authorization_request.begin_sign_in(ctx, request)
     goes_on = not wire.flag(body.get("disableRedirect"))
-    sent_off: shapes.SocialSignIn = {"redirect": goes_on, "url": begun.url, "token": ""}
-    return send_off(ctx, begun, sent_off)
+    response: shapes.SocialSignIn = {"redirect": goes_on, "url": redirect.url, "token": ""}
+    return authorization_redirect(ctx, redirect, response)
 
 
 async def _sign_in_by_id_token(
     ctx: Context, body: shapes.SignInSocialRequest, id_token: shapes.IdToken
 ) -> Reply[shapes.SignInAnswer]:
-    opened = await social.by_id_token(
+    opened = await social_sign_in.by_id_token(
         ctx,
         body["provider"],
         wire.direct_proof(id_token),
@@ -105,8 +114,7 @@ async def _sign_in_by_id_token(
     return _signed_in(ctx, opened, None)
 
 
-async def sign_out(ctx: Context, body: shapes.SignOutRequest) -> Reply[shapes.Success]:
-    """End the current session, if there is one."""
-    if ctx.caller is not None:
-        await sessions.sign_out(ctx)
-    return take_away(ctx, {"success": True})
+async def sign_out(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.Success]:
+    """End every session that was presented, if there is one."""
+    await sessions.sign_out(ctx)
+    return sign_out_response(ctx, {"success": True})

@@ -1,7 +1,8 @@
 """The operations of openapi/paths/emails.yaml."""
 
-from domain import emails, errors
+from domain import errors
 from domain.context import Context
+from domain.emails import emails
 from handlers import redirects, shapes, wire
 from handlers.reply import Redirect
 
@@ -28,6 +29,6 @@ async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequ
 
 
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
-    """Acknowledge the wish for another address; the session shows whether it has changed."""
+    """Acknowledge the request for another address; the session shows whether it has changed."""
     await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
     return {"status": True, "message": "Email updated"}

@@ -6,11 +6,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from handlers.reply import Page
 
+# defence: V81 content-security
 _CONTENT_SECURITY_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 
 _templates = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
+    autoescape=True,  # defence: V81 autoescape
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -1,16 +1,17 @@
 """The operations of openapi/paths/passwords.yaml."""
 
-from domain import errors, passwords
 from domain.context import Context
+from domain.passwords import passwords
+from domain.passwords.errors import InvalidResetToken
 from handlers import redirects, shapes, wire
-from handlers.handover import forget_device, hand_over
 from handlers.reply import Redirect, Reply
+from handlers.session_responses import clear_trusted_device_cookie, session_response
 
 
 async def request_reset(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:
-    """File the wish for a reset link; the answer never tells whether the address is known."""
-    passwords.request_reset(ctx, body["email"], body.get("redirectTo"))
-    return {"status": True}
+    """Queue the request for a reset link; the response never reveals whether the email address is known."""
+    passwords.request_reset(ctx, body["email"], body.get("redirectTo"))  # defence: V71 after-answer
+    return {"status": True}  # defence: V70 reset-answer
 
 
 async def forget(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:
@@ -25,11 +26,11 @@ async def check_reset_token(
     valid = await passwords.is_reset_token(ctx, token)
     if callback_url is None:
         if not valid:
-            raise errors.InvalidResetToken
+            raise InvalidResetToken
         return {"token": token}
     if valid:
         return redirects.to(ctx.policy, callback_url, token=token)
-    return redirects.to(ctx.policy, callback_url, error=errors.InvalidResetToken.code)
+    return redirects.to(ctx.policy, callback_url, error=InvalidResetToken.code)
 
 
 async def reset(ctx: Context, body: shapes.ResetPasswordRequest) -> shapes.PasswordReset:
@@ -45,8 +46,10 @@ async def change(ctx: Context, body: shapes.ChangePasswordRequest) -> Reply[shap
     opened = await passwords.change(ctx, current, body["newPassword"], revoke_others=revoke_others)
     user = wire.reduced_user(ctx.signed_in.user)
     if opened is None:
-        return forget_device(ctx, Reply({"user": user, "token": ctx.signed_in.token}))
-    return forget_device(ctx, hand_over(ctx, opened, {"user": user, "token": opened.token}))
+        return clear_trusted_device_cookie(ctx, Reply({"user": user, "token": ctx.signed_in.token}))
+    return clear_trusted_device_cookie(
+        ctx, session_response(ctx, opened, {"user": user, "token": opened.token})
+    )
 
 
 async def verify(ctx: Context, body: shapes.VerifyPasswordRequest) -> shapes.Status:

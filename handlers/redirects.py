@@ -10,7 +10,7 @@ from handlers.reply import Header, Redirect
 
 def absolute(policy: Policy, target: str) -> str:
     """Give a relative target as origin of `base_url` + target, any other as it is."""
-    return policy.base_url + target if target.startswith("/") else target
+    return policy.base_url + target if target.startswith("/") else target  # defence: V10 absolute-target
 
 
 def with_parameters(url: str, **parameters: str) -> str:
@@ -21,6 +21,7 @@ def with_parameters(url: str, **parameters: str) -> str:
     address, hash_sign, fragment = url.partition("#")
     path, _, query = address.partition("?")
     kept = [piece for piece in query.split("&") if piece and _name_of(piece) not in parameters]
+    # defence: V60 quoted-parameters
     added = [f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in parameters.items()]
     joined = "&".join(kept + added)
     return path + (f"?{joined}" if joined else "") + hash_sign + fragment

@@ -3,11 +3,11 @@
 With `require_authentication` off they can be reached without a session, and then answer as if there were nothing to do.
 """
 
-from domain import sessions
 from domain.context import Context
+from domain.sessions import sessions
 from handlers import shapes, wire
-from handlers.handover import take_away
 from handlers.reply import Reply
+from handlers.session_responses import sign_out_response
 
 
 async def get_current(ctx: Context, disable_refresh: wire.Flag | None = None) -> shapes.CurrentSession | None:
@@ -28,16 +28,16 @@ async def revoke(ctx: Context, body: shapes.RevokeSessionRequest) -> Reply[shape
     """End one session of the caller."""
     was_current = ctx.caller is not None and await sessions.revoke(ctx, body["token"])
     ended: shapes.RevokedSession = {"success": True, "status": True}
-    return take_away(ctx, ended) if was_current else Reply(ended)
+    return sign_out_response(ctx, ended) if was_current else Reply(ended)
 
 
-async def revoke_all(ctx: Context) -> Reply[shapes.RevokedSessions]:
+async def revoke_all(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.RevokedSessions]:
     """End every session of the caller, the current one included."""
     if ctx.caller is None:
         return Reply({"status": True, "count": 0})
-    return take_away(ctx, {"status": True, "count": await sessions.revoke_all(ctx)})
+    return sign_out_response(ctx, {"status": True, "count": await sessions.revoke_all(ctx)})
 
 
-async def revoke_others(ctx: Context) -> shapes.RevokedSessions:
+async def revoke_others(ctx: Context, body: shapes.EmptyRequest) -> shapes.RevokedSessions:
     """End every session of the caller but the current one."""
     return {"status": True, "count": await sessions.revoke_others(ctx) if ctx.caller is not None else 0}

@@ -36,6 +36,10 @@ class EmailChangeAccepted(TypedDict):
     message: Literal["Email updated"]
 
 
+class EmptyRequest(TypedDict):
+    """No fields; an empty object, or no body at all."""
+
+
 class EnableTwoFactorRequest(TypedDict):
     """The password, and which second factor it shall be."""
 
@@ -125,13 +129,6 @@ ErrorCode: TypeAlias = Literal[
 ]
 
 
-class Error(TypedDict):
-    """The body of every answer from 400 upwards."""
-
-    message: str
-    code: ErrorCode
-
-
 Flag: TypeAlias = bool | str
 
 
@@ -185,6 +182,24 @@ class IdTokenWithCompanions(TypedDict):
 
 
 IdToken: TypeAlias = str | IdTokenWithCompanions
+
+
+InvalidField = TypedDict(
+    "InvalidField",
+    {
+        "in": Literal["body", "query", "path"],
+        "name": str,
+        "message": str,
+    },
+)
+
+
+class Error(TypedDict):
+    """The body of every answer from 400 upwards."""
+
+    message: str
+    code: ErrorCode
+    fields: NotRequired[list[InvalidField]]
 
 
 class NewBackupCodes(TypedDict):
@@ -446,10 +461,6 @@ class SignInUsernameRequest(TypedDict):
     password: str
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
-
-
-class SignOutRequest(TypedDict):
-    """Nothing; an empty object or no body at all."""
 
 
 class SignUpRequest(TypedDict):

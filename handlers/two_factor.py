@@ -1,32 +1,32 @@
 """The operations of openapi/paths/two_factor.yaml."""
 
-from domain import two_factor, verification
 from domain.context import Context
-from domain.verification import Verified
+from domain.two_factor import setup, verification
+from domain.two_factor.verification import Verified
 from handlers import shapes, wire
-from handlers.handover import forget_device, hand_over, show_only
 from handlers.reply import Reply
+from handlers.session_responses import clear_trusted_device_cookie, session_body, session_response
 
 
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:
     """Begin switching the second factor on."""
     method = body.get("method", "totp")
     if method == "otp":
-        enrolled = await two_factor.enable_otp(ctx, body["password"])
+        enrolled = await setup.enable_otp(ctx, body["password"])
     else:
-        enrolled = await two_factor.enable_totp(ctx, body["password"], body.get("issuer"))
+        enrolled = await setup.enable_totp(ctx, body["password"], body.get("issuer"))
     return {"method": method, "totpURI": enrolled.totp_uri, "backupCodes": enrolled.backup_codes}
 
 
 async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> Reply[shapes.Status]:
     """Switch the second factor off."""
-    await two_factor.disable(ctx, body["password"])
-    return forget_device(ctx, Reply({"status": True}))
+    await setup.disable(ctx, body["password"])
+    return clear_trusted_device_cookie(ctx, Reply({"status": True}))
 
 
 async def get_totp_uri(ctx: Context, body: shapes.GetTotpUriRequest) -> shapes.TotpUri:
     """Give the URI for an authenticator app."""
-    return {"totpURI": await two_factor.get_totp_uri(ctx, body["password"])}
+    return {"totpURI": await setup.get_totp_uri(ctx, body["password"])}
 
 
 async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[shapes.TotpVerified]:
@@ -35,13 +35,15 @@ async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[sha
     user = wire.reduced_user(verified.user)
     if verified.opened is None:
         return Reply({"status": True, "token": ctx.signed_in.token, "user": user})
-    return hand_over(ctx, verified.opened, {"status": True, "token": verified.opened.token, "user": user})
+    return session_response(
+        ctx, verified.opened, {"status": True, "token": verified.opened.token, "user": user}
+    )
 
 
-async def send_otp(ctx: Context) -> shapes.Status:
+async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
     """Mail a code."""
     await verification.send_otp(ctx)
-    return {"status": True}
+    return {"status": True}  # defence: V25 otp-answer
 
 
 async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shapes.OtpVerified]:
@@ -50,7 +52,7 @@ async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shape
     user = wire.reduced_user(verified.user)
     if verified.opened is None:
         return Reply({"token": ctx.signed_in.token, "user": user})
-    return hand_over(ctx, verified.opened, {"token": verified.opened.token, "user": user})
+    return session_response(ctx, verified.opened, {"token": verified.opened.token, "user": user})
 
 
 async def verify_backup_code(
@@ -63,7 +65,7 @@ async def verify_backup_code(
     if verified.opened is None:
         return Reply(shape)
     hidden = wire.flag(body.get("disableSession"))
-    return (show_only if hidden else hand_over)(ctx, verified.opened, shape)
+    return (session_body if hidden else session_response)(ctx, verified.opened, shape)
 
 
 def _with_session(ctx: Context, verified: Verified) -> shapes.BackupCodeVerified:
@@ -80,4 +82,4 @@ async def generate_backup_codes(
     ctx: Context, body: shapes.GenerateBackupCodesRequest
 ) -> shapes.NewBackupCodes:
     """Replace the backup codes."""
-    return {"status": True, "backupCodes": await two_factor.regenerate_backup_codes(ctx, body["password"])}
+    return {"status": True, "backupCodes": await setup.regenerate_backup_codes(ctx, body["password"])}

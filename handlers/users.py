@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from domain import deletion, errors, users
 from domain.context import Context
+from domain.user_deletion import deletion
+from domain.users import profile
+from domain.users.errors import EmailCanNotBeUpdated, FieldNotAllowed
 from handlers import redirects, shapes
-from handlers.handover import take_away
 from handlers.reply import Redirect, Reply
+from handlers.session_responses import sign_out_response
 
 _PROFILE = {"name": "name", "image": "image", "username": "username", "displayUsername": "display_username"}
 """The keys a user may change, and the columns they change."""
@@ -18,16 +20,17 @@ _OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFact
 
 async def update(ctx: Context, body: shapes.UpdateUserRequest) -> shapes.Status:
     """Change the caller's profile."""
-    await users.update(ctx, _changes(dict(body)))
+    await profile.update(ctx, _changes(dict(body)))
     return {"status": True}
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:
-    if "email" in body:
-        raise errors.EmailCanNotBeUpdated
+    if "email" in body:  # defence: V30 email-field
+        raise EmailCanNotBeUpdated
     for key in _OWNED:
-        if key in body:
-            raise errors.FieldNotAllowed(f"{key} is not allowed to be set")
+        if key in body:  # defence: V30 owned-fields
+            raise FieldNotAllowed(f"{key} is not allowed to be set")
+    # defence: V30 profile-fields
     changes = {column: body[key] for key, column in _PROFILE.items() if key in body}
     if changes.get("image") == "":
         changes["image"] = None
@@ -47,7 +50,7 @@ async def delete(
 
 
 def _deleted(ctx: Context) -> Reply[shapes.UserDeleted]:
-    return take_away(ctx, {"success": True, "message": "User deleted"})
+    return sign_out_response(ctx, {"success": True, "message": "User deleted"})
 
 
 async def confirm_deletion(
@@ -63,4 +66,4 @@ async def confirm_deletion(
 
 async def check_username(ctx: Context, body: shapes.CheckUsernameRequest) -> shapes.UsernameAvailability:
     """Tell whether a username is free."""
-    return {"available": await users.is_username_available(ctx, body["username"])}
+    return {"available": await profile.is_username_available(ctx, body["username"])}

@@ -8,8 +8,8 @@ from typing import cast
 import orjson
 
 from domain.context import Caller
-from domain.provider_tokens import Opened, Profile
-from domain.providers import DirectProof
+from domain.identity_provider import IdTokenCredential
+from domain.social.tokens import DecryptedTokens, Profile
 from handlers import shapes
 from models import Session, User
 from models.queries import AccountRow, SessionRow, UserRow
@@ -36,13 +36,13 @@ def scopes(value: shapes.Scopes | None) -> tuple[str, ...]:
     return tuple(scope for text in written for scope in _SEPARATORS.split(text) if scope)
 
 
-def direct_proof(value: shapes.IdToken) -> DirectProof:
+def direct_proof(value: shapes.IdToken) -> IdTokenCredential:
     """Read an ID token: alone, or with what came along with it; of the user beside it only the name counts."""
     if isinstance(value, str):
-        return DirectProof(value)
+        return IdTokenCredential(value)
     name = value.get("user", {}).get("name", {})
     parts = (name.get("firstName"), name.get("lastName"))
-    return DirectProof(
+    return IdTokenCredential(
         id_token=value["token"],
         nonce=value.get("nonce"),
         access_token=value.get("accessToken") or None,
@@ -151,6 +151,7 @@ def reduced_session(row: SessionRow | Session, token: str) -> shapes.ReducedSess
 
 def account(row: AccountRow) -> shapes.LinkedAccount:
     """Write one way in which a user signs in, without its tokens."""
+    # defence: V31 account-fields
     return {
         "id": row.id,
         "provider": row.provider_id,
@@ -164,7 +165,7 @@ def account(row: AccountRow) -> shapes.LinkedAccount:
     }
 
 
-def provider_tokens(opened: Opened) -> shapes.ProviderTokens:
+def provider_tokens(opened: DecryptedTokens) -> shapes.ProviderTokens:
     """Write what a provider gave for later calls."""
     row = opened.account
     return {

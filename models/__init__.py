@@ -1,13 +1,16 @@
-"""The tables, and nothing but tables."""
+"""The tables, and nothing but tables. A new one is imported from its module: `from models.x import X`."""
+
+import sys
 
 from models.account import CREDENTIAL, Account
 from models.audit import Audit, AuditRecord, AuditRow, Outcome
 from models.backup_code import BackupCode
 from models.base import Instant, metadata
 from models.counter import Counter
-from models.grant import Grant, Purpose
+from models.discovery import import_modules
 from models.known_network import KnownNetwork
 from models.lease import Lease
+from models.one_time_token import OneTimeToken, Purpose
 from models.outbox import MailState, Outbox
 from models.session import Session
 from models.trusted_device import TrustedDevice
@@ -15,7 +18,27 @@ from models.two_factor import TwoFactor
 from models.user import User
 
 __all__ = [
-    "CREDENTIAL", "Account", "Audit", "AuditRecord", "AuditRow", "BackupCode", "Counter", "Grant", "Instant",
-    "KnownNetwork", "Lease", "MailState", "Outbox", "Outcome", "Purpose", "Session", "TrustedDevice", "TwoFactor",
-    "User", "metadata",
+    "CREDENTIAL",
+    "Account",
+    "Audit",
+    "AuditRecord",
+    "AuditRow",
+    "BackupCode",
+    "Counter",
+    "Instant",
+    "KnownNetwork",
+    "Lease",
+    "MailState",
+    "OneTimeToken",
+    "Outbox",
+    "Outcome",
+    "Purpose",
+    "Session",
+    "TrustedDevice",
+    "TwoFactor",
+    "User",
+    "metadata",
 ]  # fmt: skip
+
+# With this the metadata is complete wherever anything of this package is imported. Migrations would run.
+import_modules(sys.modules[__name__], except_for=["models.migrations"])

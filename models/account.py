@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from models.base import Instant, Record
+from models.base import ENCRYPTED, Instant, Record
 
 CREDENTIAL = "credential"
 """The provider id of the account that holds the password."""
@@ -14,6 +14,7 @@ CREDENTIAL = "credential"
 class Account(Record, table=True):
     """One identity of a user: (provider, issuer, subject). The credential account's subject is the user's id."""
 
+    __export__ = "accounts"
     __table_args__ = (UniqueConstraint("provider_id", "issuer", "account_id"),)
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
@@ -21,9 +22,9 @@ class Account(Record, table=True):
     issuer: str = ""
     account_id: str
     password: str | None = Field(default=None, repr=False)
-    access_token: bytes | None = Field(default=None, repr=False)
-    refresh_token: bytes | None = Field(default=None, repr=False)
-    id_token: bytes | None = Field(default=None, repr=False)
+    access_token: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
+    refresh_token: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
+    id_token: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
     token_type: str | None = None
     scope: str | None = None
     access_token_expires_at: datetime | None = Field(default=None, sa_type=Instant)

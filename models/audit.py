@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Index
 from sqlmodel import Field, SQLModel
 
-from models.base import Instant
+from models.base import Instant, Retention
 
 
 class Outcome(StrEnum):
@@ -23,6 +23,7 @@ class Audit(SQLModel, table=True):
     """One record. It outlives its user, so nothing refers to the table `user`."""
 
     __table_args__ = (Index(None, "user_id", "time"),)
+    __retention__ = (Retention("time", "audit.retention"),)
 
     id: str = Field(primary_key=True, max_length=32)
     time: datetime = Field(index=True, sa_type=Instant)

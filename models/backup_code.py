@@ -10,6 +10,7 @@ class BackupCode(Record, table=True):
     """One code by its argon2id hash. The codes of one set share salt and cost, so that one hash finds the code."""
 
     __tablename__ = "backup_code"
+    __export__ = "backupCodes"
     __table_args__ = (UniqueConstraint("set_id", "code"),)
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)

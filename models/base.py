@@ -1,13 +1,15 @@
 """What every table shares: the metadata with its naming convention, instants, row ids, and the two timestamps."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, MetaData
+from sqlalchemy import BigInteger, ColumnElement, DateTime, MetaData
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import Field, SQLModel
+from sqlmodel.main import default_registry
 
 metadata = SQLModel.metadata
 metadata.naming_convention = MetaData(
@@ -62,6 +64,33 @@ class Instant(TypeDecorator[datetime]):
 def _read_integer(milliseconds: int | None) -> datetime | None:
     # Written out, because five of them are read with each session: a further call costs a quarter of the time.
     return None if milliseconds is None else EPOCH + milliseconds * _MILLISECOND
+
+
+ENCRYPTED: dict[str, Any] = {"info": {"encrypted": True}}
+"""As `sa_column_kwargs`: the column holds what is encrypted for the purpose `table.column`, and is encrypted anew when
+the service key is changed. The key of its table is one column of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long rows of a table are kept; a table declares one or several as `__retention__`.
+
+    An index orders the rows by the column `moment`.
+    """
+
+    moment: str
+    keep: timedelta | str = timedelta(0)
+    """How long rows are kept after their moment; or the name of the setting that says it, by which 0 is for ever."""
+    where: Callable[[Any], ColumnElement[bool]] | None = None
+    """Which rows are meant, if not all of them, by the columns of the table."""
+    key: str | None = None
+    """The column that names a row, where the primary key has several."""
+
+
+def tables() -> list[type[SQLModel]]:
+    """Return the class of every table, by the tables' names."""
+    classes = (mapper.class_ for mapper in default_registry.mappers)
+    return sorted(classes, key=lambda table: str(table.__tablename__))
 
 
 class Timestamped(SQLModel):

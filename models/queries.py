@@ -1,7 +1,7 @@
 """The few statements of the hot path: each takes one value, reads once, outside any transaction.
 
-A `Query` is declared here as a SQLAlchemy select with the single parameter `value`, and what makes a result of
-one row. `server/reads` compiles it once per database and runs it without the ORM.
+A `ReadStatement` is declared here as a SQLAlchemy select with the single parameter `value`, and what makes a result of
+one row. `server/database` compiles it once per database and runs it without the ORM.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +15,8 @@ from sqlmodel import col
 from models.account import CREDENTIAL, Account
 from models.backup_code import BackupCode
 from models.counter import Counter
-from models.grant import Grant
 from models.known_network import KnownNetwork
+from models.one_time_token import OneTimeToken
 from models.session import Session
 from models.two_factor import TwoFactor
 from models.user import User, ban_holds
@@ -85,15 +85,15 @@ _SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if n
 
 
 @dataclass(frozen=True, eq=False)
-class Query(Generic[Result]):
+class ReadStatement(Generic[Result]):
     """A select with the one parameter `value`, and what makes a result of the columns of one row."""
 
     statement: Select[*tuple[Any, ...]]
-    make: Callable[[Sequence[Any]], Result]
+    from_row: Callable[[Sequence[Any]], Result]
     key: Any = None
     """The column `value` is compared with, where one statement may answer many values at once. It is unique, unless all
     rows are always asked for."""
-    recurs: bool = False
+    cacheable: bool = False
     """Whether the same rows are read again and again, and have seldom changed meanwhile."""
 
 
@@ -106,23 +106,25 @@ def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
     return SessionRow(*columns[: len(_SESSION)]), UserRow(*columns[len(_SESSION) :])
 
 
-def _password_by(column: Any) -> Query[PasswordRow]:
+def _password_by(column: Any) -> ReadStatement[PasswordRow]:
     wanted = select(col(User.id), col(Account.password))
-    return Query(wanted.join(Account, PASSWORD_ACCOUNT, isouter=True).where(by(column)), PasswordRow._make)
+    return ReadStatement(
+        wanted.join(Account, PASSWORD_ACCOUNT, isouter=True).where(by(column)), PasswordRow._make
+    )
 
 
-SESSION_BY_DIGEST = Query(
+SESSION_BY_DIGEST = ReadStatement(
     select(*_SESSION, *USER_COLUMNS)
     .join(User, col(User.id) == col(Session.user_id))
     .where(by(Session.token_digest)),
     _session_and_user,
     key=Session.token_digest,
-    recurs=True,
+    cacheable=True,
 )
 """The session behind a token's SHA-256 digest, and its user."""
 
-SESSIONS_OF_USER = Query(
-    select(*_SESSION, col(Session.token_copy)).where(by(Session.user_id)),
+SESSIONS_OF_USER = ReadStatement(
+    select(*_SESSION, col(Session.token_copy)).where(by(Session.user_id)),  # defence: V22 sessions-of-user
     SessionRow._make,
     key=Session.user_id,
 )
@@ -134,8 +136,8 @@ PASSWORD_BY_USER = _password_by(User.id)
 """Whose password it is and its hash, by lower-cased address, by lower-cased username, by user id."""
 
 
-class GrantRow(NamedTuple):
-    """A grant as read by a query; the fields are those of `Grant`."""
+class OneTimeTokenRow(NamedTuple):
+    """A one-time token as read by a query; the fields are those of `OneTimeToken`."""
 
     purpose: str
     user_id: str | None
@@ -145,18 +147,22 @@ class GrantRow(NamedTuple):
     expires_at: datetime
 
 
-_GRANT = tuple(col(getattr(Grant, name)) for name in GrantRow._fields)
+_ONE_TIME_TOKEN = tuple(col(getattr(OneTimeToken, name)) for name in OneTimeTokenRow._fields)
 
 
-def _grant_and_user(columns: Sequence[Any]) -> tuple[GrantRow, UserRow]:
-    return GrantRow._make(columns[: len(_GRANT)]), UserRow._make(columns[len(_GRANT) :])
+def _one_time_token_and_user(columns: Sequence[Any]) -> tuple[OneTimeTokenRow, UserRow]:
+    return OneTimeTokenRow._make(columns[: len(_ONE_TIME_TOKEN)]), UserRow._make(
+        columns[len(_ONE_TIME_TOKEN) :]
+    )
 
 
-GRANT_BY_DIGEST = Query(
-    select(*_GRANT, *USER_COLUMNS).join(User, col(User.id) == col(Grant.user_id)).where(by(Grant.digest)),
-    _grant_and_user,
+ONE_TIME_TOKEN_BY_DIGEST = ReadStatement(
+    select(*_ONE_TIME_TOKEN, *USER_COLUMNS)
+    .join(User, col(User.id) == col(OneTimeToken.user_id))
+    .where(by(OneTimeToken.digest)),
+    _one_time_token_and_user,
 )
-"""The grant behind a token's digest, the expired ones included, and its user."""
+"""The one-time token with a digest, also an expired one, and its user."""
 
 
 class AccountRow(NamedTuple):
@@ -186,10 +192,11 @@ class AccountRow(NamedTuple):
 
 _ACCOUNT = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
 
-ACCOUNTS_OF_USER = Query(select(*_ACCOUNT).where(by(Account.user_id)), AccountRow._make)
+# defence: V14 accounts-of-user
+ACCOUNTS_OF_USER = ReadStatement(select(*_ACCOUNT).where(by(Account.user_id)), AccountRow._make)
 """Every way in which a user signs in, in no order."""
 
-ACCOUNT_BY_ID = Query(select(*_ACCOUNT).where(by(Account.id)), AccountRow._make)
+ACCOUNT_BY_ID = ReadStatement(select(*_ACCOUNT).where(by(Account.id)), AccountRow._make)
 """One of them by its id."""
 
 
@@ -202,7 +209,7 @@ class BackupSetRow(NamedTuple):
     locked_until: datetime | None
 
 
-BACKUP_SET_BY_USER = Query(
+BACKUP_SET_BY_USER = ReadStatement(
     select(col(BackupCode.set_id), col(BackupCode.salt), col(BackupCode.params), col(TwoFactor.locked_until))
     .join(TwoFactor, col(TwoFactor.user_id) == col(BackupCode.user_id))
     .where(by(BackupCode.user_id), col(BackupCode.live))
@@ -219,7 +226,7 @@ class CounterRow(NamedTuple):
     window_end: datetime
 
 
-COUNTER_BY_KEY = Query(
+COUNTER_BY_KEY = ReadStatement(
     select(col(Counter.count), col(Counter.window_end)).where(by(Counter.key)),
     CounterRow._make,
     key=Counter.key,
@@ -232,7 +239,7 @@ def _last_success(columns: Sequence[Any]) -> datetime:
     return last
 
 
-LAST_SUCCESS_BY_NETWORK = Query(
+LAST_SUCCESS_BY_NETWORK = ReadStatement(
     select(col(KnownNetwork.last_success)).where(by(KnownNetwork.network)), _last_success
 )
 """When a user last signed in from a network, by the digest of both; also when that is long ago."""

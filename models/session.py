@@ -4,15 +4,18 @@ from datetime import datetime
 
 from sqlmodel import Field
 
-from models.base import Instant, Record
+from models.base import ENCRYPTED, Instant, Record, Retention
 
 
 class Session(Record, table=True):
     """One sign-in on one device. The token itself is never stored in the clear."""
 
+    __export__ = "sessions"
+    __retention__ = (Retention("expires_at"),)  # defence: R41 expired-sessions
+
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
     token_digest: bytes = Field(unique=True, repr=False)
-    token_copy: bytes | None = Field(default=None, repr=False)
+    token_copy: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
     remembered: bool = True
     method: str
     expires_at: datetime = Field(index=True, sa_type=Instant)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlmodel import Field
 
-from models.base import Instant, Timestamped
+from models.base import ENCRYPTED, Instant, Timestamped
 
 
 class TwoFactor(Timestamped, table=True):
@@ -14,15 +14,16 @@ class TwoFactor(Timestamped, table=True):
     """
 
     __tablename__ = "two_factor"
+    __export__ = "twoFactor"
 
     user_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=32)
-    secret: bytes | None = None
+    secret: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED)  # defence: R44 columns
     confirmed: bool = False
     issuer: str | None = None
     last_step: int | None = None
     failures: int = 0
     locked_until: datetime | None = Field(default=None, sa_type=Instant)
-    new_secret: bytes | None = None
+    new_secret: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED)
     new_issuer: str | None = None
 
     def is_enrolling(self) -> bool:

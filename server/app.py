@@ -12,19 +12,16 @@ from codegen.bundle import bundle
 from codegen.links import without_links
 from codegen.operation_ids import flat_ids
 from codegen.requests_only import without_answers
-from server import pipeline
-from server.addresses import Addresses
+from codegen.walk import operations
+from server import api as server_api
+from server.api.client_address import ClientAddressResolver
+from server.api.documents import Documents
+from server.api.extension import extension_of
 from server.clock import Clock, system_clock
-from server.documents import Documents
-from server.pending_sign_ins import PendingSignIns
+from server.config.settings import Settings
+from server.config.sources import setting
+from server.observability.tracing import tracing_of
 from server.services import Services
-from server.settings import Settings
-from server.tracing import tracing_of
-
-LISTING = frozenset({"sessions.list_active"})
-REVOCATION = frozenset({"sessions.revoke", "sessions.revoke_all", "sessions.revoke_others"})
-USERNAMES = frozenset({"authentication.sign_in_username", "users.check_username"})
-DELETION = frozenset({"users.delete", "users.confirm_deletion"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +30,14 @@ class Application:
 
     services: Services
     api: ASGIApp
-    documents: Documents
+    documents: Documents | None
+    """None where they are switched off."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with a document, or hand on to the pipeline."""
-        if scope["type"] == "http" and self.documents.matches(scope["path"]):
-            await self.documents(scope, receive, send)
+        documents = self.documents
+        if documents is not None and scope["type"] == "http" and documents.matches(scope["path"]):
+            await documents(scope, receive, send)
         else:
             await self.api(scope, receive, send)
 
@@ -63,52 +62,65 @@ def assemble(services: Services) -> Application:
             await services.close()
 
     settings, policy = services.settings, services.policy
-    document = contract(settings)
-    api = pipeline.build(
+    document = contract(settings, internal=True)
+    api = server_api.build(
         # Connexion copies the contract four times, and what it answers is written in the handlers.
         without_answers(document),
         policy=policy,
-        sessions=services.requests,
-        challenges=PendingSignIns(services.requests),
-        endpoint=services.requests,
+        sessions=services.sessions,
+        challenges=services.challenges,
+        endpoint=services.unit_of_work,
         refusals=services.refusals,
         limiter=services.limiter,
-        observer=services.observer,
-        addresses=Addresses(settings.trusted_proxies),
+        request_hook=services.request_hook,
+        addresses=ClientAddressResolver(settings.trusted_proxies),
         clock=services.clock,
-        disabled=switched_off(settings),
+        disabled=switched_off(document, settings),
         lifespan=lifespan,
         max_body=settings.server.max_body,
     )
     if services.tracing is not None:
         api = services.tracing.around(api)
-    published = flat_ids(without_links(document))
-    documents = Documents(published, policy.base_path, policy.origins, settings.server.max_body)
-    return Application(services, api, documents)
+    return Application(services, api, _documents(services))
 
 
-def contract(settings: Settings) -> dict[str, Any]:
-    """Give the contract as this service keeps it: its cookie names, its base path, what it does not insist on."""
+def _documents(services: Services) -> Documents | None:
+    """Return what serves the contract as it is published, or None where that is switched off."""
+    settings, policy = services.settings, services.policy
+    if not settings.documents.enabled:
+        return None
+    published = flat_ids(without_links(contract(settings)))
+    return Documents(published, policy.base_path, policy.origins, settings.server.max_body)
+
+
+def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
+    """Give the contract as this service keeps it: its cookie names, its base path, what it does not insist on.
+
+    An `internal` one has what is not published: the extension of operations.
+    """
     session = settings.session
     document = bundle(
         cookie_name=session.cookie_name,
         pending_cookie=session.cookie_prefix + "two-factor",
         base_path=settings.base_path,
+        internal=internal,
     )
     if not settings.require_current_password:
         document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
     return document
 
 
-def switched_off(settings: Settings) -> frozenset[str]:
-    """Give the operationIds that answer 404 by these settings."""
-    off: frozenset[str] = frozenset()
-    for is_on, operations in (
-        (settings.enable_session_listing, LISTING),
-        (settings.enable_session_revocation, REVOCATION),
-        (settings.username.enabled, USERNAMES),
-        (settings.delete_user.enabled, DELETION),
-    ):
-        if not is_on:
-            off |= operations
-    return off
+def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:
+    """Return the operationIds that answer 404 by these settings.
+
+    Raises ValueError for a switch of the contract that is no boolean setting.
+    """
+    switches = {one.spec["operationId"]: extension_of(one.spec).switch for one in operations(document)}
+    return frozenset(name for name, switch in switches.items() if switch and not _is_on(settings, switch))
+
+
+def _is_on(settings: Settings, switch: str) -> bool:
+    value = setting(settings, switch)
+    if not isinstance(value, bool):
+        raise ValueError(f"the contract switches operations by {switch}, which is neither true nor false")
+    return value

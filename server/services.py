@@ -5,38 +5,63 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import structlog
 
-from domain import audit, emails, passwords, secrets
+from domain import tokens
 from domain.context import Client, Context
 from domain.errors import Unavailable
-from server import cleanup, migrations, rewriting
-from server.background import repeat
-from server.blocklist import blocklist
-from server.cipher import Keyring
+from domain.mail import messages
+from domain.passwords.policy import Blocklist
+from domain.ports import Reads
+from domain.rate_limits import events as rate_limit_events
+from domain.rate_limits.policy import RateLimitPolicy
+from domain.sessions.policy import SessionLimitThreshold
+from server import rate_limit
+from server.api.interfaces import RequestHook, RequestHooks
+from server.api.sessions import ChallengeStore, SessionStore
+from server.audit import events as audit_events
+from server.audit.refusals import RefusalAuditor
+from server.audit.writer import AuditWriter
 from server.clock import Clock, system_clock
-from server.counters import store
-from server.database import Database, open_database
-from server.database_faults import reason
-from server.hashing import HashingRules, PasswordPool
-from server.mailing import renderer, senders
-from server.metrics.reporting import Reporter
-from server.metrics.tallies import Tallies
-from server.outbox import OutboxWorker
-from server.pipeline.limiter import RequestLimiter
-from server.pipeline.ports import Observer, Observers
-from server.policy import policy_of
-from server.providers.serving import providers_of
-from server.providers.watching import Watch
-from server.records import Desk
-from server.refusals import KeptRefusals
-from server.requests import Requests
-from server.rewriting import Tally
-from server.settings import Settings
-from server.tracing import Tracing
+from server.config import profiles
+from server.config.policy import policy_of
+from server.config.settings import Settings
+from server.config.sources import setting
+from server.config.validation import Check
+from server.crypto import blocklist
+from server.crypto.hash_pool import MAX_PREPARING
+from server.crypto.keyring import Keyring
+from server.crypto.password_hasher import HashingRules, PasswordHasher
+from server.database import database, migrations
+from server.database.database import Database, open_database
+from server.database.errors import reason
+from server.database.schema import Mode, current_is_head, suffices
+from server.identity_providers import validation as provider_validation
+from server.identity_providers.instrumentation import Instrumentation
+from server.identity_providers.registry import providers_of
+from server.jobs import cleanup, key_rotation
+from server.jobs.key_rotation import RotationResult
+from server.jobs.scheduler import run_periodically
+from server.mail import backends
+from server.mail.worker import OutboxWorker
+from server.observability import tracing as observability_tracing
+from server.observability.metrics.registry import MetricsRegistry
+from server.observability.metrics.reporter import Reporter
+from server.observability.tracing import Tracing
+from server.rate_limit.requests import RequestLimiter
+from server.unit_of_work import UnitOfWork
+
+CHECKS: tuple[Check, ...] = (
+    database.check,
+    blocklist.check,
+    backends.check,
+    rate_limit.check,
+    observability_tracing.check,
+    provider_validation.check,
+)
+"""What the packages above the settings have to say about them, before anything is opened."""
 
 READY_WITHIN = 1.0
 """Seconds the database has to answer /ready (behaviour 5.8)."""
@@ -44,8 +69,17 @@ READY_WITHIN = 1.0
 _log = structlog.get_logger(__name__)
 
 
+def load_settings(environ: Mapping[str, str], directory: Path) -> Settings:
+    """Return the settings the service starts with: read, completed by the profile, and found safe by every package.
+
+    In development a file with a secret is placed in `directory`. Raises ConfigurationError with one line per problem,
+    each naming the key.
+    """
+    return profiles.load(environ, directory, CHECKS)
+
+
 class Services:
-    """The parts of one running service, wired together. `policy` and `requests` exist at once, the rest when open."""
+    """The container of one running service. `policy` and `unit_of_work` exist at once, the rest when it is open."""
 
     database: Database
 
@@ -57,58 +91,57 @@ class Services:
         reports: Path | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        """Take the folder in which this process is to tell its numbers, if it is, and what traces, if anything."""
+        """Wire the parts. `reports` is the folder for metrics of this process, `tracing` the tracer, if any."""
         self.settings = settings
         self.clock = clock
         self.tracing = tracing
-        self.tallies = Tallies() if settings.metrics.port is not None else None
-        self.policy = policy_of(
-            settings, blocklist(settings.password.blocklist, settings.password.blocklist_file)
-        )
+        self.metrics = MetricsRegistry() if settings.metrics.port is not None else None
+        self.policy = policy_of(settings, _blocklist(settings), _session_limit_threshold(settings))
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
-        self.hasher = PasswordPool(_hashing_rules(settings))
-        self.counters = store(settings, lambda: self.database)
+        self.hasher = PasswordHasher(_hashing_rules(settings))
+        self.counters = rate_limit.store(settings, lambda: self.database)
         self.providers = providers_of(
-            settings, clock, Watch(self.tallies, None if tracing is None else tracing.span)
+            settings, clock, Instrumentation(self.metrics, None if tracing is None else tracing.span)
         )
-        self.desk = Desk(lambda: self.database)
-        self.requests = Requests(
+        self.audit_writer = AuditWriter(lambda: self.database)
+        self.unit_of_work = UnitOfWork(
             policy=self.policy,
             hasher=self.hasher if tracing is None else tracing.hasher(self.hasher),
             cipher=self.cipher,
             counters=self.counters,
             clock=clock,
             ready=self.is_ready,
-            mailed=self._wake_worker,
+            on_mail_queued=self._wake_worker,
             providers=self.providers.clients,
-            desk=self.desk,
-            tallies=self.tallies,
+            audit_writer=self.audit_writer,
+            metrics=self.metrics,
         )
+        self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
+        self.challenges = ChallengeStore(self._reads)
         self.limiter = self._limiter()
-        self.refusals = KeptRefusals(self.requests, self.desk)
-        ways = senders(settings)
+        self.refusals = RefusalAuditor(
+            self.unit_of_work.context, self.unit_of_work.report, self.audit_writer, self.metrics
+        )
+        ways = backends.senders(settings)
         self.worker = OutboxWorker(
-            run=self.requests.run,
+            run=self.unit_of_work.run,
             clock=clock,
-            renderer=renderer(settings, self.policy) if ways else None,
+            renderer=backends.renderer(settings) if ways else None,
             senders=ways,
-            resolvers={
-                "reset-password": passwords.resolve_reset,
-                "verify-email": emails.resolve_verification,
-            },
-            tallies=self.tallies,
+            resolvers=messages.resolvers(),
+            metrics=self.metrics,
         )
         self.reporter = self._reporter(reports)
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
 
     @property
-    def observer(self) -> Observer | None:
-        """Who is told of every answer; None where nobody wants to know."""
-        wanting = [one for one in (self.tallies, self.tracing) if one is not None]
-        return Observers(wanting) if len(wanting) > 1 else next(iter(wanting), None)
+    def request_hook(self) -> RequestHook | None:
+        """The hook called for every response: metrics, tracing or both; None without either."""
+        hooks = [one for one in (self.metrics, self.tracing) if one is not None]
+        return RequestHooks(hooks) if len(hooks) > 1 else next(iter(hooks), None)
 
-    async def open(self, schema: migrations.Mode | None = None) -> None:
+    async def open(self, schema: Mode | None = None) -> None:
         """Open the database and see to its schema, by `database.migrate` unless told otherwise.
 
         Raises DatabaseAbsent, SchemaRefused, and ValueError for a database address that cannot be used.
@@ -122,10 +155,10 @@ class Services:
         )
         if self.tracing is not None:
             self.database.reads = self.tracing.reads(self.database.reads)
-            self.tracing.watch(self.database.engine)
-        self.requests.use(self.database)
+            self.tracing.instrument(self.database.engine)
+        self.unit_of_work.bind_database(self.database)
         try:
-            if not await migrations.current_is_head(self.database):
+            if not await current_is_head(self.database):
                 await migrations.prepare(self.database, schema or settings.database.migrate)
         except BaseException:
             await self.database.close()
@@ -133,65 +166,70 @@ class Services:
 
     def _reporter(self, folder: Path | None) -> Reporter | None:
         """Give what tells the numbers of this process; None where nobody asks for them."""
-        if self.tallies is None or folder is None:
+        if self.metrics is None or folder is None:
             return None
         # To tell the version of this program, it reads a text that only the parser of mails understands.
-        sampler = import_module("server.metrics.sampling").Sampler
-        return Reporter(folder, sampler(self.tallies, self.hasher, lambda: self.database, self.clock))
+        from server.observability.metrics.collector import Collector  # noqa: PLC0415 - see above
+
+        return Reporter(folder, Collector(self.metrics, self.hasher, lambda: self.database, self.clock))
 
     async def start(self) -> None:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, telling numbers."""
         if self.reporter is not None:
             await self.reporter.start()
         self.worker.start()
-        self._keep(lambda ctx: audit.service_started(ctx, os.getpid()))
+        self._audit(lambda ctx: audit_events.service_started(ctx, os.getpid()))
         self._tasks = [
-            asyncio.create_task(repeat(name, job, every=every, stop=self._stopping))
+            asyncio.create_task(run_periodically(name, job, every=every, stop=self._stopping))
             for name, job, every in (
                 ("cleanup", self._cleanup(), cleanup.EVERY),
-                ("rewriting", self._rewrite, rewriting.EVERY),
+                ("rewriting", self._rewrite, key_rotation.EVERY),
             )
         ]
 
     def _cleanup(self) -> Callable[[], Awaitable[None]]:
-        retention = self.settings.audit.retention
-        return partial(cleanup.turn, self.database, self.clock, secrets.token(), retention)
+        period = partial(setting, self.settings)
+        return partial(cleanup.run, self.database, self.clock, tokens.token(), period)
 
     async def _rewrite(self) -> None:
-        await rewriting.rewrite(self.database.begin, self.cipher, report=self._keep_rewritten)
+        await key_rotation.reencrypt(self.database.begin, self.cipher, report=self._audit_rotation)
 
-    def _keep_rewritten(self, tallies: Mapping[str, Tally]) -> None:
-        rewritten = {column: tally.rewritten for column, tally in tallies.items()}
-        remaining = sum(tally.remaining for tally in tallies.values())
-        self._keep(lambda ctx: audit.secrets_rewritten(ctx, rewritten, remaining))
+    def _audit_rotation(self, results: Mapping[str, RotationResult]) -> None:
+        rewritten = {column: result.rewritten for column, result in results.items()}
+        remaining = sum(result.remaining for result in results.values())
+        self._audit(lambda ctx: audit_events.secrets_rewritten(ctx, rewritten, remaining))
 
-    def _keep(self, describe: Callable[[Context], None]) -> None:
-        """Put on record what the service itself does; the log has it already."""
-        ctx = self.requests.context()
+    def _audit(self, describe: Callable[[Context], None]) -> None:
+        """Audit an event of the service itself; the log has it already."""
+        ctx = self.unit_of_work.context()
         describe(ctx)
-        self.desk.file(ctx.records)
+        self.audit_writer.enqueue(ctx.records)
 
     def _limiter(self) -> RequestLimiter | None:
         """Give what limits requests; None where nothing does."""
-        quota = self.policy.limits.requests
+        quota = self.policy[RateLimitPolicy].requests
         if not quota.number:
             return None
         return RequestLimiter(
-            quota, shared=self.counters, cipher=self.cipher, clock=self.clock, reached=self._keep_reached
+            quota,
+            shared=self.counters,
+            cipher=self.cipher,
+            clock=self.clock,
+            reached=self._audit_limit_reached,
         )
 
-    def _keep_reached(self, client: Client, operation_id: str) -> None:
-        ctx = self.requests.context(client)
-        audit.limit_reached(ctx, "requests", operation=operation_id)
-        self.requests.tell(ctx.records)
-        self.desk.file(ctx.records)
+    def _audit_limit_reached(self, client: Client, operation_id: str) -> None:
+        ctx = self.unit_of_work.context(client)
+        rate_limit_events.limit_reached(ctx, "requests", operation=operation_id)
+        self.unit_of_work.report(ctx.records)
+        self.audit_writer.enqueue(ctx.records)
 
     def refuse_new_work(self) -> None:
         """Turn /ready to 503: the service is shutting down."""
         self._stopping.set()
 
     async def close(self) -> None:
-        """Stop the background tasks and close every connection; queued mail stays filed."""
+        """Stop the background tasks and close every connection; queued mail stays in the outbox."""
         self.refuse_new_work()
         if self.reporter is not None:
             await self.reporter.stop()
@@ -199,7 +237,7 @@ class Services:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.desk.close()
+        await self.audit_writer.close()
         self.hasher.close()
         await self.counters.close()
         await self.providers.close()
@@ -213,10 +251,15 @@ class Services:
             return False
         try:
             async with asyncio.timeout(READY_WITHIN):
-                return await migrations.suffices(self.database)
+                if await suffices(self.database):
+                    return True
+            _log.warning("service.not_ready", reason="old or incomplete schema, or a standby")
         except (Unavailable, TimeoutError) as fault:
             _log.warning("service.not_ready", reason=reason(fault.__cause__ or fault))
-            return False
+        return False
+
+    def _reads(self) -> Reads:
+        return self.database.reads
 
     def _wake_worker(self) -> None:
         self.worker.wake()
@@ -234,6 +277,18 @@ async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterat
         yield services
     finally:
         await services.close()
+
+
+def _blocklist(settings: Settings) -> Blocklist:
+    password = settings.password
+    return Blocklist(blocklist.blocklist(password.blocklist, password.blocklist_file))
+
+
+def _session_limit_threshold(settings: Settings) -> SessionLimitThreshold:
+    """Return how many sessions are few: other sign-ins may end between the look at a user and their session."""
+    most, password = settings.session.max_per_user, settings.password
+    under_way = MAX_PREPARING + password.hash_queue + password.hash_workers
+    return SessionLimitThreshold(max(0, most - under_way) if most else None)
 
 
 def _hashing_rules(settings: Settings) -> HashingRules:

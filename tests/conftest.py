@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from server import logs, migrations
-from server.database import open_database
+from server.database import migrations
+from server.database.database import open_database
+from server.observability import logs
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess, providing
 from tests.provider.settings import social_settings

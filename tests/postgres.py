@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import asyncpg
 from sqlalchemy import make_url
 
-from server.database import open_database
-from server.migrations import prepare
+from server.database.database import open_database
+from server.database.migrations import prepare
 
 Result = TypeVar("Result")
 
@@ -54,6 +54,12 @@ class Cluster:
         self._directory = Path(tempfile.mkdtemp(prefix="gatewright-postgres-"))
         if os.geteuid() == 0:
             shutil.chown(self._directory, "postgres", "postgres")
+        self._fill()
+        self._port = _free_port()
+        self.resume()
+
+    def _fill(self) -> None:
+        """Make what the server holds at first."""
         self._run(
             "initdb",
             "-D",
@@ -68,8 +74,6 @@ class Cluster:
             "--locale=C",
             "--lc-ctype=C.UTF-8",
         )
-        self._port = _free_port()
-        self.resume()
 
     def resume(self) -> None:
         """Start the server again after `halt`, on the same port."""
@@ -156,7 +160,7 @@ def binaries() -> Path:
     """Find the directory of PostgreSQL's programs, the newest version first."""
     found = shutil.which("initdb")
     if found:
-        return Path(found).parent
+        return Path(found).resolve().parent  # where all of them are, of which a link may name some only
     installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     for path in sorted(installed, key=lambda path: int(path.parts[-3]), reverse=True):
         return path.parent

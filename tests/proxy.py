@@ -1,4 +1,5 @@
-"""A TCP proxy that can fall silent: what a hanging server or a dead network looks like from this side."""
+"""A TCP proxy that can fall silent, keep the ends of streams back, and lead to another server: what a hanging server, a
+dead network or a failover looks like from this side."""
 
 import asyncio
 import contextlib
@@ -11,6 +12,10 @@ class Proxy:
         self._target = (host, port)
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._ending = asyncio.Event()
+        self._ending.set()
+        self.ends = 0
+        """Streams that have ended so far, whether or not that was passed on."""
         self._pumps: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
@@ -27,13 +32,25 @@ class Proxy:
         """Pass everything on again, what was held back first."""
         self._flowing.set()
 
-    async def stop(self) -> None:
-        """Close every connection."""
-        assert self._server is not None
-        self._server.close()
+    def hold_ends(self) -> None:
+        """Pass on what is sent, but not that a stream has ended."""
+        self._ending.clear()
+
+    def lead_to(self, host: str, port: int) -> None:
+        """Connect whoever comes from now on with another server; connections stay open."""
+        self._target = (host, port)
+
+    async def cut(self) -> None:
+        """Close every connection; new ones are taken."""
         for pump in self._pumps:
             pump.cancel()
         await asyncio.gather(*self._pumps, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """Close every connection, and take no more."""
+        assert self._server is not None
+        self._server.close()
+        await self.cut()
         await self._server.wait_closed()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -50,6 +67,8 @@ class Proxy:
                     await self._flowing.wait()
                     sink.write(piece)
                     await sink.drain()
+                self.ends += 1
+                await self._ending.wait()
             finally:
                 sink.close()
                 await sink.wait_closed()

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from domain import secrets
+from domain import tokens
 from models import Session, User
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -13,7 +13,7 @@ WEEK = timedelta(days=7)
 def user(name: str, **more: Any) -> User:
     """Make a user with an address of their own."""
     values = {
-        "id": secrets.token(),
+        "id": tokens.token(),
         "email": f"{name}@example.com",
         "created_at": NOW,
         "updated_at": NOW,
@@ -24,5 +24,5 @@ def user(name: str, **more: Any) -> User:
 
 def session(owner: User, token: str, **more: Any) -> Session:
     """Make a session of a week that is opened by `token`."""
-    values = {"id": secrets.token(), "expires_at": NOW + WEEK, "created_at": NOW, "updated_at": NOW, **more}
-    return Session(user_id=owner.id, token_digest=secrets.digest(token), method="password", **values)
+    values = {"id": tokens.token(), "expires_at": NOW + WEEK, "created_at": NOW, "updated_at": NOW, **more}
+    return Session(user_id=owner.id, token_digest=tokens.digest(token), method="password", **values)

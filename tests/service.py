@@ -13,9 +13,8 @@ import orjson
 from sqlalchemy import text
 
 from models import metadata
-from server import profiles
 from server.app import assemble, contract
-from server.services import Services
+from server.services import Services, load_settings
 from tests.contract.conformance import CheckingTransport, Contract
 
 BASE_URL = "http://127.0.0.1:8000"
@@ -60,7 +59,7 @@ class Service:
 
     async def reset(self) -> None:
         """Empty the database and the mail file, and set the clock back."""
-        await self.services.desk.empty()
+        await self.services.audit_writer.flush()
         async with self.services.database.begin() as db:
             driver: Any = (await (await db.connection()).get_raw_connection()).driver_connection
             await _empty(driver, self.services.database.dialect)
@@ -127,7 +126,7 @@ async def open_service(
     """Assemble and open a service on an existing empty database; `peer` is the other end of its client's socket."""
     clock = MovableClock()
     mail_file = directory / "mail.jsonl"
-    configured = profiles.load(environment(database_url, mail_file, overrides), directory)
+    configured = load_settings(environment(database_url, mail_file, overrides), directory)
     services = Services(configured, clock=clock)
     app = assemble(services)
     await services.open()

@@ -11,7 +11,7 @@ from tests.service import Service
 
 async def trail(service: Service) -> list[Audit]:
     """Give every record that was written so far, those included that wait to be."""
-    await service.services.desk.empty()
+    await service.services.audit_writer.flush()
     async with service.services.database.begin() as db:
         return list((await db.execute(select(Audit))).scalars())
 
@@ -24,7 +24,7 @@ async def only(service: Service, event: str) -> Audit:
 
 async def forget(service: Service) -> None:
     """Begin with an empty table."""
-    await service.services.desk.empty()
+    await service.services.audit_writer.flush()
     await steps.execute(service, "DELETE FROM audit")
 
 

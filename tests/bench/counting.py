@@ -1,4 +1,4 @@
-"""What counting for Prometheus costs a request: CPU time of `Tallies.request`, and of the question whether to count.
+"""What counting for Prometheus costs a request: CPU time of `MetricsRegistry.request`, and of the check for it.
 
 Run it as `python -m tests.bench.counting`; it takes a few seconds and needs nothing.
 """
@@ -6,8 +6,8 @@ Run it as `python -m tests.bench.counting`; it takes a few seconds and needs not
 import time
 from collections.abc import Callable
 
-from server.metrics.tallies import Tallies
-from server.pipeline.ports import Observer
+from server.api.interfaces import RequestHook
+from server.observability.metrics.registry import MetricsRegistry
 
 ROUNDS = 7
 TIMES = 300_000
@@ -29,7 +29,7 @@ def empty() -> None:
         pass
 
 
-def counting(observer: Observer | None) -> Callable[[], None]:
+def counting(observer: RequestHook | None) -> Callable[[], None]:
     """Give what the pipeline does at the end of each request."""
 
     def job() -> None:
@@ -43,7 +43,7 @@ def counting(observer: Observer | None) -> Callable[[], None]:
 def main() -> None:
     """Measure, and print microseconds of CPU time a request."""
     nothing = microseconds(empty)
-    for name, observer in (("switched off", None), ("switched on", Tallies())):
+    for name, observer in (("switched off", None), ("switched on", MetricsRegistry())):
         print(f"{name:14}{microseconds(counting(observer)) - nothing:.3f} µs a request")
 
 

@@ -10,9 +10,9 @@ import asyncpg
 from sqlalchemy import delete, insert
 from sqlmodel import col, select
 
-from domain import secrets
+from domain import tokens as domain_tokens
 from models import Session, User
-from server.database import open_database
+from server.database.database import open_database
 
 USERS = 1_000
 SESSIONS_EACH = 5
@@ -76,7 +76,9 @@ async def _renew(database_url: str, count: int) -> None:
             whose = (await db.execute(select(User.id).where(User.email == "crowd0@example.com"))).scalar_one()
             await db.execute(delete(Session).where(col(Session.user_id) == whose))
             tokens = map(numbered_token, range(count))
-            added = [{**_session(whose, now), "token_digest": secrets.digest(token)} for token in tokens]
+            added = [
+                {**_session(whose, now), "token_digest": domain_tokens.digest(token)} for token in tokens
+            ]
             await db.execute(insert(Session), added)
             await db.commit()
     finally:
@@ -85,14 +87,20 @@ async def _renew(database_url: str, count: int) -> None:
 
 def _user(number: int, now: datetime) -> dict[str, Any]:
     email = f"crowd{number}@example.com"
-    return {"id": secrets.token(), "name": "Crowd", "email": email, "created_at": now, "updated_at": now}
+    return {
+        "id": domain_tokens.token(),
+        "name": "Crowd",
+        "email": email,
+        "created_at": now,
+        "updated_at": now,
+    }
 
 
 def _session(user_id: str, now: datetime) -> dict[str, Any]:
     return {
-        "id": secrets.token(),
+        "id": domain_tokens.token(),
         "user_id": user_id,
-        "token_digest": secrets.digest(secrets.token()),
+        "token_digest": domain_tokens.digest(domain_tokens.token()),
         "method": "password",
         "expires_at": now + timedelta(days=7),
         "created_at": now,

@@ -21,13 +21,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
-from domain import secrets, sessions
+from domain import tokens
 from domain.context import Caller, Context
-from models.candidates import candidate_by
+from domain.sessions import sessions
+from domain.sessions.policy import SessionLimitThreshold
 from models.queries import SESSION_BY_DIGEST
-from server import cleanup, logs, profiles
-from server.reads.plans import plan
-from server.services import Services, opened
+from models.sign_in_query import sign_in_row_by
+from server.database.compile import compile_read
+from server.jobs import cleanup
+from server.observability import logs
+from server.services import Services, load_settings, opened
 from tests.bench import growth_rows as rows
 from tests.bench import machine
 from tests.bench.growth_rows import SESSIONS_EACH, Filling
@@ -140,7 +143,7 @@ class Place:
     ) -> tuple[Services, Any]:
         """Open the service, without its background, and a connection beside it."""
         named = environment(self.url, self.directory / "mail.jsonl", overrides or {})
-        services = await ends.enter_async_context(opened(profiles.load(named, self.directory)))
+        services = await ends.enter_async_context(opened(load_settings(named, self.directory)))
         connection = await rows.connect(self.url)
         ends.push_async_callback(connection.close)
         return services, connection
@@ -162,7 +165,7 @@ async def compare(probes: "list[Probe]", steps: "Steps", times: int) -> dict[str
 
 
 async def _fill(probe: "Probe", ended: int) -> None:
-    copy = probe.services.cipher.encrypt(sessions.COPY, rows.token(0))
+    copy = probe.services.cipher.encrypt(sessions.COPY_PURPOSE, rows.token(0))
     filling = Filling(0, probe.size, ended, probe.services.clock(), copy)
     columns = (TextColumn("{task.description:30}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -187,8 +190,8 @@ class Probe:
 
     async def pages(self) -> int:
         """Give how many pages PostgreSQL touches to find a session and its user, which no neighbour can change."""
-        prepared = plan(SESSION_BY_DIGEST, PGDialect_asyncpg())  # type: ignore[no-untyped-call]
-        values = prepared.arguments(secrets.digest(rows.token(self._number())))
+        prepared = compile_read(SESSION_BY_DIGEST, PGDialect_asyncpg())  # type: ignore[no-untyped-call]
+        values = prepared.arguments(tokens.digest(rows.token(self._number())))
         [[found]] = await self.connection.fetch(
             f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {prepared.sql}", *values
         )
@@ -198,7 +201,7 @@ class Probe:
     async def get_session(self) -> float:
         """Find the session behind a token, and its user; give the seconds it took."""
         with timed() as taken:
-            caller = await self.services.requests.find(
+            caller = await self.services.sessions.find(
                 rows.token(self._number()), self.services.clock(), by_cookie=False
             )
         assert caller is not None
@@ -206,7 +209,7 @@ class Probe:
 
     async def look_up(self) -> float:
         """Find who signs in with an address."""
-        query = candidate_by("email", self.services.policy.session.few)
+        query = sign_in_row_by("email", self.services.policy[SessionLimitThreshold].few)
         address = rows.email(self._number() // SESSIONS_EACH)
         with timed() as taken:
             assert await self.services.database.reads.one(query, address)
@@ -216,7 +219,7 @@ class Probe:
         """List the sessions of a user, decrypted."""
         caller = await self._caller(self._number())
         with timed() as taken:
-            listed = await self.services.requests.run(_listed, caller=caller)
+            listed = await self.services.unit_of_work.run(_listed, caller=caller)
         assert listed
         return taken[0]
 
@@ -225,13 +228,13 @@ class Probe:
         self.spent += 1
         caller = await self._caller(self.size - self.spent)
         with timed() as taken:
-            assert await self.services.requests.run(
+            assert await self.services.unit_of_work.run(
                 partial(sessions.revoke, token=caller.token), caller=caller
             )
         return taken[0]
 
     async def _caller(self, number: int) -> Caller:
-        caller = await self.services.requests.find(rows.token(number), self.services.clock(), by_cookie=False)
+        caller = await self.services.sessions.find(rows.token(number), self.services.clock(), by_cookie=False)
         assert caller is not None, number
         return caller
 
@@ -240,7 +243,7 @@ class Probe:
         few = min(FEW, self.size // 40)
         self.spent += few
         ending = range(self.size - self.spent, self.size - self.spent + few)
-        digests = [secrets.digest(rows.token(number)) for number in ending]
+        digests = [tokens.digest(rows.token(number)) for number in ending]
         await self.connection.execute(
             "UPDATE session SET expires_at = now() - interval '9 days' WHERE token_digest = ANY($1)", digests
         )

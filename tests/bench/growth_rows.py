@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 from rich.progress import Progress
 
-from domain import secrets
+from domain import tokens
 
 SESSIONS_EACH = 10
 LIFE = timedelta(days=7)
@@ -101,7 +101,7 @@ class Filling:
         begun = self.now - timedelta(seconds=number % 3600)
         if number - self.first < self.ended:
             begun -= LIFE + timedelta(hours=2)
-        digest, owner = secrets.digest(token(number)).hex(), user_id(number // SESSIONS_EACH)
+        digest, owner = tokens.digest(token(number)).hex(), user_id(number // SESSIONS_EACH)
         return (
             f"{_random('session', number)}\t{owner}\t\\\\x{digest}\t\\\\x{self.copy.hex()}\tt\tpassword\t{begun + LIFE}"
             f"\t198.51.100.{number % 256}\t{_BROWSER}\t{begun}\t{begun}\n"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from argon2.low_level import Type, hash_secret
 
-from server.setting_groups import Password
+from server.config.groups.password import Password
 from tests.bench.accounts import PASSWORD
 from tests.bench.servers import ROOT
 

@@ -1,6 +1,7 @@
 """The bundle: one document, no references to files, never the same object twice."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openapi_spec_validator import validate
@@ -52,6 +53,72 @@ class TestBundle:
 
         with pytest.raises(KeyError, match=r"paths\.yaml#/here leads nowhere"):
             bundle(index=tmp_path / "openapi.yaml")
+
+
+class TestExtension:
+    """What an operation says to the service alone."""
+
+    def test_is_in_the_internal_document(self) -> None:
+        doors = bundle(index=INDEX, internal=True)["paths"]["/doors/{door}"]
+
+        assert doors["get"]["x-gatewright"] == {"answersHead": True}
+
+    def test_is_in_no_other(self) -> None:
+        bundle(index=INDEX, internal=True)
+
+        assert "x-gatewright" not in str(bundle(index=INDEX))
+
+
+class TestComponents:
+    """A capability may bring a file of its own under components/."""
+
+    def bundled(self, folder: Path, **files: str) -> dict[str, Any]:
+        (folder / "components").mkdir()
+        for name, text in files.items():
+            (folder / "components" / f"{name}.yaml").write_text(text)
+        (folder / "paths.yaml").write_text(
+            "keys: {get: {responses: {'200': {$ref: 'components/keys.yaml#/responses/Keys'}}}}"
+        )
+        (folder / "openapi.yaml").write_text("paths: {/keys: {$ref: 'paths.yaml#/keys'}}\n")
+        return bundle(index=folder / "openapi.yaml")
+
+    def test_a_file_of_another_name_than_a_section_has_sections_of_its_own(self, tmp_path: Path) -> None:
+        document = self.bundled(
+            tmp_path,
+            schemas="Door: {type: object}",
+            keys="""
+                schemas:
+                  Key: {properties: {door: {$ref: "schemas.yaml#/Door"}, twin: {$ref: "#/schemas/Key"}}}
+                responses:
+                  Keys: {description: The keys.}
+            """,
+        )
+
+        assert document["paths"]["/keys"]["get"]["responses"]["200"] == {
+            "$ref": "#/components/responses/Keys"
+        }
+        assert document["components"]["responses"] == {"Keys": {"description": "The keys."}}
+        assert document["components"]["schemas"] == {
+            "Door": {"type": "object"},
+            "Key": {
+                "properties": {
+                    "door": {"$ref": "#/components/schemas/Door"},
+                    "twin": {"$ref": "#/components/schemas/Key"},
+                }
+            },
+        }
+
+    def test_names_a_component_that_is_there_twice(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyError, match=r"schemas\.yaml: there is another schemas/Key"):
+            self.bundled(
+                tmp_path,
+                schemas="Key: {type: object}",
+                keys="{schemas: {Key: {type: string}}, responses: {Keys: {description: K.}}}",
+            )
+
+    def test_names_what_is_no_section(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyError, match=r"keys\.yaml: shemas is no section"):
+            self.bundled(tmp_path, keys="{shemas: {}, responses: {Keys: {description: The keys.}}}")
 
 
 class TestSettings:

@@ -210,7 +210,11 @@ def _check_answer(answer: Answer, expected: Expected) -> None:
         return
     _check_body(answer, expected.validator)
     if expected.codes:
-        code = orjson.loads(answer.body)["code"]
+        error = orjson.loads(answer.body)
+        code = error["code"]
+        assert ("fields" in error) == (code == "VALIDATION_ERROR"), (
+            f"{answer.what}: VALIDATION_ERROR has fields, and no other code has; {answer.body!r}"
+        )
         assert code in expected.codes, (
             f"{answer.what}: {code} is not documented here, but {sorted(expected.codes)}"
         )

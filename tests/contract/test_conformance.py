@@ -93,6 +93,13 @@ class TestRefuses:
         with pytest.raises(AssertionError, match="GONE is not documented here"):
             check("GET", "/doors/front", 404, b'{"message": "Gone", "code": "GONE"}')
 
+    @pytest.mark.parametrize(("code", "fields"), [("NOT_FOUND", ', "fields": []'), ("VALIDATION_ERROR", "")])
+    def test_fields_of_another_code_than_validation_error_or_none_of_it(self, code: str, fields: str) -> None:
+        body = f'{{"message": "No", "code": "{code}"{fields}}}'
+
+        with pytest.raises(AssertionError, match="VALIDATION_ERROR has fields"):
+            check("GET", "/doors/front", 404, body.encode())
+
     @pytest.mark.parametrize(
         "name", ["cache-control", "x-content-type-options", "referrer-policy", "vary", "x-request-id"]
     )

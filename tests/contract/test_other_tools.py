@@ -28,9 +28,6 @@ TIME_LIMIT = 300.0
 
 FORMS = ("3.0", "3.1")
 EXPLAINED = {
-    # Answers a method that no operation has, and so belongs to none; it is written down all the same.
-    ("oas3-unused-component", "components.responses.MethodNotAllowed"),
-    ("no-unused-components", "#/components/responses/MethodNotAllowed"),
     # A provider sends a browser there; whatever happens, it is led on (behaviour 7.3).
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/get/responses"),
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/post/responses"),
@@ -98,7 +95,8 @@ def reported(finished: "subprocess.CompletedProcess[str]", opening: str) -> list
 
 
 def test_spectral_recommended(linters: Path, documents: tuple[Path, Path]) -> None:
-    options = ("--format", "json", "--ruleset", "spectral.yaml")
+    # Where there is nothing to report, this option alone tells that a document was not read.
+    options = ("--format", "json", "--ruleset", "spectral.yaml", "--fail-on-unmatched-globs")
     finished = run(
         "node",
         "node_modules/@stoplight/spectral-cli/dist/index.js",
@@ -108,11 +106,7 @@ def test_spectral_recommended(linters: Path, documents: tuple[Path, Path]) -> No
         where=linters,
     )
 
-    [problems] = reported(finished, "[")
-    found = {(problem["code"], ".".join(problem["path"])) for problem in problems}
-    assert found - EXPLAINED == set()
-    # What is explained is found in both, so both were read.
-    assert {Path(problem["source"]) for problem in problems} == set(documents)
+    assert (reported(finished, "["), finished.returncode) == ([[]], 0)
 
 
 def test_redocly_recommended(linters: Path, documents: tuple[Path, Path]) -> None:

@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from codegen.bundle import bundle
-from server import profiles
-from server.service_groups import Server
+from server.config import profiles
+from server.config.groups.server import Server
+from server.services import load_settings
 from tests.live import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -75,7 +76,7 @@ def with_files(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
 )
 class TestSettings:
     def test_would_let_it_start(self, environ: dict[str, str], tmp_path: Path) -> None:
-        settings = profiles.load(with_files(environ, tmp_path), tmp_path)
+        settings = load_settings(with_files(environ, tmp_path), tmp_path)
 
         assert settings.profile == "production"
         assert settings.mail.sender == "smtp"
@@ -258,7 +259,7 @@ class TestImage:
         subprocess.run([*pip, "--target", installed, source], check=True, stdin=subprocess.DEVNULL)
 
         built = subprocess.run(
-            [sys.executable, "-c", "import server.cli; server.cli.app()", "openapi"],
+            [sys.executable, "-c", "from server.cli.main import app; app()", "openapi"],
             cwd=tmp_path,
             env={"PYTHONPATH": str(installed)},
             capture_output=True,

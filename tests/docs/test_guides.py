@@ -4,10 +4,10 @@ import json
 import re
 from pathlib import Path
 
-from server import profiles
-from server.commands import reference
-from server.providers.configuration import secret_of
-from server.providers.presets import PRESETS
+from server.cli import settings as cli_settings
+from server.identity_providers.configuration import secret_of
+from server.identity_providers.presets import PRESETS
+from server.services import load_settings
 from tests.bench.servers import free_port
 from tests.docs.typing_in import BASE, PAGES, Shell, blocks, follow, guide, placed, section, walk
 from tests.live import ROOT, serving
@@ -66,7 +66,7 @@ def test_the_tables_of_providers_are_settings_of_the_program(tmp_path: Path) -> 
     [table] = blocks(SOCIAL, "toml")
     (tmp_path / "gatewright.toml").write_text(table.text, "utf-8")
 
-    settings = profiles.load({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
+    settings = load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
     assert list(settings.providers) == ["google", "github", "company", "forge"]
 
@@ -77,7 +77,7 @@ def test_the_variables_of_a_provider_are_settings_of_the_program(tmp_path: Path)
     variables = dict(re.findall(r"^export (\w+)=(\S+)$", blocks(SOCIAL, "sh")[0].text, re.MULTILINE))
     variables["GATEWRIGHT_PROVIDERS__GOOGLE__CLIENT_SECRET_FILE"] = str(secret)
 
-    settings = profiles.load({"GATEWRIGHT_PROFILE": "development", **variables}, tmp_path)
+    settings = load_settings({"GATEWRIGHT_PROFILE": "development", **variables}, tmp_path)
 
     google = settings.providers["google"]
     assert (google.preset, secret_of(google.client_secret)) == ("google", "of-your-own")
@@ -117,7 +117,7 @@ def test_the_table_of_settings_shows_every_setting() -> None:
     page = (PAGES / "reference" / "settings.md").read_text("utf-8")
     named = set(re.findall(r"^\| `([a-z0-9_.<>]+)`<br>", page, re.MULTILINE))
 
-    every = set(re.findall(r"^\| `([a-z0-9_.]+)` \|", reference.table(), re.MULTILINE))
+    every = set(re.findall(r"^\| `([a-z0-9_.]+)` \|", cli_settings.table(), re.MULTILINE))
 
     assert len(every) > 80
     assert every <= named

@@ -14,13 +14,14 @@ from docs import commands, errors, settings
 from docs.curl import command
 from docs.operations import camel, pages, refusals, security
 from docs.site import made
-from server.settings import Settings
-from server.sources import fields, variable
+from server.config.settings import Settings
+from server.config.sources import fields, variable
 from tests.docs.typing_in import PAGES, README, Shell
 from tests.live import ROOT, LiveService, serving
 
 DOCUMENT = bundle()
 EVERY = list(operations(DOCUMENT))
+OPERATION_IDS = {operation.spec["operationId"] for operation in EVERY}
 CONSUMERS = ROOT / "tests" / "sdk" / "consumers"
 NAMES = {".".join(path) for path, _ in fields(Settings)}
 GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
@@ -61,7 +62,8 @@ class TestSettings:
             name.removesuffix("_FILE") for name in re.findall(r"\bGATEWRIGHT_[A-Z0-9_]*[A-Z0-9]\b", text)
         }
 
-        assert {one for one in named if one.partition(".")[0] in prefixes} - NAMES - GROUPS - EVENTS == set()
+        known = NAMES | GROUPS | EVENTS | OPERATION_IDS
+        assert {one for one in named if one.partition(".")[0] in prefixes} - known == set()
         assert {one for one in variables if not OF_OTHERS.match(one)} - VARIABLES == set()
 
 

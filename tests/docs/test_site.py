@@ -61,7 +61,14 @@ def test_it_holds_what_was_promised(built: Path) -> None:
     pages = {path.parent.relative_to(built).as_posix() for path in built.rglob("index.html")}
 
     assert {page.strip("/") or "." for page in PAGES} <= pages
-    assert {"reference/errors", "reference/commands", "changelog", "house", "concepts/grants"} <= pages
+    assert {
+        "reference/errors",
+        "reference/commands",
+        "changelog",
+        "house",
+        "concepts/one-time-tokens",
+        "contributing/layout",
+    } <= pages
     assert "SESSION_EXPIRED" in (built / "search" / "search_index.json").read_text("utf-8")
 
 
@@ -93,6 +100,15 @@ async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], wi
             assert bright < 60 if scheme == "dark" else bright > 200
 
     assert [one for one in asked if not one.startswith((address, "data:"))] == []
+
+
+def test_paths_in_the_layout_exist() -> None:
+    """The page names real files and folders, so that it has to follow when they move."""
+    text = (ROOT / "docs" / "pages" / "contributing" / "layout.md").read_text("utf-8")
+    named = re.findall(r"`([\w.-]+/[\w./-]+)`", text)
+
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 class TestLinks:

@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from domain import deletion, emails, errors, passwords, sessions, users
+from domain import errors
 from domain.context import Caller, Context
+from domain.emails import emails
+from domain.passwords import passwords
+from domain.passwords.errors import InvalidPassword
+from domain.sessions import sessions
+from domain.user_deletion import deletion
+from domain.users import profile
 from tests.handlers.steps import sign_in
 from tests.service import PASSWORD, Service
 
@@ -16,7 +22,7 @@ NEW = "an entirely different one"
 JOBS = {
     "change password": partial(passwords.change, current=PASSWORD, new=NEW, revoke_others=True),
     "change email": partial(emails.change, new_email="eve@example.com", callback_url=None),
-    "update user": partial(users.update, changes={"name": "Eve"}),
+    "update user": partial(profile.update, changes={"name": "Eve"}),
     "delete user": partial(deletion.delete_user, password=PASSWORD, token=None, callback_url=None),
     "revoke others": sessions.revoke_others,
     "revoke all": sessions.revoke_all,
@@ -26,7 +32,7 @@ JOBS = {
 async def let_in(service: Service) -> Caller:
     """Sign up, and give the caller as the pipeline would find them."""
     token = (await service.post("/sign-up/email", ADA)).json()["token"]
-    caller = await service.services.requests.find(token, service.clock.now, by_cookie=False)
+    caller = await service.services.sessions.find(token, service.clock.now, by_cookie=False)
     assert caller is not None
     return caller
 
@@ -38,7 +44,7 @@ async def test_a_session_revoked_meanwhile_does_nothing_any_more(service: Servic
     await service.post("/revoke-sessions", headers=bearer)
 
     with pytest.raises(errors.Unauthenticated):
-        await service.services.requests.run(job, caller=caller)
+        await service.services.unit_of_work.run(job, caller=caller)
 
     signed_in = await service.post("/sign-in/email", ADA)
     assert signed_in.status_code == 200
@@ -59,8 +65,8 @@ async def test_a_password_changed_after_its_check_is_checked_again(service: Serv
             )
         await passwords.lock_caller(ctx, checked)
 
-    with pytest.raises(errors.InvalidPassword):
-        await service.services.requests.run(job, caller=caller)
+    with pytest.raises(InvalidPassword):
+        await service.services.unit_of_work.run(job, caller=caller)
 
     assert len(tries) == 1
     assert (await sign_in(service, password=NEW)).status_code == 200

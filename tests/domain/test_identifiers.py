@@ -10,6 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain import errors, identifiers
+from domain.identifiers import (
+    InvalidDisplayUsername,
+    InvalidEmail,
+    InvalidUsername,
+    UsernameTooLong,
+    UsernameTooShort,
+)
 
 CONTRACT = Path(__file__).parents[2] / "openapi" / "components" / "schemas.yaml"
 
@@ -109,21 +116,21 @@ class TestEmail:
 
     @pytest.mark.parametrize("text", NO_ADDRESSES + LOOK_ALIKES)
     def test_v75_v76_v78_refuses_what_is_not_one_plain_address(self, text: str) -> None:
-        with pytest.raises(errors.InvalidEmail):
+        with pytest.raises(InvalidEmail):
             identifiers.email(text)
 
     def test_254_characters_are_the_limit(self) -> None:
         domain = ("b" * 61 + ".") * 3 + "test"
 
         assert identifiers.email("a" * (253 - len(domain)) + "@" + domain)
-        with pytest.raises(errors.InvalidEmail):
+        with pytest.raises(InvalidEmail):
             identifiers.email("a" * (254 - len(domain)) + "@" + domain)
 
 
 def _is_email(text: str) -> bool:
     try:
         identifiers.email(text)
-    except errors.InvalidEmail:
+    except InvalidEmail:
         return False
     return True
 
@@ -168,17 +175,17 @@ class TestUsername:
     @pytest.mark.parametrize(
         ("text", "refusal"),
         [
-            ("", errors.UsernameTooShort),
-            ("ab", errors.UsernameTooShort),
-            ("x" * 31, errors.UsernameTooLong),
-            ("é" * 31, errors.UsernameTooLong),
-            ("a b", errors.InvalidUsername),
-            ("a-b", errors.InvalidUsername),
-            ("abé", errors.InvalidUsername),
-            ("ab\u212a", errors.InvalidUsername),
-            ("ab\u0661", errors.InvalidUsername),
-            ("abc\n", errors.InvalidUsername),
-            ("a\u200bb", errors.InvalidUsername),
+            ("", UsernameTooShort),
+            ("ab", UsernameTooShort),
+            ("x" * 31, UsernameTooLong),
+            ("é" * 31, UsernameTooLong),
+            ("a b", InvalidUsername),
+            ("a-b", InvalidUsername),
+            ("abé", InvalidUsername),
+            ("ab\u212a", InvalidUsername),
+            ("ab\u0661", InvalidUsername),
+            ("abc\n", InvalidUsername),
+            ("a\u200bb", InvalidUsername),
         ],
     )
     def test_refuses_by_length_first(self, text: str, refusal: type[errors.Refusal]) -> None:
@@ -223,7 +230,7 @@ class TestNames:
     @pytest.mark.parametrize("character", STEERING)
     def test_v76_v79_nothing_that_steers(self, character: str) -> None:
         assert not identifiers.is_name(f"a{character}b")
-        with pytest.raises(errors.InvalidDisplayUsername):
+        with pytest.raises(InvalidDisplayUsername):
             identifiers.display_username(f"a{character}")
 
     def test_lengths_are_code_points(self) -> None:
@@ -232,5 +239,5 @@ class TestNames:
         assert not identifiers.is_name("a" * 257)
         assert identifiers.display_username("😀" * 64)
         for text in ("", "a" * 65):
-            with pytest.raises(errors.InvalidDisplayUsername):
+            with pytest.raises(InvalidDisplayUsername):
                 identifiers.display_username(text)

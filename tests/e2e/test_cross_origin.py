@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from server import profiles
+from server.services import load_settings
 from tests.bench.servers import free_port
 from tests.docs.typing_in import blocks, guide
 from tests.e2e.browser import browsing, picture
@@ -188,6 +188,6 @@ async def test_a_forged_form_signs_nobody_up(browser: Browser, place: Place, hos
 def test_the_settings_of_the_guide_are_settings(tmp_path: Path, title: str) -> None:
     (tmp_path / "gatewright.toml").write_text(SHOWN[title], "utf-8")
 
-    settings = profiles.load({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
+    settings = load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
     assert settings.trusted_origins == tuple(tomllib.loads(SHOWN[title])["trusted_origins"])

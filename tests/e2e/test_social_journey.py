@@ -13,9 +13,9 @@ from tests.provider.steps import (
     as_user,
     error_of,
     identities,
-    landing,
     link,
     opened,
+    redirect_path,
     session_of,
     sign_in,
 )
@@ -58,7 +58,7 @@ class TestSignUp:
 
         sessions = [carry(steps.token_of(session_of(answer))) for answer in (first, second)]
         users = [await user_of(social, session) for session in sessions]
-        assert [landing(answer) for answer in (first, second)] == [ONCE, WELCOME]
+        assert [redirect_path(answer) for answer in (first, second)] == [ONCE, WELCOME]
         assert users[0] == users[1]
         assert (users[0]["email"], users[0]["emailVerified"], users[0]["name"]) == (ADA, True, "Ada")
         assert await identities(social) == [("test", "1001")]
@@ -95,7 +95,7 @@ class TestSignUp:
 
         answer = await sign_in(social)
 
-        assert (landing(answer), error_of(answer)) == (OOPS, "access_denied")
+        assert (redirect_path(answer), error_of(answer)) == (OOPS, "access_denied")
         assert not opened(answer)
 
 
@@ -118,7 +118,7 @@ class TestLinking:
         unlinked = await social.post("/unlink-account", {"providerId": "test"}, headers=ada)
         kept = await social.post("/unlink-account", {"providerId": "credential"}, headers=ada)
 
-        assert (landing(linked), error_of(linked)) == (WELCOME, None)
+        assert (redirect_path(linked), error_of(linked)) == (WELCOME, None)
         assert set(listed) == {"credential", "test"}
         assert (listed["test"]["accountId"], listed["test"]["issuer"]) == ("1001", provider.issuer)
         assert first == again
@@ -218,7 +218,7 @@ class TestSecondFactor:
 
         location = answer.headers["location"]
         pending = set_cookies(answer)[PENDING]
-        assert (landing(answer), location.endswith("twoFactorRedirect=true")) == (WELCOME, True)
+        assert (redirect_path(answer), location.endswith("twoFactorRedirect=true")) == (WELCOME, True)
         assert set_cookies(answer)[SESSION] == ""
         assert await session_count(social) == 0
         assert not await steps.works(social, carry(pending))

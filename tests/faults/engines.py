@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+from sqlalchemy import make_url
 
 from tests.postgres import Cluster
 
@@ -58,6 +59,18 @@ class OwnCluster(Cluster):
         """Give how many connections the services have."""
         [row] = await self.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gatewright'")
         return int(row[0])
+
+
+class Replica(OwnCluster):
+    """A standby that follows a primary, as far as it is let, and can be promoted."""
+
+    def __init__(self, primary: OwnCluster) -> None:
+        super().__init__()
+        self._primary = make_url(primary.url())
+
+    def _fill(self) -> None:
+        host, port = str(self._primary.host), str(self._primary.port)
+        self._run("pg_basebackup", "-h", host, "-p", port, "-U", "postgres", "-D", "data", "-R", "-c", "fast")
 
 
 async def restart(cluster: Cluster) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from server.migrations import head
-from tests.live import PROGRAM, ROOT, environment
+from server.database.schema import head
+from tests.live import PATIENCE, PROGRAM, ROOT, environment
 
 PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server")
 NEXT = f"{int(head()) + 1:04}"
@@ -52,11 +52,20 @@ def newer(directory: Path) -> Path:
 
 
 async def run(directory: Path, settings: Mapping[str, str], *words: str, release: Path = ROOT) -> Ended:
-    """Run `gatewright` with some words in a folder, by this release or another one, to its end."""
+    """Run `gatewright` with some words in a folder, by this release or another one, to its end.
+
+    Raises TimeoutError, and ends it, when that does not come.
+    """
     process = await asyncio.create_subprocess_exec(
         PROGRAM, *words, cwd=directory, env={**environment(settings), "PYTHONPATH": str(release)},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
-    output, _ = await process.communicate()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise
     assert process.returncode is not None
     return Ended(process.returncode, output.decode())

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from server import logs
-from server.cli import app
-from server.setting_checks import SAMPLE_SECRET
+from server.cli.main import app
+from server.config.validation import SAMPLE_SECRET
+from server.observability import logs
 
 SECRET = "a secret that nobody else has got nor ever will"
 SOUND = {

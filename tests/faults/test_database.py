@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -17,13 +17,13 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from sqlalchemy import String, bindparam, column, func, select
+from sqlalchemy import String, bindparam, column, func, make_url, select
 
 from domain.errors import Unavailable
 from models import Session
-from models.queries import Query
-from server.database import open_database
-from server.pools import LendingPool
+from models.queries import ReadStatement
+from server.database.database import open_database
+from server.database.pool import CountingPool
 from tests.conftest import Headers
 from tests.faults.asking import (
     LONG,
@@ -40,9 +40,10 @@ from tests.faults.asking import (
     until,
 )
 from tests.faults.engines import OwnCluster, restart
-from tests.handlers.steps import code, count, join, sign_in, until_blocked
+from tests.handlers.steps import ADA, code, count, join, sign_in, until_blocked
 from tests.live import LiveService, Output, launch, serving
-from tests.service import close_service, open_service
+from tests.proxy import Proxy
+from tests.service import Service, close_service, open_service
 
 POOL = 5
 SETTINGS = {**PLAIN, "database.pool_size": str(POOL), "database.timeout": "2s", "session.update_age": "0s"}
@@ -192,6 +193,101 @@ class TestR1:
         assert await server.connections() <= POOL
 
 
+@dataclass(frozen=True)
+class Parted:
+    """A service in this process whose connections the server has ended; of the ends it is not told."""
+
+    server: OwnCluster
+    service: Service
+    proxy: Proxy
+
+    async def end_all(self) -> None:
+        """Let the server end every connection of this service; return once it has said so on each."""
+        name = make_url(self.service.services.settings.database_url.get_secret_value()).database
+        self.proxy.ends = 0
+        [row] = await self.server.run(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            f" WHERE application_name = 'gatewright' AND datname = '{name}'"
+        )
+
+        async def all_told() -> bool:
+            return self.proxy.ends >= int(row[0])
+
+        await until(all_told)
+
+
+@pytest.fixture
+async def parted(server: OwnCluster, tmp_path: Path) -> AsyncIterator[Parted]:
+    """A service behind a relay that keeps the ends of streams back."""
+    real = make_url(server.create(migrated=True))
+    proxy = Proxy(str(real.host), int(real.port or 5432))
+    url = real.set(host="127.0.0.1", port=await proxy.start()).render_as_string()
+    service = await open_service(url, tmp_path, PLAIN)
+    proxy.hold_ends()
+    yield Parted(server, service, proxy)
+    await proxy.stop()
+    await close_service(service)
+
+
+class TestR1LateEnds:
+    """The server has ended a connection, and the end of the stream is still on its way (or a relay keeps it).
+
+    The driver has met an error that nobody asked for; a statement that begins now fails by an error of its own.
+    """
+
+    @pytest.mark.parametrize(
+        ("method", "path", "body"),
+        [
+            ("GET", "/get-session", None),
+            ("GET", "/list-sessions", None),
+            ("GET", "/ready", None),
+            ("POST", "/update-user", {"name": "Ada L."}),
+            ("POST", "/revoke-other-sessions", {}),
+            ("POST", "/request-password-reset", {"email": "ada@example.com"}),
+        ],
+    )
+    async def test_r1_what_begins_before_the_end_has_come_is_told_to_wait(
+        self, parted: Parted, method: str, path: str, body: dict[str, str] | None
+    ) -> None:
+        service = parted.service
+        ada = await join(service)
+
+        async def ask() -> httpx.Response:
+            return await service.client.request(method, path, headers=ada, json=body)
+
+        assert code(await ask()) == "200"
+        await parted.end_all()
+        refused = await asyncio.gather(*(ask() for _ in range(8)))
+
+        assert set(told(refused)) <= {"200", UNAVAILABLE}
+        assert UNAVAILABLE in told(refused)
+        assert {each.headers["retry-after"] for each in refused if each.status_code == 503} == {"5"}
+
+        async def is_well() -> bool:
+            return set(told(await asyncio.gather(*(ask() for _ in range(8))))) == {"200"}
+
+        await until(is_well)
+
+    async def test_r1_connections_that_end_under_load_cost_503_and_no_write(
+        self,
+        server: OwnCluster,
+        url: str,
+        asker: Asker,
+        ada: tuple[str, Headers],
+    ) -> None:
+        load = Load(asker, ada[1])
+
+        async with load.running(8):
+            for _ in range(200 if LONG else 20):
+                await load.until("200", 8)
+                await server.run(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatewright'"
+                )
+
+        assert set(load.told) == {"200", UNAVAILABLE}
+        assert await missing(server, url, load.kept) == []
+
+
 @contextmanager
 def starting(directory: Path, url: str) -> Iterator[LiveService]:
     """Start a service without waiting until it serves."""
@@ -282,7 +378,7 @@ class TestR3:
         assert outcomes == [UNAVAILABLE]
         measured("R3 first success afterwards", await until(asker.writes))
         assert await everything(asker, ada, 3) == ["200"]
-        # Its own client keeps some connections open, and SQLAlchemy's and the readers' lanes have theirs.
+        # Its own client keeps some connections open, and so do SQLAlchemy's pool and the read connections.
         assert descriptors(service) <= before + 20
         assert await server.connections() <= POOL
 
@@ -361,7 +457,7 @@ class TestR4:
         try:
             ada = await join(service)
             pool = service.services.database.engine.pool
-            assert isinstance(pool, LendingPool)
+            assert isinstance(pool, CountingPool)
             async with operator.transaction():
                 await operator.execute('SELECT * FROM "user" FOR UPDATE')
                 asked = [service.post("/update-user", {"name": f"Ada {n}"}, headers=ada) for n in range(12)]
@@ -497,8 +593,8 @@ class TestR7:
         losing = select(func.lose(bindparam("value", type_=String())))
         database = await open_database(url, pool_size=3, timeout=5)
         asked = (
-            database.reads.one(Query(losing, tuple, key=column("value", String())), "x"),
-            database.reads.all(Query(losing, tuple), "x"),
+            database.reads.one(ReadStatement(losing, tuple, key=column("value", String())), "x"),
+            database.reads.all(ReadStatement(losing, tuple), "x"),
         )
 
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
@@ -507,15 +603,24 @@ class TestR7:
         assert [type(outcome) for outcome in outcomes] == [Unavailable] * 2
 
 
+@asynccontextmanager
+async def reading_only(server: OwnCluster) -> AsyncIterator[None]:
+    """Let nothing be written on a server, from one moment to the next."""
+    await server.run("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        await server.run("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
+
+
 class TestR9:
     """The database can only be read."""
 
     @pytest.fixture
     async def read_only(self, server: OwnCluster) -> AsyncIterator[None]:
         """A server on which nothing is written, from one moment to the next."""
-        await server.run("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
-        yield
-        await server.run("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
+        async with reading_only(server):
+            yield
 
     async def test_r9_what_reads_goes_on_and_what_writes_is_told_to_wait(
         self, service: LiveService, asker: Asker, ada: tuple[str, Headers], read_only: None
@@ -523,6 +628,39 @@ class TestR9:
         await until(lambda: refuses(asker))
         await look_around(asker, ada)
         assert "25006 ReadOnlySQLTransactionError" in "".join(service.output.lines)
+
+    @pytest.mark.parametrize("path", ["/update-user", "/revoke-other-sessions", "/request-password-reset"])
+    async def test_r9_a_connection_that_cannot_write_is_dropped(
+        self, server: OwnCluster, tmp_path: Path, path: str
+    ) -> None:
+        """Its server may be a primary no more, whatever stands between."""
+        url = server.create(migrated=True)
+        database = url.rpartition("/")[2]
+        body = {"/update-user": {"name": "Ada L."}, "/request-password-reset": {"email": ADA}}.get(path, {})
+
+        async def connections() -> set[int]:
+            rows = await server.run(
+                "SELECT pid FROM pg_stat_activity"
+                f" WHERE application_name = 'gatewright' AND datname = '{database}'"
+            )
+            return {row[0] for row in rows}
+
+        service = await open_service(url, tmp_path, PLAIN)
+        try:
+            ada = await join(service)
+            before = await connections()
+            async with reading_only(server):
+
+                async def is_refused() -> bool:
+                    return code(await service.post(path, body, headers=ada)) == UNAVAILABLE
+
+                async def is_dropped() -> bool:
+                    return bool(before - await connections())
+
+                await until(is_refused)
+                await until(is_dropped)
+        finally:
+            await close_service(service)
 
     async def test_r9_it_can_be_written_to_again(self, asker: Asker) -> None:
         """The fixture of the test before made it so; no connection is stuck in what it was."""
@@ -535,12 +673,11 @@ class TestR9:
     async def test_r9_a_standby_takes_over(
         self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
-        """First the standby only answers questions; once it is promoted it takes everything."""
+        """Nothing is asked of the standby; once it is promoted it serves everything."""
         await asyncio.to_thread(server.fail_over)
-        measured(
-            "R9 first read from the standby", await until(lambda: asker.answers(200, "/get-session", ada[1]))
-        )
-        await look_around(asker, ada)
+        assert await everything(asker, ada, 3) == [UNAVAILABLE]
+        assert code(await asker.get("/ready")) == UNAVAILABLE
+        assert await server.connections() == 0
         await asyncio.to_thread(server.promote)
         measured("R9 first write to the promoted standby", await until(asker.writes))
 

@@ -106,7 +106,7 @@ async def look_after(visitor: Visitor, group: Sequence[Victim], found: Aftermath
 
 
 async def expect_all_sent(place: Place) -> None:
-    """See that every filed mail goes out, those too that were being sent when the process was killed."""
+    """Check that every queued mail is sent, also those that were being sent when the process was killed."""
 
     async def are_sent() -> bool:
         return not await place.rows("SELECT id FROM outbox WHERE state <> 'sent'")

@@ -10,14 +10,18 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from server.database import Database, open_database
-from server.migrations import SchemaRefused, current_is_head, head, prepare, suffices
+from server.database.database import Database, open_database
+from server.database.migrations import prepare
+from server.database.schema import SchemaRefused, current_is_head, head, suffices
+from tests.conftest import MakeService
 from tests.faults import releases
-from tests.faults.places import DEADLINE, LONG, Place, Visitor, until
+from tests.faults.asking import UNAVAILABLE
+from tests.faults.places import DEADLINE, LONG, Place, Visitor, place_of, until
 from tests.faults.releases import NEXT
+from tests.handlers.steps import code
 from tests.models.test_migrations import upgrade
 from tests.postgres import Cluster
-from tests.server.test_migrations import set_revision
+from tests.server.database.test_migrations import set_revision
 from tests.service import Service
 
 GUESTS = 6
@@ -157,6 +161,35 @@ class TestR23:
             f"gatewright: the database schema is at {NEXT}, which this program does not know (it knows {head()}):"
             " the schema is newer than the program\n",
         )
+
+    @pytest.mark.parametrize("damage", ["DELETE FROM alembic_version", 'DROP TABLE "lease"'])
+    @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+    async def test_r23_a_start_on_half_a_schema_ends_with_one_line(
+        self, request: pytest.FixtureRequest, dialect: str, tmp_path: Path, damage: str
+    ) -> None:
+        place = place_of(request, dialect, tmp_path)
+        database = await open_database(place.url, pool_size=3, timeout=5)
+        await prepare(database, "auto")
+        await database.close()
+        await place.rows(damage)
+
+        ended = await releases.run(place.directory, place.settings(), "serve", "--port", "0")
+
+        assert ended.status == 1
+        assert ended.output.startswith("gatewright: ")
+        assert "begin with an empty database" in ended.output
+        assert ended.output.count("\n") == 1
+
+    @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+    async def test_r23_it_is_not_ready_without_a_table(self, make_cold_service: MakeService) -> None:
+        service = await make_cold_service()
+        before = await service.get("/ready")
+        async with service.services.database.transaction() as session:
+            await session.execute(text("DROP TABLE known_network"))
+
+        after = await service.get("/ready")
+
+        assert (before.status_code, code(after)) == (200, UNAVAILABLE)
 
     async def test_r23_who_has_started_before_goes_on(self, service: Service) -> None:
         await set_revision(service.services.database, NEXT)

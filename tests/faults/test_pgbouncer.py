@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import asyncpg
 import pytest
 
-from server.database import DatabaseAbsent, open_database
+from server.database.database import DatabaseAbsent, open_database
 from tests.contract.reading import OPERATIONS
 from tests.faults.instances import Instances, Way, all_steps
 from tests.faults.places import IS_LONG

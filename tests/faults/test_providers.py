@@ -25,8 +25,8 @@ from tests.provider.steps import (
     deliver,
     error_of,
     go_through,
-    landing,
     link,
+    redirect_path,
     sign_in,
     sign_in_directly,
     visit,
@@ -133,7 +133,7 @@ class TestR13:
 
         answer = await deliver(service, back, flow)
 
-        assert (landing(answer), error_of(answer)) == (OOPS, "provider_unavailable")
+        assert (redirect_path(answer), error_of(answer)) == (OOPS, "provider_unavailable")
         assert await came_of_it(service) == [0, 0, 0]
         mortal.return_()
         assert await attempt(service, provider_id) == "signed in"

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from server.rewriting import COLUMNS, rewrite
+from server.jobs.key_rotation import COLUMNS, reencrypt
 from tests.faults.places import Place
 from tests.handlers.steps import ADA, bearer, code, join, refusal
 from tests.security import second_factor
@@ -56,7 +56,7 @@ async def by_totp(service: Service, owner: Owner) -> str:
 
 async def remaining(service: Service) -> dict[str, int]:
     """Do what the background does: encrypt anew what older secrets have encrypted."""
-    return await rewrite(service.services.database.begin, service.services.cipher)
+    return await reencrypt(service.services.database.begin, service.services.cipher)
 
 
 class TestR44:

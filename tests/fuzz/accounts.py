@@ -239,10 +239,13 @@ class Accounts(Steps):
             mails = [("email-changed", old), ("verify-email", email)]
         expected = "400 VALIDATION_ERROR" if email == old else "200"
         told = self.act(session, "/change-email", {"newEmail": email}, expected, [] if is_taken else mails)
-        if told is None or is_taken:
+        if told is None:
+            return
+        if is_taken or user.verified:
+            self.model.end_links(user, "change")
+        if is_taken:
             return
         if user.verified:
-            self.model.end_links(user, "change")
             self.keep_link(user, "change", email)
         else:
             self.model.set_email(user, email, verified=False)

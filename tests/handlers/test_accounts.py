@@ -15,8 +15,8 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from domain import renewal
-from domain.accounts import ACCESS_TOKEN, REFRESH_TOKEN
+from domain.accounts.accounts import ACCESS_TOKEN, REFRESH_TOKEN
+from domain.social import token_refresh
 from models import Account
 from models.queries import ACCOUNTS_OF_USER
 from tests.conftest import Headers, MakeService
@@ -64,6 +64,16 @@ NOT_REFRESHED = (400, "FAILED_TO_REFRESH_ACCESS_TOKEN", "Failed to refresh acces
 UNAVAILABLE = (503, "PROVIDER_UNAVAILABLE", "Provider unavailable")
 NOBODY_KNOWN = (401, "FAILED_TO_GET_USER_INFO", "Failed to get user info")
 NOT_NAMED = (400, "VALIDATION_ERROR", "providerId or accountId is required")
+
+
+def not_named_in(place: str) -> list[dict[str, str]]:
+    """Give the fields of which one is required."""
+    return [
+        {"in": place, "name": name, "message": "providerId or accountId is required"}
+        for name in ("providerId", "accountId")
+    ]
+
+
 REFUSING = {"json": {"error": "invalid_grant"}, "status": 400}
 LINGERING = {"hang": 3}
 """Seconds within which everybody who asks at once has asked; who comes after the answer would have it asked again."""
@@ -515,7 +525,10 @@ class TestUnlink:
         assert await count(service, Account) == 0
 
     async def test_needs_one_to_be_named(self, social: Service, ada: Headers) -> None:
-        assert refusal(await social.post("/unlink-account", headers=ada)) == NOT_NAMED
+        answer = await social.post("/unlink-account", headers=ada)
+
+        assert refusal(answer) == NOT_NAMED
+        assert answer.json()["fields"] == not_named_in("body")
 
     async def test_does_not_find_what_is_not_there(self, social: Service, ada: Headers) -> None:
         await link(social, ada)
@@ -685,9 +698,8 @@ class TestTokens:
             gone = await ask(without, ada, path)
             shown = await without.get("/account-info?providerId=test", headers=ada)
 
-        assert refusal(password) == (400, "PROVIDER_NOT_SUPPORTED", "Provider credential is not supported.")
-        for answer in (gone, shown):
-            assert refusal(answer) == (400, "PROVIDER_NOT_SUPPORTED", "Provider test is not supported.")
+        for answer in (password, gone, shown):
+            assert refusal(answer) == (400, "PROVIDER_NOT_SUPPORTED", "Provider is not supported")
 
     @pytest.mark.parametrize("path", TOKEN_PATHS)
     async def test_show_no_refresh_token_where_it_shall_stay(
@@ -891,7 +903,7 @@ class TestRefreshToken:
         assert refusal(refused) == (
             400,
             "TOKEN_REFRESH_NOT_SUPPORTED",
-            "Provider face does not support token refreshing.",
+            "Provider does not support token refreshing",
         )
         assert refusal(ended) == NO_TOKEN
         assert len(provider.log("oauth_token")) == 1
@@ -995,7 +1007,7 @@ class TestRefreshToken:
         session = await enter(service)
         provider.control(misbehave={"token": {"hang": 30}})
 
-        async with asyncio.timeout(renewal.LEASE.total_seconds()):
+        async with asyncio.timeout(token_refresh.LEASE.total_seconds()):
             refused = await ask(service, session, "/refresh-token")
 
         assert refusal(refused) == UNAVAILABLE
@@ -1096,8 +1108,8 @@ class TestRefreshToken:
         anew = cipher.encrypt(REFRESH_TOKEN, refresh_token)
         await execute(social, "UPDATE account SET refresh_token = :anew", anew=anew)
 
-        renewed = await social.services.requests.run(
-            partial(renewal.renew, provider=client, seen=seen, refresh_token=refresh_token)
+        renewed = await social.services.unit_of_work.run(
+            partial(token_refresh.renew, provider=client, seen=seen, refresh_token=refresh_token)
         )
 
         assert len(provider.log("token")) == 2
@@ -1116,8 +1128,8 @@ class TestRefreshToken:
         provider.control(misbehave={"token": {"json": same}})
         await tokens(social, linked, "/refresh-token")
 
-        renewed = await social.services.requests.run(
-            partial(renewal.renew, provider=client, seen=seen, refresh_token=refresh_token)
+        renewed = await social.services.unit_of_work.run(
+            partial(token_refresh.renew, provider=client, seen=seen, refresh_token=refresh_token)
         )
 
         assert len(provider.log("token")) == 2
@@ -1220,12 +1232,13 @@ class TestAccountInfo:
         assert code(await asking) == "401 UNAUTHORIZED"
 
     async def test_needs_an_account_of_the_callers(self, social: Service, linked: Headers) -> None:
-        told = [
-            refusal(await social.get(f"/account-info{query}", headers=linked))
+        answers = [
+            await social.get(f"/account-info{query}", headers=linked)
             for query in ("", "?providerId=plain", "?accountId=x", "?providerId=")
         ]
 
-        assert told == [NOT_NAMED] + [NOT_FOUND] * 3
+        assert [refusal(answer) for answer in answers] == [NOT_NAMED] + [NOT_FOUND] * 3
+        assert answers[0].json()["fields"] == not_named_in("query")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from models import Account, Grant, Session, User
+from models import Account, OneTimeToken, Session, User
 from tests.conftest import Headers, MakeService
 from tests.handlers.steps import (
     ADA,
@@ -37,12 +37,13 @@ from tests.handlers.steps import (
 )
 from tests.postgres import Cluster
 from tests.service import BASE_URL, PASSWORD, START, Service, close_service, open_service
+from tests.trail import forget, told, trail
 
 NEWCOMER: dict[str, Any] = {"name": "Ada", "email": ADA, "password": PASSWORD}
 COOKIE = "service.session-token={}; Path=/; SameSite=Lax; Max-Age=604800; HttpOnly; Secure"
 BRIEF_COOKIE = "service.session-token={}; Path=/; SameSite=Lax; HttpOnly; Secure"
 
-VECTORS = json.loads((Path(__file__).parents[1] / "server" / "foreign_hashes.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[1] / "server" / "crypto" / "foreign_hashes.json").read_text())
 IMPORTED = [
     pytest.param(hashed, id=f"{name} {form}")
     for form in ("of_password_as_sent", "of_its_nfkc_form")
@@ -267,7 +268,7 @@ class TestSignUpEmail:
         await join(service)
 
         assert await service.inbox() == []
-        assert await count(service, Grant) == 0
+        assert await count(service, OneTimeToken) == 0
 
     @pytest.mark.parametrize("setting", ["sign_up.enabled", "email_password.enabled"])
     async def test_can_be_switched_off(self, make_service: MakeService, setting: str) -> None:
@@ -1013,6 +1014,102 @@ class TestSignOut:
         assert refusal(answer) == (503, "SERVICE_UNAVAILABLE", "Service unavailable")
         assert cookies_of(answer) == [CLEARED]
         assert alive
+
+    @pytest.mark.parametrize(
+        "authorization", [f"Bearer {UNKNOWN}", "Bearer", "Bearer %", "Bearer 2fa_x", "Bearer {ended}"]
+    )
+    async def test_a_dead_bearer_token_does_not_keep_the_session_of_the_cookie_alive(
+        self, service: Service, authorization: str
+    ) -> None:
+        ended, here = await join(service), (await sign_in(service)).json()["token"]
+        await service.post("/sign-out", headers=ended)
+        await forget(service)
+
+        answer = await service.post(
+            "/sign-out",
+            headers={
+                "Authorization": authorization.format(ended=ended["Authorization"][7:]),
+                "Cookie": f"service.session-token={here}",
+            },
+        )
+
+        assert (answer.status_code, answer.json()) == (200, {"success": True})
+        assert cookies_of(answer) == [CLEARED]
+        assert not await works(service, bearer(here))
+        assert await count(service, Session) == 0
+        assert told(await trail(service)) == ["sign_out"]
+
+    @pytest.mark.parametrize("email", [ADA, EVE])
+    async def test_ends_every_live_session_that_was_presented(self, service: Service, email: str) -> None:
+        first, kept = await join(service), (await sign_in(service)).json()["token"]
+        second = (
+            await join(service, email) if email == EVE else bearer((await sign_in(service)).json()["token"])
+        )
+        owner = (await user_of(service, second))["id"]
+        ids = {row.id for row in await service.rows("SELECT id FROM session")}
+        await forget(service)
+
+        answer = await service.post(
+            "/sign-out", headers={**first, "Cookie": f"service.session-token={second['Authorization'][7:]}"}
+        )
+
+        left = {row.id for row in await service.rows("SELECT id FROM session")}
+        records = await trail(service)
+        assert (answer.status_code, cookies_of(answer)) == (200, [CLEARED])
+        assert not await works(service, first)
+        assert not await works(service, second)
+        assert await works(service, bearer(kept))
+        assert told(records) == ["sign_out", "sign_out"]
+        assert {record.session_id for record in records} == ids - left
+        assert owner in {record.user_id for record in records}
+        assert all(record.actor_id == record.user_id for record in records)
+
+    async def test_one_session_presented_twice_ends_once(self, service: Service) -> None:
+        ada = await join(service)
+        await forget(service)
+
+        await service.post(
+            "/sign-out", headers={**ada, "Cookie": f"service.session-token={ada['Authorization'][7:]}"}
+        )
+
+        assert not await works(service, ada)
+        assert told(await trail(service)) == ["sign_out"]
+
+    async def test_a_banned_user_s_session_beside_a_bearer_token_ends_too(self, service: Service) -> None:
+        ada, eve = await join(service), await join(service, EVE)
+        await set_user(service, EVE, banned=True)
+
+        await service.post(
+            "/sign-out", headers={**ada, "Cookie": f"service.session-token={eve['Authorization'][7:]}"}
+        )
+
+        assert await count(service, Session) == 0
+
+    async def test_a_cookie_is_cleared_though_its_session_beside_a_dead_token_cannot_end(
+        self, cluster: Cluster, tmp_path: Path
+    ) -> None:
+        service = await open_service(cluster.create(migrated=True), tmp_path, {"database.timeout": "0.3s"})
+        cookie = {"Cookie": f"service.session-token={(await join(service))['Authorization'][7:]}"}
+
+        async with service.services.database.transaction() as session:
+            await session.execute(text("LOCK TABLE session IN EXCLUSIVE MODE"))
+            answer = await service.post("/sign-out", headers={**bearer(UNKNOWN), **cookie})
+
+        await close_service(service)
+        assert refusal(answer) == (503, "SERVICE_UNAVAILABLE", "Service unavailable")
+        assert cookies_of(answer) == [CLEARED]
+
+    async def test_crossed_credentials_at_once_end_both_sessions(self, service: Service) -> None:
+        tokens = [(await join(service, email))["Authorization"][7:] for email in (ADA, EVE)]
+        crossed = [
+            {**bearer(one), "Cookie": f"service.session-token={other}"}
+            for one, other in (tokens, reversed(tokens))
+        ]
+
+        answers = await asyncio.gather(*(service.post("/sign-out", headers=each) for each in crossed * 5))
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert await count(service, Session) == 0
 
     async def test_twice_at_once_succeeds_twice(self, service: Service) -> None:
         ada = await join(service)

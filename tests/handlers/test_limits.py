@@ -115,7 +115,7 @@ class TestRequests:
         service = await make_service({"limits.requests": "2"})
         for _ in range(6):
             await service.get("/get-session")
-        await service.services.desk.empty()
+        await service.services.audit_writer.flush()
 
         [record] = await service.rows("SELECT event, address, details FROM audit")
 

@@ -1,12 +1,13 @@
 """The operations of openapi/paths/passwords.yaml, through the public door."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from models import Account, Grant, Session
+from models import Account, OneTimeToken, Session
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import (
     ADA,
@@ -35,6 +36,7 @@ from tests.handlers.steps import (
     verify,
     works,
 )
+from tests.security.test_enumeration_threats import counted
 from tests.service import BASE_URL, PASSWORD, Service
 
 INVALID_TOKEN = (400, "INVALID_TOKEN", "Invalid token")
@@ -748,6 +750,53 @@ class TestChange:
         winner = [answer.status_code for answer in answers].index(200)
         assert [await opens(service, password) for password in wanted] == [n == winner for n in range(8)]
 
+    @pytest.mark.parametrize(
+        ("settings", "body", "told", "verified", "hashed"),
+        [
+            pytest.param({}, {"newPassword": PASSWORD}, {"200": 35}, 35, 0, id="the old password"),
+            pytest.param(
+                {}, {}, {"200": 1, "400 INVALID_PASSWORD": 10, "429 TOO_MANY_REQUESTS": 24}, 69, 35, id="a new one"
+            ),
+            pytest.param(
+                {"require_current_password": "false"}, {"currentPassword": ...}, {"200": 35}, 0, 35, id="none told"
+            ),
+        ],
+    )  # fmt: skip
+    async def test_many_at_once_are_all_answered_and_hash_once_each(
+        self,
+        make_service: MakeService,
+        settings: dict[str, str],
+        body: dict[str, Any],
+        told: dict[str, int],
+        verified: int,
+        hashed: int,
+    ) -> None:
+        service = await make_service(settings)
+        ada = await join(service)
+        sent = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD, **body}
+        sent = {name: value for name, value in sent.items() if value is not ...}
+
+        with counted(service) as work:
+            answers = await asyncio.gather(
+                *(service.post("/change-password", sent, headers=ada) for _ in range(35))
+            )
+
+        assert Counter(code(answer) for answer in answers) == told
+        assert work.done.count("verify") <= verified
+        assert work.done.count("hash") <= hashed
+
+    async def test_hashes_once_where_the_stored_hash_was_replaced_meanwhile(self, service: Service) -> None:
+        """A sign-in replaces the hash of an older policy while the new password is hashed."""
+        ada = await join(service)
+        older = await service.services.hasher.hash(PASSWORD)
+
+        with counted(service, while_hashing=lambda: set_hash(service, older)) as work:
+            answer = await change(service, ada)
+
+        assert answer.status_code == 200
+        assert (work.done.count("verify"), work.done.count("hash")) == (2, 1)
+        assert await opens(service, NEW_PASSWORD)
+
     async def test_no_session_that_crosses_it_is_alive_and_unlisted(self, service: Service) -> None:
         ada = await join(service)
 
@@ -811,5 +860,5 @@ class TestVerify:
 
         await service.post("/verify-password", {"password": PASSWORD}, headers=ada)
 
-        assert await count(service, Grant) == 2
+        assert await count(service, OneTimeToken) == 2
         assert (await service.get(f"/reset-password/{token}")).status_code == 200

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.errors import InvalidCallbackUrl, InvalidToken
-from domain.origins import TrustedOrigins
+from domain.trusted_origins import TrustedOrigins
 from handlers import redirects
 from tests.policies import policy
 

@@ -10,8 +10,10 @@ import httpx
 import pytest
 from sqlmodel import col, select
 
-from domain import secrets, sessions, users
+from domain import tokens as domain_tokens
 from domain.context import Context
+from domain.sessions import sessions
+from domain.users import locking
 from models import Session
 from tests import turns
 from tests.conftest import Headers, MakeService, SignIn
@@ -228,11 +230,11 @@ class TestListActive:
 
     async def test_lets_others_have_their_turn_in_a_long_list(self, service: Service) -> None:
         ada = await join(service)
-        caller = await service.services.requests.find(token_of(ada), service.clock.now, by_cookie=False)
+        caller = await service.services.sessions.find(token_of(ada), service.clock.now, by_cookie=False)
         assert caller is not None
         await add_sessions(service, caller.user.id, 399)
 
-        turns = await service.services.requests.run(turns_between, caller=caller)
+        turns = await service.services.unit_of_work.run(turns_between, caller=caller)
 
         assert turns.total() == 400
         assert max(turns.values()) == 50
@@ -255,17 +257,17 @@ async def turns_between(ctx: Context) -> Counter[int]:
 async def add_sessions(service: Service, user_id: str, number: int, **more: Any) -> None:
     """Store sessions of a user, each a minute older than the one before, all older than now."""
     now = service.clock()
-    copy = service.services.cipher.encrypt(sessions.COPY, UNKNOWN)
+    copy = service.services.cipher.encrypt(sessions.COPY_PURPOSE, UNKNOWN)
     async with service.services.database.begin() as db:
         for age in range(1, number + 1):
             values = {"created_at": now - timedelta(minutes=age), "expires_at": now + timedelta(days=1)}
             row = Session(
                 **{
                     "user_id": user_id,
-                    "token_digest": secrets.digest(secrets.token()),
+                    "token_digest": domain_tokens.digest(domain_tokens.token()),
                     "token_copy": copy,
                     "method": "password",
-                    "id": secrets.token(),
+                    "id": domain_tokens.token(),
                     "updated_at": now,
                     **values,
                     **more,
@@ -301,13 +303,13 @@ class TestAtMost:
         assert (record.user_id, record.outcome) == (created.user_id, "success")
         assert "too many" in str(record.details)
 
-    async def test_a_hundred_by_default(self, service: Service) -> None:
+    async def test_a_thousand_by_default(self, service: Service) -> None:
         user = await user_of(service, await join(service))
-        await add_sessions(service, user["id"], 99)
+        await add_sessions(service, user["id"], 999)
 
         await signed_in(service)
 
-        assert await ages(service) == [0, 0, *range(1, 99)]
+        assert await ages(service) == [0, 0, *range(1, 999)]
 
     async def test_no_limit(self, make_service: MakeService) -> None:
         service = await make_service({"session.max_per_user": "0"})
@@ -343,12 +345,12 @@ class TestAtMost:
     async def test_simultaneous_sign_ins_of_who_has_nearly_as_many_leave_so_many(
         self, service: Service
     ) -> None:
-        await add_sessions(service, (await user_of(service, await join(service)))["id"], 90)
+        await add_sessions(service, (await user_of(service, await join(service)))["id"], 990)
 
         answers = await asyncio.gather(*(sign_in_once(service) for _ in range(20)))
 
         assert {answer.status_code for answer in answers} == {200}
-        assert await count(service, Session) == 100
+        assert await count(service, Session) == 1000
 
     @pytest.mark.parametrize("changes", [{"impersonated_by": "operator"}, {"expires_at": START}])
     async def test_what_does_not_count_takes_no_place(
@@ -374,11 +376,11 @@ class TestAtMost:
     async def test_the_caller_s_own_session_stays(self, make_service: MakeService) -> None:
         service = await make_service({"session.max_per_user": "2"})
         own = await join(service)
-        caller = await service.services.requests.find(token_of(own), service.clock.now, by_cookie=False)
+        caller = await service.services.sessions.find(token_of(own), service.clock.now, by_cookie=False)
         assert caller is not None
         await add_sessions(service, caller.user.id, 1, created_at=START + timedelta(seconds=1))
 
-        await service.services.requests.run(open_one_more, caller=caller)
+        await service.services.unit_of_work.run(open_one_more, caller=caller)
 
         assert await works(service, own)
         assert await count(service, Session) == 2
@@ -386,7 +388,7 @@ class TestAtMost:
 
 async def open_one_more(ctx: Context) -> None:
     """Open a session for the caller, as a rule does that leaves the present one alone."""
-    user = await users.hold_caller(ctx)
+    user = await locking.lock_caller_row(ctx)
     await sessions.create(ctx, user, remembered=True, method="password")
 
 

@@ -15,8 +15,8 @@ import pytest
 from joserfc.jwk import ECKey
 from sqlalchemy import text
 
-from domain import flows
-from models import Account, Grant, Session, User
+from domain.social import authorization_request as flows
+from models import Account, OneTimeToken, Session, User
 from tests.conftest import MakeService
 from tests.handlers.steps import (
     ADA,
@@ -84,7 +84,7 @@ def ada(provider: ProviderProcess) -> None:
 
 async def audited(service: Service, event: str) -> list[tuple[str, str | None]]:
     """Give outcome and code of every record of an event, those included that wait to be written."""
-    await service.services.desk.empty()
+    await service.services.audit_writer.flush()
     rows = await service.rows("SELECT outcome, code FROM audit WHERE event = :event", event=event)
     return [(row.outcome, row.code) for row in rows]
 
@@ -213,7 +213,7 @@ class TestWayThere:
 
         for answer in answers:
             assert refusal(answer) == (404, "PROVIDER_NOT_FOUND", "Provider not found")
-        assert await count(social, Grant) == 0
+        assert await count(social, OneTimeToken) == 0
 
     @pytest.mark.parametrize(
         ("field", "expected"),
@@ -227,7 +227,7 @@ class TestWayThere:
         answer = await ask(social, **{field: "https://evil.test/"})
 
         assert code(answer) == expected
-        assert await count(social, Grant) == 0
+        assert await count(social, OneTimeToken) == 0
 
     @pytest.mark.parametrize("path", ["/sign-in/social", "/link-social"])
     @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ class TestFailure:
         assert answer.headers["location"] == f"{BASE_URL}/error?error=state_not_found"
         assert "set-cookie" not in answer.headers
         assert await audited(social, "oauth_state.refused") == [("refused", "state_not_found")]
-        assert await count(social, Grant) == 1
+        assert await count(social, OneTimeToken) == 1
 
     async def test_with_a_state_that_is_unknown_used_expired_or_another_browsers(
         self, social: Service, ada: None
@@ -668,7 +668,7 @@ class TestFailure:
     async def test_of_a_flow_that_another_version_has_begun(self, social: Service, changed: str) -> None:
         flow = await begin(social)
         [row] = await social.rows('SELECT payload FROM "grant"')
-        cipher = social.services.requests.cipher
+        cipher = social.services.unit_of_work.cipher
         payload = json.loads(cipher.decrypt(flows.PAYLOAD, bytes(row.payload)) or "")
         if changed == "added":
             payload["prompt"] = "none"
@@ -747,7 +747,7 @@ class TestIdToken:
         assert set_cookies(answer) == {SESSION: body["token"]}
         [row] = await social.rows("SELECT method, remembered FROM session")
         assert (row.method, bool(row.remembered)) == ("id_token:test", True)
-        assert await count(social, Grant) == 0
+        assert await count(social, OneTimeToken) == 0
 
     async def test_may_bring_more_along(self, social: Service, provider: ProviderProcess) -> None:
         token = provider.mint(

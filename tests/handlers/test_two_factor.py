@@ -9,10 +9,10 @@ import pyotp
 import pytest
 import structlog
 
-from domain import verification
-from domain.authenticator import PERIOD
-from domain.errors import InvalidTwoFactorCookie
-from models import BackupCode, Grant, Session, TrustedDevice, TwoFactor
+from domain.two_factor import verification
+from domain.two_factor.errors import InvalidTwoFactorCookie
+from domain.two_factor.totp import PERIOD
+from models import BackupCode, OneTimeToken, Session, TrustedDevice, TwoFactor
 from tests.conftest import Headers, MakeService, SignIn
 from tests.contract.reading import OPERATIONS
 from tests.handlers.steps import (
@@ -617,9 +617,9 @@ class TestVerified:
         self, service: Service, ask: Callable[..., Awaitable[object]]
     ) -> None:
         ada = await enrol(service)
-        requests = service.services.requests
+        requests = service.services.unit_of_work
         token = ada.session["Authorization"].removeprefix("Bearer ")
-        caller = await requests.find(token, service.clock.now, by_cookie=False)
+        caller = await service.services.sessions.find(token, service.clock.now, by_cookie=False)
         await service.post("/sign-out", headers=ada.session)
         wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}
 
@@ -1037,7 +1037,7 @@ class TestTrustedDevices:
         first, pending = await trusted_device(service, ada), await challenge(service)
         body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
         changed = await service.post("/change-password", body, headers=also(ada.session, TRUST, first))
-        after_change = await count(service, TrustedDevice), await count(service, Grant)
+        after_change = await count(service, TrustedDevice), await count(service, OneTimeToken)
         await service.post(
             "/change-password",
             {"currentPassword": NEW_PASSWORD, "newPassword": PASSWORD},
@@ -1066,7 +1066,7 @@ class TestTheUsersEnd:
         deleted = await service.post("/delete-user", {"password": PASSWORD}, headers=ada.session)
 
         assert deleted.status_code == 200
-        for table in (TwoFactor, BackupCode, TrustedDevice, Grant):
+        for table in (TwoFactor, BackupCode, TrustedDevice, OneTimeToken):
             assert await count(service, table) == 0
         assert refusal(await enter(service, "totp", "123456", pending)) == NO_CHALLENGE
 

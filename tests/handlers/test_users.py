@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models import Account, Grant, Outbox, Session, User
+from models import Account, OneTimeToken, Outbox, Session, User
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import (
     ADA,
@@ -123,6 +123,7 @@ class TestUpdate:
 
         expected = (400, "VALIDATION_ERROR", "No fields to update")
         assert [refusal(answer) for answer in answers] == [expected] * 3
+        assert [answer.json()["fields"] for answer in answers] == [[]] * 3
 
     async def test_leaves_the_address_to_change_email(self, service: Service) -> None:
         ada = await join(service)
@@ -238,7 +239,7 @@ class TestDelete:
         assert not await works(service, {"Authorization": f"Bearer {other}"})
         assert code(await sign_in(service, password=NEW_PASSWORD)) == "401 INVALID_EMAIL_OR_PASSWORD"
         assert (await service.get(f"/reset-password/{token}")).status_code == 400
-        for table in (User, Account, Session, Grant, Outbox):
+        for table in (User, Account, Session, OneTimeToken, Outbox):
             whose = "id" if table is User else "user_id"
             rows = await service.rows(f'SELECT {whose} AS owner FROM "{table.__tablename__}"')
             assert {row.owner for row in rows} <= {(await user_of(service, eve))["id"], None}, table

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import registry
 
-from models.base import Instant, from_milliseconds, to_milliseconds
+from models.base import Instant, from_milliseconds, metadata, tables, to_milliseconds
 
 POSTGRESQL: Dialect = registry.load("postgresql.asyncpg")()
 SQLITE: Dialect = registry.load("sqlite.aiosqlite")()
@@ -46,3 +46,8 @@ class TestInstant:
     def test_milliseconds_go_there_and_back(self) -> None:
         assert to_milliseconds(from_milliseconds(-1)) == -1
         assert from_milliseconds(1) == datetime(1970, 1, 1, 0, 0, 0, 1000, tzinfo=UTC)
+
+
+class TestTables:
+    def test_every_table_has_its_class_wherever_models_is_imported(self) -> None:
+        assert [table.__tablename__ for table in tables()] == sorted(metadata.tables)

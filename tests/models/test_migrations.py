@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect
 import models
 from models import metadata
 from models.migrations import versions
-from server.database import Database, open_database
+from server.database.database import Database, open_database
 
 ROOT = Path(models.__file__).parent.parent
 SETTINGS = str(ROOT / "pyproject.toml")

@@ -15,12 +15,12 @@ from sqlalchemy import event
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from domain import outbox
+from domain.mail import outbox
 from models import queries
-from models.candidates import candidate_by
-from models.queries import Query
-from server import cleanup
-from server.reads.plans import among_plan, among_results, batch_plan, plan
+from models.queries import ReadStatement
+from models.sign_in_query import sign_in_row_by
+from server.database.compile import compile_in_list, compile_read, compile_unnest, in_list_results
+from server.jobs import cleanup
 from tests.handlers import steps
 from tests.models import crowd, journey
 from tests.postgres import Cluster
@@ -33,10 +33,10 @@ Dialect = Literal["sqlite", "postgresql"]
 GENERIC = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off", "SET jit = off")
 """What the connections for reading are set to; behind a pooler they are as the server makes them."""
 
-QUERIES: dict[str, Query[Any]] = {
-    **{name: value for name, value in vars(queries).items() if isinstance(value, Query)},
-    "who signs in by address": candidate_by("email", 20),
-    "who signs in by name": candidate_by("username", 20),
+QUERIES: dict[str, ReadStatement[Any]] = {
+    **{name: value for name, value in vars(queries).items() if isinstance(value, ReadStatement)},
+    "who signs in by address": sign_in_row_by("email", 20),
+    "who signs in by name": sign_in_row_by("username", 20),
     "the first mail that is due": outbox.mails_for("file").first,
     "the first request that is due": outbox.unresolved().first,
 }
@@ -126,7 +126,9 @@ async def make_place(dialect: Dialect, url: str, directory: Path, provider: Prov
             await steps.execute(service, statement)
         event.listen(service.services.database.engine.sync_engine, "before_cursor_execute", seen.note)
         await journey.live(service, provider)
-        await cleanup.turn(service.services.database, service.clock, "an instance", timedelta(days=1))
+        await cleanup.run(
+            service.services.database, service.clock, "an instance", lambda _: timedelta(days=1)
+        )
     finally:
         await close_service(service)
     return Place(url, seen)
@@ -177,13 +179,13 @@ class TestPostgresql:
 
     @pytest.mark.parametrize("name", QUERIES)
     async def test_every_read_alone(self, on_postgresql: Place, name: str) -> None:
-        prepared = plan(QUERIES[name], DIALECT)
+        prepared = compile_read(QUERIES[name], DIALECT)
 
         assert await _read(on_postgresql, prepared.sql, prepared.arguments(value_for(name))) == ([], [])
 
     @pytest.mark.parametrize("name", BATCHED)
     async def test_every_read_of_many(self, on_postgresql: Place, name: str) -> None:
-        prepared = batch_plan(BATCHED[name], DIALECT)
+        prepared = compile_unnest(BATCHED[name], DIALECT)
 
         assert await _read(on_postgresql, prepared.sql, prepared.arguments([value_for(name)])) == ([], [])
 
@@ -191,7 +193,7 @@ class TestPostgresql:
         self, on_postgresql: Place
     ) -> None:
         """How many there are stands in the index, as soon as PostgreSQL has cleaned up behind their writers."""
-        prepared = plan(candidate_by("email", 20), DIALECT)
+        prepared = compile_read(sign_in_row_by("email", 20), DIALECT)
         connection = await asyncpg.connect(on_postgresql.url)
         await connection.execute("VACUUM session")
         await connection.execute("SET enable_seqscan = off")
@@ -244,7 +246,7 @@ class TestSqlite:
 
     @pytest.mark.parametrize("name", QUERIES)
     def test_every_read(self, on_sqlite: Place, name: str) -> None:
-        prepared = plan(QUERIES[name], SQLiteDialect_pysqlite())
+        prepared = compile_read(QUERIES[name], SQLiteDialect_pysqlite())
 
         with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
             found = _flaws_on_sqlite(connection, prepared.sql, prepared.arguments("x"))
@@ -255,7 +257,7 @@ class TestSqlite:
     @pytest.mark.parametrize("name", BATCHED)
     def test_every_read_of_many(self, on_sqlite: Place, name: str, count: int) -> None:
         dialect = SQLiteDialect_pysqlite()
-        prepared = among_plan(BATCHED[name], dialect, count, among_results(BATCHED[name], dialect))
+        prepared = compile_in_list(BATCHED[name], dialect, count, in_list_results(BATCHED[name], dialect))
         values = prepared.arguments([f"x{number}" for number in range(count)])
 
         with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:

@@ -123,7 +123,7 @@ def error_of(answer: httpx.Response) -> str | None:
     return error
 
 
-def landing(answer: httpx.Response) -> str:
+def redirect_path(answer: httpx.Response) -> str:
     """Give where a callback leads, as a path without parameters."""
     url = httpx.URL(answer.headers["location"])
     assert str(url).startswith(BASE_URL), url

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.server.test_protocol import PATIENCE, Wire
+from tests.server.http.test_protocol import PATIENCE, Wire
 
 on_linux = pytest.mark.skipif(
     sys.platform != "linux", reason="memory and open files of another process are read from /proc"

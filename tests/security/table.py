@@ -17,8 +17,9 @@ TABLE = ROOT / "SECURITY-TESTS.md"
 HEAD = """# What is attacked, and where it is tested
 
 Written by `make table` from `tests/security/threats.toml` and the names of the test classes; do not edit. A row's tests
-are the classes named after it. The last column counts the defences that `make mutants` takes out one by one, to see
-that these tests fail. Random sequences of operations against a model are in `tests/fuzz`.
+are the classes named after it. The last column counts the row's mutants: `make mutants` removes one defence at a time
+and checks that these tests fail. Comments such as `# defence: V35 sign-out` mark the code of a defence. Random
+sequences of operations against a model are in `tests/fuzz`.
 """
 
 

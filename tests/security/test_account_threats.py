@@ -110,14 +110,14 @@ class TestV21:
         ada = carry(token_in(await steps.join(service)))
         await steps.verify(service)
         wanted = ("first@example.com", "second@example.com")
-        first, second = [await self.wish(service, ada, address) for address in wanted]
+        first, second = [await self.request_change(service, ada, address) for address in wanted]
 
         answers = [await service.get(first), await service.get(second)]
 
         assert [code(answer) for answer in answers] == ["401 INVALID_TOKEN", "200"]
         assert (await steps.user_of(service, ada))["email"] == wanted[1]
 
-    async def wish(self, service: Service, headers: Headers, address: str) -> str:
+    async def request_change(self, service: Service, headers: Headers, address: str) -> str:
         answer = await service.post("/change-email", {"newEmail": address}, headers=headers)
         assert answer.status_code == 200, answer.text
         return steps.local(await steps.last_link(service, "change-email", address))

@@ -5,7 +5,8 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,9 @@ import pytest
 from sqlalchemy import event
 
 from domain.ports import Hasher, Reads
-from models.queries import Query
+from models import OneTimeToken, Outbox
+from models.queries import ReadStatement
+from server.jobs.cleanup import sweep
 from tests.bench import machine
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
@@ -28,7 +31,7 @@ from tests.provider.steps import as_user, sign_in_directly
 from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.flooding import flood, on_linux
 from tests.security.mailing import by_smtp
-from tests.server.test_protocol import Wire
+from tests.server.http.test_protocol import Wire
 from tests.service import PASSWORD, Service
 from tests.smtp_peer import HOST, Mood, SmtpPeer
 
@@ -38,6 +41,7 @@ NOBODY = "bob@example.com"
 """Of the length of Ada's address, and nobody's."""
 NO_SESSION = {"sign_up.auto_sign_in": "false"}
 """Where sign-up makes no session, it does not tell either (behaviour 5.1)."""
+MANY_MAILS = {"limits.mail_burst": "1000", "limits.mail_daily": "1000"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,10 @@ async def settle(service: Service) -> Headers:
     eve = await steps.sign_in(service, EVE)
     service.client.cookies.clear()
     return steps.bearer(eve.json()["token"])
+
+
+async def _rows(service: Service) -> dict[str, int]:
+    return {"outbox": await steps.count(service, Outbox), "grant": await steps.count(service, OneTimeToken)}
 
 
 def alike(one: httpx.Response, other: httpx.Response) -> bool:
@@ -259,25 +267,29 @@ class CountingHasher:
 
     real: Hasher
     work: Work
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+    """Awaited during every hash."""
 
     @property
-    def derivation(self) -> str:
-        return self.real.derivation
+    def hash_params(self) -> str:
+        return self.real.hash_params
 
-    def entrance(self) -> AbstractAsyncContextManager[None]:
-        return self.real.entrance()
+    def admission(self) -> AbstractAsyncContextManager[None]:
+        return self.real.admission()
 
     async def hash(self, password: str) -> str:
         self.work.done.append("hash")
+        if self.meanwhile is not None:
+            await self.meanwhile()
         return await self.real.hash(password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
         self.work.done.append("verify")
         return await self.real.verify(password, hashed)
 
-    async def derive(self, code: str, salt: bytes, derivation: str) -> bytes:
+    async def hash_code(self, code: str, salt: bytes, derivation: str) -> bytes:
         self.work.done.append("derive")
-        return await self.real.derive(code, salt, derivation)
+        return await self.real.hash_code(code, salt, derivation)
 
     def needs_rehash(self, hashed: str) -> bool:
         return self.real.needs_rehash(hashed)
@@ -290,28 +302,28 @@ class CountingReads:
     real: Reads
     work: Work
 
-    async def one(self, query: Query[Result], value: object) -> Result | None:
+    async def one(self, query: ReadStatement[Result], value: object) -> Result | None:
         self.work.done.append(f"read {query.statement}")
         return await self.real.one(query, value)
 
-    async def each(self, query: Query[Result], values: Sequence[object]) -> list[Result | None]:
+    async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         self.work.done.append(f"read {len(values)} times {query.statement}")
         return await self.real.each(query, values)
 
-    async def all(self, query: Query[Result], value: object) -> list[Result]:
+    async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
         self.work.done.append(f"read {query.statement}")
         return await self.real.all(query, value)
 
 
 @contextmanager
-def counted(service: Service) -> Iterator[Work]:
+def counted(service: Service, while_hashing: Callable[[], Awaitable[None]] | None = None) -> Iterator[Work]:
     """Note the work of a service; its requests are given a hasher and reads that count."""
     work = Work()
     services = service.services
     reads, engine = services.database.reads, services.database.engine.sync_engine
-    services.requests.hasher = CountingHasher(services.hasher, work)
+    services.unit_of_work.hasher = CountingHasher(services.hasher, work, while_hashing)
     services.database.reads = CountingReads(reads, work)
-    services.requests.use(services.database)
+    services.unit_of_work.bind_database(services.database)
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         # The database is told how long to wait, which is a little less with every statement.
@@ -323,8 +335,8 @@ def counted(service: Service) -> Iterator[Work]:
         yield work
     finally:
         event.remove(engine, "before_cursor_execute", note)
-        services.requests.hasher, services.database.reads = services.hasher, reads
-        services.requests.use(services.database)
+        services.unit_of_work.hasher, services.database.reads = services.hasher, reads
+        services.unit_of_work.bind_database(services.database)
 
 
 @pytest.fixture
@@ -343,7 +355,9 @@ def processor_seconds() -> Iterator[Callable[[], float]]:
 class TestV71:
     """The time of an answer tells who is registered, because a hash or a mail is skipped for who is not."""
 
-    @pytest.mark.parametrize("name", ["sign-in", "sign-in by name", "reset", "forgot", "verification"])
+    @pytest.mark.parametrize(
+        "name", ["sign-in", "sign-in by name", "reset", "forgot", "verification", "change of address"]
+    )
     async def test_v71_known_and_unknown_cost_the_same_statements(
         self, make_service: MakeService, name: str
     ) -> None:
@@ -364,6 +378,87 @@ class TestV71:
         assert known_work == unknown_work
         assert known_work
         assert known_work.count("verify") == (1 if name.startswith("sign-in") else 0)
+
+    @pytest.mark.parametrize("name", ["reset", "forgot", "verification", "change of address"])
+    async def test_v71_what_follows_in_the_background_costs_the_same(
+        self, make_service: MakeService, name: str
+    ) -> None:
+        """But for the last statement: a mail that was sent is noted, one that is for nobody is deleted."""
+        service, question = await make_service({**UNLIMITED, **MANY_MAILS}), QUESTIONS[name]
+        eve = await settle(service)
+
+        with counted(service) as work:
+            for known in (True, False):
+                await question.ask(service, known, eve)
+                await service.inbox()
+            mails = len(await service.inbox())
+            work.take()
+            done = []
+            for known in (True, False):
+                await question.ask(service, known, eve)
+                await service.inbox()
+                done.append(Counter(work.take()))
+
+        deleted, noted = sorted([*(done[0] - done[1]), *(done[1] - done[0])])
+        assert deleted.startswith("DELETE FROM outbox")
+        assert noted.startswith("UPDATE outbox SET")
+        assert len(await service.inbox()) == mails + 1
+
+    async def test_v71_what_is_done_for_nobody_leaves_nothing(self, make_service: MakeService) -> None:
+        service = await make_service({**UNLIMITED, **MANY_MAILS})
+        eve = await settle(service)
+        await service.inbox()
+        before = await _rows(service)
+
+        for number in range(5):
+            for path in ("/forget-password", "/send-verification-email"):
+                await service.post(path, {"email": f"nobody{number}@example.com"})
+            await service.post("/change-email", {"newEmail": ADA}, headers=eve)
+        mails = await service.inbox()
+        await sweep(service.services.database, service.clock())
+
+        after = await _rows(service)
+        assert after["outbox"] == before["outbox"]
+        # The caller keeps one for the address that was asked for last.
+        assert after["grant"] == before["grant"] + 1
+        assert {mail["to"] for mail in mails} == {ADA, EVE}
+
+    async def test_v71_what_is_for_nobody_is_not_tried_again_while_mail_fails(
+        self, make_service: MakeService, absent: int
+    ) -> None:
+        service = await make_service(by_smtp(absent))
+
+        await service.post("/forget-password", {"email": NOBODY})
+        await service.services.worker.drain()
+
+        assert await service.rows("SELECT id FROM outbox") == []
+
+    @pytest.mark.parametrize("notify", ["true", "false"])
+    @pytest.mark.parametrize("verify", ["true", "false"])
+    async def test_v71_sign_up_files_as_many_mails_for_a_new_address_as_for_a_taken_one(
+        self, make_service: MakeService, notify: str, verify: str
+    ) -> None:
+        service = await make_service(
+            {
+                **UNLIMITED,
+                **NO_SESSION,
+                "sign_up.notify_existing": notify,
+                "email_verification.send_on_sign_up": verify,
+            }
+        )
+        await steps.join_without_session(service, ADA)
+        await service.inbox()
+
+        filed = []
+        for email in (ADA, NOBODY):
+            await steps.join_without_session(service, email)
+            filed.append(len(await service.rows("SELECT id FROM outbox WHERE state = 'queued'")))
+            await service.inbox()
+
+        assert filed == [int("true" in (notify, verify))] * 2
+        sent = [mail["template"] for mail in await service.inbox()]
+        assert sent.count("existing-account") == int(notify == "true")
+        assert sent.count("verify-email") == 2 * int(verify == "true")
 
     async def test_v71_sign_up_hashes_for_a_taken_address_too(self, make_service: MakeService) -> None:
         service = await make_service({**UNLIMITED, **NO_SESSION})

@@ -24,7 +24,7 @@ from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
 from tests.security.flooding import flood, on_linux
 from tests.security.mailing import Page
-from tests.server.test_protocol import PATIENCE, Wire
+from tests.server.http.test_protocol import PATIENCE, Wire
 from tests.service import PASSWORD, Service
 
 NO_JSON = (400, "BAD_REQUEST", "Invalid JSON in request body")

@@ -478,6 +478,32 @@ class TestV74Mails:
 
         assert len(await proxied.inbox("victim@example.com", "email-changed")) == 5
 
+    async def test_v74_it_gets_few_of_every_kind_together(self, proxied: Service) -> None:
+        """Somebody who signed up with the address of a stranger switches two-factor on and off."""
+        mallory = await join(proxied, "victim@example.com")
+        enabled = []
+
+        for _ in range(15):
+            owner = await second_factor.enrol_again(proxied, "victim@example.com", mallory)
+            disabled = await proxied.post("/two-factor/disable", {"password": PASSWORD}, headers=mallory)
+            enabled += [owner.email, disabled.status_code]
+        change = {"currentPassword": PASSWORD, "newPassword": steps.NEW_PASSWORD}
+        changed = await proxied.post("/change-password", change, headers=mallory)
+
+        assert enabled == ["victim@example.com", 200] * 15
+        assert changed.status_code == 200
+        mails = Counter(mail["template"] for mail in await proxied.inbox("victim@example.com"))
+        assert mails == {"verify-email": 1, "two-factor-changed": 5}
+
+    async def test_v74_a_proven_address_gets_every_notice(self, proxied: Service) -> None:
+        ada = await second_factor.enrol(proxied)
+
+        for _ in range(5):
+            await proxied.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
+            await second_factor.enrol_again(proxied, ADA, ada.session)
+
+        assert len(await proxied.inbox(ADA, "two-factor-changed")) == 11
+
     async def test_v74_the_day_has_twenty(self, proxied: Service) -> None:
         await join(proxied)
         for _ in range(12):

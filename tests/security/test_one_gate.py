@@ -190,19 +190,28 @@ async def test_a_trusted_device_is_the_only_way_without_a_code(service: Service,
 
 def test_sessions_are_made_in_one_place_reached_from_three() -> None:
     """The gate, the end of a challenge, and a password change that replaces the caller's own session."""
-    made, reached = set(), set()
-    for path in sorted(ROOT.glob("[dhms]*/**/*.py")):
-        place = path.relative_to(ROOT).with_suffix("").as_posix()
-        if place.split("/")[0] not in ("domain", "handlers", "models", "server"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            called = ast.unparse(node.func)
-            if called in ("Session", "models.Session", "insert") and "Session" in ast.unparse(node):
-                made.add(place)
-            if called.endswith("sessions.create"):
-                reached.add(place)
+    trees = {
+        path: ast.parse(path.read_text("utf-8"))
+        for package in ("domain", "handlers", "models", "server")
+        for path in (ROOT / package).rglob("*.py")
+    }
+    makers = [path for path, tree in trees.items() if any(map(_makes_session, ast.walk(tree)))]
 
-    assert made == {"domain/sessions"}
-    assert reached == {"domain/authentication", "domain/challenges", "domain/passwords"}
+    assert len(makers) == 1
+    callers = [path for path, tree in trees.items() if _calls(tree, f"{makers[0].stem}.create")]
+    assert {path.relative_to(ROOT).parts[0] for path in (*makers, *callers)} == {"domain"}
+    assert len(callers) == 3
+
+
+def _makes_session(node: ast.AST) -> bool:
+    is_making = isinstance(node, ast.Call) and ast.unparse(node.func) in {
+        "Session",
+        "models.Session",
+        "insert",
+    }
+    return is_making and "Session" in ast.unparse(node)
+
+
+def _calls(tree: ast.AST, function: str) -> bool:
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(ast.unparse(call.func).endswith(function) for call in calls)

@@ -13,9 +13,9 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from sqlalchemy import event
 from sqlalchemy.util import await_only
 
-from domain import administration
-from models import Account, Grant, Purpose, Session, User
-from server import cleanup
+from domain.admin import users
+from models import Account, OneTimeToken, Purpose, Session, User
+from server.jobs import cleanup
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import OPERATIONS, responses
 from tests.handlers import steps
@@ -35,9 +35,9 @@ from tests.provider.steps import (
     error_of,
     go_through,
     identities,
-    landing,
     link,
     opened,
+    redirect_path,
     sign_in,
     sign_in_directly,
     visit,
@@ -144,7 +144,7 @@ class TestV15:
 
         answer = await sign_in(social, provider_id)
 
-        assert (landing(answer), error_of(answer)) == (OOPS, "account_not_linked")
+        assert (redirect_path(answer), error_of(answer)) == (OOPS, "account_not_linked")
         assert not opened(answer)
         assert await identities(social) == []
         assert await works(social, attacker)
@@ -412,7 +412,7 @@ class TestV18:
 
         answer = await sign_in(social)
 
-        assert (landing(answer), error_of(answer)) == (OOPS, "unable_to_get_user_info")
+        assert (redirect_path(answer), error_of(answer)) == (OOPS, "unable_to_get_user_info")
         assert await nothing_came_of_it(social)
 
     @pytest.mark.parametrize("issued", [None, NOW - 7200, "now"])
@@ -563,7 +563,7 @@ class TestV18:
         for minutes in (61, 2):
             social.clock.advance(minutes=minutes)
             await cleanup.sweep(social.services.database, social.clock())
-            marks.append(await count(social, Grant))
+            marks.append(await count(social, OneTimeToken))
             answers.append(await sign_in_directly(social, token))
 
         assert [code(answer) for answer in (first, *answers)] == ["200", *["401 INVALID_TOKEN"] * 2]
@@ -575,7 +575,7 @@ class TestV18:
         token = provider.mint(claims={"nonce": "abc"})
         await sign_in_directly(social, token)
 
-        await social.services.requests.run(administration.sign_out_everyone)
+        await social.services.unit_of_work.run(users.sign_out_everyone)
 
         assert code(await sign_in_directly(social, token)) == "401 INVALID_TOKEN"
 
@@ -588,7 +588,7 @@ class TestV18:
         ada = await enter(social)
         provider.control(id_token=nonce)
         token = (await social.post(path, {"providerId": "test"}, headers=ada)).json()["idToken"]
-        await social.services.requests.run(administration.sign_out_everyone)
+        await social.services.unit_of_work.run(users.sign_out_everyone)
 
         answer = await sign_in_directly(social, token)
 
@@ -857,7 +857,7 @@ class TestV55:
 
         answer = await deliver(social, f"/callback/test?code={code_[1]}&{query.format(flow.state)}", flow)
 
-        assert (landing(answer), error_of(answer)) == (DEFAULT_ERROR_PAGE, "state_not_found")
+        assert (redirect_path(answer), error_of(answer)) == (DEFAULT_ERROR_PAGE, "state_not_found")
         assert await nothing_came_of_it(social)
         assert provider.log("token") == []
 
@@ -1073,7 +1073,7 @@ class TestV60:
 
         answer = await sign_in(social)
 
-        assert landing(answer) == OOPS
+        assert redirect_path(answer) == OOPS
         assert error_of(answer) == ("provider_error" if error else "no_code")
         assert "x-injected" not in answer.headers
         assert "x" not in answer.headers
@@ -1099,7 +1099,7 @@ class TestV60:
             "/callback/test", params={"error": "\r\nX: 1", "error_description": HOSTILE}
         )
 
-        assert (landing(answer), error_of(answer)) == (DEFAULT_ERROR_PAGE, "state_not_found")
+        assert (redirect_path(answer), error_of(answer)) == (DEFAULT_ERROR_PAGE, "state_not_found")
         assert "script" not in answer.headers["location"]
 
     @pytest.mark.parametrize("query", ["error=%ff%fe", "error_description=%00", "state=%c3%28&error=a"])
@@ -1205,7 +1205,7 @@ class TestV62:
         location = httpx.URL(answer.headers["location"])
         assert set(location.params) == {"code", "state", "user"}
         finished = await deliver(social, answer.headers["location"].removeprefix(BASE_URL), flow)
-        assert (finished.status_code, landing(finished), opened(finished)) == (302, WELCOME, True)
+        assert (finished.status_code, redirect_path(finished), opened(finished)) == (302, WELCOME, True)
 
     async def test_v62_every_end_of_a_flow_is_a_302(self, social: Service, provider: ProviderProcess) -> None:
         as_user(provider, ADA, "1001")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server import logs
-from server.database import Database, open_database
-from server.migrations import prepare
+from server.database.database import Database, open_database
+from server.database.migrations import prepare
+from server.observability import logs
 from tests.server.terminal import Run, typing_in
 from tests.service import CHEAP
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from server.cli import app
+from server.cli.main import app
 
 Run = Callable[..., Result]
 """Runs a command: words, `stdin`, and settings by their variables."""

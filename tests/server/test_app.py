@@ -3,6 +3,8 @@
 import pytest
 
 from codegen.walk import operations
+from server.app import contract, switched_off
+from server.config.settings import Settings
 from tests.conftest import MakeService
 from tests.service import BASE_URL, PASSWORD, Service
 
@@ -37,7 +39,31 @@ class TestBasePath:
         assert "/sign-up/email" in document["paths"]
 
 
+class TestSwitches:
+    @pytest.mark.parametrize(
+        ("switch", "message"),
+        [
+            ("username.enabeld", "there is no setting username.enabeld"),
+            ("username", "there is no setting username"),
+            ("app_name", "app_name, which is neither true nor false"),
+        ],
+    )
+    def test_one_that_is_no_boolean_setting_stops_the_start(self, switch: str, message: str) -> None:
+        settings = Settings()
+        document = contract(settings, internal=True)
+        document["paths"]["/ok"]["get"]["x-gatewright"] = {"switch": switch}
+
+        with pytest.raises(ValueError, match=message):
+            switched_off(document, settings)
+
+
 class TestDocument:
+    @pytest.mark.parametrize("path", ["/openapi.json", "/openapi-clients.json"])
+    async def test_says_nothing_to_clients_that_is_for_the_service_alone(
+        self, service: Service, path: str
+    ) -> None:
+        assert "x-gatewright" not in (await service.get(path)).text
+
     async def test_is_served_with_an_etag_and_ids_that_generators_can_use(self, service: Service) -> None:
         first = await service.get("/openapi.json")
         again = await service.get("/openapi.json", headers={"If-None-Match": first.headers["etag"]})
@@ -46,6 +72,39 @@ class TestDocument:
         assert len(ids) == 42
         assert "sessions_revoke_others" in ids
         assert (again.status_code, again.content) == (304, b"")
+
+    @pytest.mark.parametrize("base_path", ["", "/api/auth"])
+    async def test_does_not_exist_where_documents_are_switched_off(
+        self, make_service: MakeService, base_path: str
+    ) -> None:
+        service = await make_service({"documents.enabled": "false", "base_path": base_path})
+        paths = ("/openapi.json", "/openapi-clients.json", "/docs", "/docs/start.js", "/docs/swagger-ui.css")
+
+        answers = [await service.get(path, headers={"If-None-Match": "*"}) for path in paths]
+        asked = [await service.client.options(path) for path in paths]
+
+        assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(404, "NOT_FOUND")] * 5
+        assert [answer.status_code for answer in asked] == [404] * 5
+        assert (await service.get("/ok")).status_code == 200
+
+    @pytest.mark.parametrize("profile", ["development", "production"])
+    async def test_exists_unless_it_is_switched_off(self, make_service: MakeService, profile: str) -> None:
+        given = {"base_url": BASE_URL, "allow_http": "true", "secrets": "s" * 32, "profile": profile}
+        service = await make_service(given)
+
+        found = [await service.get(path) for path in ("/openapi.json", "/openapi-clients.json", "/docs")]
+
+        assert [answer.status_code for answer in found] == [200] * 3
+        assert {answer.headers["cache-control"] for answer in found} == {"no-cache"}
+
+    async def test_names_the_documents(self, service: Service) -> None:
+        description = (await service.get("/openapi.json")).json()["info"]["description"]
+
+        assert [
+            name
+            for name in ("/docs", "/openapi.json", "/openapi-clients.json")
+            if f"`{name}`" not in description
+        ] == []
 
     async def test_names_the_cookies_of_this_service(self, make_service: MakeService) -> None:
         service = await make_service({"session.cookie_name": "sid", "session.cookie_prefix": "my."})

@@ -55,9 +55,9 @@ SPARED = (
     "requests",
     "rfc3339_validator",
     "rich",
-    "server.commands.doctor",
-    "server.commands.importing",
-    "server.metrics.sampling",
+    "server.cli.doctor",
+    "server.cli.import_users",
+    "server.observability.metrics.collector",
     "six",
     "socketserver",
     "sqlalchemy.dialects.postgresql",
@@ -76,15 +76,15 @@ NO_MAIL = {"mail.sender": "none", "password_reset.sender": "none"}
 
 START = """
 import asyncio, sys
-from server import libraries
-from server import cli
+from server.imports import libraries
+from server.cli import main as cli
 from server.app import assemble
-from server.commands import configuration
+from server.cli import check_config
 from server.services import Services
 from starlette.exceptions import HTTPException
 
 async def start():
-    services = Services(configuration.read())
+    services = Services(check_config.read())
     assemble(services)
     await services.open("check")
     await services.start()
@@ -92,7 +92,7 @@ async def start():
     assert HTTPException(405).detail == "Method Not Allowed"
     await services.close()
 
-cli.code("serve")
+cli.load_command("serve")
 asyncio.run(start())
 print("loaded:", *sorted(set(sys.argv[1:]) & set(sys.modules)))
 """
@@ -121,7 +121,8 @@ class TestPostgresql:
     def test_brings_neither_a_second_pool_nor_other_drivers(self) -> None:
         said = _run(
             """
-            from server import libraries, postgresql_engine
+            from server.imports import libraries
+            from server.database.postgresql import engine
             import asyncpg
             known = "asyncpg.pool", "configparser", "getpass", "sqlalchemy.dialects.postgresql.pg8000"
             print(*(name for name in known if name in sys.modules), asyncpg.connect_utils.getpass.getpass.__name__)

@@ -1,9 +1,11 @@
 """Do the tests of the threat list notice when a defence is missing? `make mutants`, or by hand:
 
     python -m tests.security.mutants [--top] [ROW …]
+    python -m tests.security.mutants --check
 
-Each mutant is a copy of the tree with one defence taken out. The tests of its row run there and must fail; a mutant
-that survives is a defence that nothing watches. Answers 1 when one is not killed, for whatever reason.
+Each mutant is a copy of the tree without one defence. The tests of its row run there and must fail; if a mutant
+survives, no test checks the defence. The exit code is 1 if a mutant is not killed, for whatever reason. `--check` runs
+no tests: it checks that every mutant can be applied and that every mark in the source belongs to a mutant.
 """
 
 import signal
@@ -14,13 +16,18 @@ from pathlib import Path
 
 from tests.postgres import Cluster
 from tests.security import threats
-from tests.security.mutants import lists
+from tests.security.mutants import check, lists
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.trials import Outcome, Tree
+from tests.security.threats import ROOT
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Try the mutants of the given rows, of the top rows, or of all, and print a line for each; give the exit code."""
+    """Try the mutants of the given rows, of the top rows, or all, and print a line for each; return the exit code."""
+    if "--check" in arguments:
+        problems = check.problems(lists.read(), ROOT)
+        print(*problems, sep="\n", file=sys.stderr)
+        return 1 if problems else 0
     # Whoever ends this ends the database server with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     known = lists.read()

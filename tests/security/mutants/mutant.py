@@ -1,22 +1,27 @@
-"""Mutant: one defence of a row, and the patch that takes it out."""
+"""Mutant: one defence of a row, and what takes it out of the source."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from tests.security.mutants.operators import Operator
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`old`, which `file` holds once, becomes `new`; then the tests of `row` must fail."""
+    """Where the source is marked with `# defence: <row> <mark>`, `operator` applies; the tests of `row` must then fail.
+
+    `more` are further changes of the same mutant, each with its mark.
+    """
 
     row: str
     defence: str
-    file: str
-    old: str
-    new: str
+    mark: str
+    operator: Operator
+    more: tuple[tuple[str, Operator], ...] = ()
 
-    def count_in(self, source: str) -> int:
-        """Give how often a source holds what the patch replaces; only once is right."""
-        return source.count(self.old)
+    def also(self, mark: str, operator: Operator) -> "Mutant":
+        """Return the mutant with another change, at the same mark or another."""
+        return replace(self, more=(*self.more, (mark, operator)))
 
-    def applied_to(self, source: str) -> str:
-        """Give the source without the defence."""
-        return source.replace(self.old, self.new)
+    def changes(self) -> tuple[tuple[str, Operator], ...]:
+        """Return all changes with their marks."""
+        return ((self.mark, self.operator), *self.more)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.postgres import Cluster
+from tests.security.mutants import marks, sources
 from tests.security.mutants.mutant import Mutant
+from tests.security.mutants.operators import NotAppliedError
 from tests.security.threats import ROOT
 
 TIME_LIMIT = 900
@@ -21,7 +23,7 @@ OUT_OF_TIME = "out of time"
 CRASHES = frozenset({"V9", "V27", "V28", "V65", "V88", *(f"R{number}" for number in range(1, 46))})
 """The rows whose attack is to make the service answer 500; elsewhere a 500 says that the patch is no mutant."""
 
-_PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server", "tests")
+_PACKAGES = (*marks.PACKAGES, "tests")
 _FILES = ("pyproject.toml", "README.md", "Makefile")
 
 
@@ -49,20 +51,25 @@ class Tree:
             )
         for name in _FILES:
             shutil.copy(ROOT / name, directory)
+        self._project = sources.Project(directory)
 
     def attempt(self, mutant: Mutant) -> str:
         """Take a defence out, run the tests of its row, put it back; say what became of the mutant."""
         if mutant.row not in self._places:
             return "NO TESTS: no class is named after the row"
-        path = self._directory / mutant.file
-        source = path.read_text("utf-8") if path.exists() else ""
-        if mutant.count_in(source) != 1:
-            return f"NOT APPLIED: {mutant.file} holds the patched text {mutant.count_in(source)} times"
-        path.write_text(mutant.applied_to(source), "utf-8")
         try:
-            return _verdict(mutant, self.run([mutant.row]))
+            changed = self._project.mutate(mutant)
+        except NotAppliedError as error:
+            return f"NOT APPLIED: {error}"
+        originals = {file: file.read_text("utf-8") for file in changed}
+        _write(changed)
+        try:
+            undefined = [
+                line for file in changed if file.suffix == ".py" for line in sources.undefined_names(file)
+            ]
+            return f"NOT APPLIED: {undefined[0]}" if undefined else _verdict(mutant, self.run([mutant.row]))
         finally:
-            path.write_text(source, "utf-8")
+            _write(originals)
 
     def run(self, rows: Iterable[str]) -> Outcome:
         """Run the tests of these rows until one fails."""
@@ -89,6 +96,11 @@ class Tree:
         """Give where the rows are tested, file by file, and in each as it stands there: what ends a server is last."""
         places = [place for row, own in self._places.items() if row in rows for place in own]
         return sorted(places, key=lambda place: place.partition("::")[0])
+
+
+def _write(texts: Mapping[Path, str]) -> None:
+    for file, text in texts.items():
+        file.write_text(text, "utf-8")
 
 
 def _outcome(code: int, printed: str) -> Outcome:

@@ -1,0 +1,191 @@
+"""The ways in which a user signs in: the credential account, which holds the password, and identities at providers."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, delete, update
+from sqlmodel import col, select
+
+from domain import errors
+from domain import tokens as domain_tokens
+from domain.accounts import events
+from domain.accounts.errors import AccountNotFound, FailedToUnlinkLastAccount
+from domain.accounts.policy import AccountPolicy
+from domain.context import Context
+from domain.identity_provider import Identity, Tokens
+from domain.users import locking, profile
+from models import CREDENTIAL, Account
+from models.queries import ACCOUNTS_OF_USER, AccountRow
+from models.statements import ADD_ACCOUNT, PASSWORD_OF_USER
+
+Way = TypeVar("Way", AccountRow, Account)
+
+ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
+"""The purposes under which a provider's tokens are encrypted."""
+SCOPES_AT_MOST = 100
+"""How many scopes are remembered of an account."""
+
+_BY_AGE = attrgetter("created_at", "id")
+"""What puts the oldest account first."""
+
+
+async def password_of(ctx: Context, user_id: str) -> str | None:
+    """Give the user's password hash as this transaction sees it, or None."""
+    hashes = await ctx.db.run(PASSWORD_OF_USER, user_id=user_id)
+    return hashes[0] if hashes else None
+
+
+def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
+    """Give a user who has none a credential account."""
+    account = AccountRow(
+        id=domain_tokens.token(),
+        user_id=user_id,
+        provider_id=CREDENTIAL,
+        issuer="",
+        account_id=user_id,
+        access_token=None,
+        refresh_token=None,
+        id_token=None,
+        token_type=None,
+        scope=None,
+        access_token_expires_at=None,
+        refresh_token_expires_at=None,
+        refresh_lease_until=None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    ctx.db.defer(ADD_ACCOUNT, **account._asdict(), password=hashed)
+
+
+async def set_password(ctx: Context, user_id: str, hashed: str) -> None:
+    """Replace the user's password hash, making the credential account if there is none."""
+    if not await _update_password(ctx, user_id, hashed):
+        add_credential(ctx, user_id, hashed)
+
+
+async def replace_hash(ctx: Context, user_id: str, old: str, new: str) -> None:
+    """Put a hash of current policy in the place of an older one of the same password, if it is still there."""
+    await _update_password(ctx, user_id, new, col(Account.password) == old)
+
+
+async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions: ColumnElement[bool]) -> bool:
+    statement = (
+        update(Account)
+        .where(col(Account.user_id) == user_id, col(Account.provider_id) == CREDENTIAL, *conditions)
+        .values(password=hashed, updated_at=ctx.now)
+        .returning(col(Account.id))
+    )
+    return (await ctx.db.execute(statement)).first() is not None
+
+
+async def by_identity(ctx: Context, identity: Identity) -> Account | None:
+    """Give the account of an identity as it is now, whoever's it is."""
+    # defence: V20 provider-subject
+    wanted = select(Account).where(
+        Account.provider_id == identity.provider_id,
+        Account.issuer == identity.issuer,
+        Account.account_id == identity.subject,
+    )
+    return (await ctx.db.execute(wanted.execution_options(populate_existing=True))).scalar_one_or_none()
+
+
+async def add_identity(
+    ctx: Context, user_id: str, identity: Identity, tokens: Tokens, asked: tuple[str, ...]
+) -> None:
+    """Give a user, whose row is locked or new, one more way to sign in; `asked` as for `keep_tokens`.
+
+    When somebody else was faster with this identity, the job is run once more.
+    """
+    account = Account(
+        id=domain_tokens.token(),
+        user_id=user_id,
+        provider_id=identity.provider_id,
+        issuer=identity.issuer,
+        account_id=identity.subject,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    keep_tokens(ctx, account, tokens, asked)
+    ctx.db.add(account)
+    await profile.flush(ctx)
+
+
+def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str, ...] = ()) -> None:
+    """Store what a provider gave. What it left out keeps its old value, and no scope is ever taken away.
+
+    Of more than `SCOPES_AT_MOST` scopes the newest are left out. `asked` are the scopes it was asked for, which are
+    granted unless it says otherwise (RFC 6749, 5.1).
+    """
+    if tokens.access_token is not None:
+        # defence: V87 access-token
+        account.access_token = ctx.cipher.encrypt(ACCESS_TOKEN, tokens.access_token)
+        account.access_token_expires_at = tokens.access_token_expires_at
+        account.token_type = tokens.token_type or account.token_type
+    if tokens.refresh_token is not None:
+        # defence: V87 refresh-token
+        account.refresh_token = ctx.cipher.encrypt(REFRESH_TOKEN, tokens.refresh_token)
+        account.refresh_token_expires_at = tokens.refresh_token_expires_at
+    if tokens.id_token is not None:
+        account.id_token = ctx.cipher.encrypt(ID_TOKEN, tokens.id_token)  # defence: V87 id-token
+    granted = asked if tokens.scopes is None else tokens.scopes
+    united = dict.fromkeys([*(account.scope or "").split(), *granted])
+    account.scope = " ".join([*united][:SCOPES_AT_MOST]) or None
+    account.updated_at = ctx.now
+
+
+async def of_caller(ctx: Context) -> list[AccountRow]:
+    """Give every way in which the caller signs in, oldest first."""
+    rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
+    return sorted(rows, key=_BY_AGE)
+
+
+async def find(ctx: Context, provider_id: str | None, account_id: str | None, place: str) -> AccountRow:
+    """Give the caller's account that is named by its provider, by its own id or by that at the provider, or by both.
+
+    Of several the oldest, but the row's own id is looked for first. Raises ValidationError when nothing is named in the
+    `place` of the two fields, and AccountNotFound for one of somebody else, too.
+    """
+    _refuse_unnamed(provider_id, account_id, place)
+    return _named(await of_caller(ctx), provider_id, account_id)
+
+
+def _refuse_unnamed(provider_id: str | None, account_id: str | None, place: str) -> None:
+    if provider_id is None and account_id is None:
+        message = "providerId or accountId is required"
+        fields = (errors.Field(place, name, message) for name in ("providerId", "accountId"))
+        raise errors.ValidationError(message, *fields)
+
+
+def _named(rows: Sequence[Way], provider_id: str | None, account_id: str | None) -> Way:
+    candidates = [row for row in rows if provider_id in (None, row.provider_id)]
+    by_row = [row for row in candidates if account_id in (None, row.id)]
+    found = by_row or [row for row in candidates if row.account_id == account_id]
+    if not found:
+        raise AccountNotFound
+    return min(found, key=_BY_AGE)
+
+
+async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) -> None:
+    """Take one way to sign in away from the caller; unlinking `credential` removes the password.
+
+    Raises ValidationError, FailedToUnlinkLastAccount, AccountNotFound. The user's row is locked, so that two calls
+    cannot take the last two.
+    """
+    _refuse_unnamed(provider_id, account_id, "body")
+    user = await locking.lock_caller(ctx)
+    # defence: V14 unlink-owner
+    rows = (await ctx.db.execute(select(Account).where(Account.user_id == user.id))).scalars().all()
+    if len(rows) == 1 and not ctx.policy[AccountPolicy].allow_unlinking_all:
+        raise FailedToUnlinkLastAccount
+    account = _named(rows, provider_id, account_id)
+    await ctx.db.delete(account)
+    events.account_unlinked(ctx, account.provider_id)
+
+
+async def drop_identities(ctx: Context, user_id: str) -> None:
+    """Take every identity at a provider away from a user whose row is locked."""
+    own = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
+    dropped = own.returning(col(Account.provider_id)).execution_options(synchronize_session=False)
+    for provider_id in (await ctx.db.execute(dropped)).scalars().all():
+        events.account_dropped(ctx, user_id, provider_id)

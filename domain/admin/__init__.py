@@ -1,0 +1,1 @@
+"""Administration of users, shared by the command line and the administration API."""

@@ -1,0 +1,64 @@
+"""Looking through the audit records (behaviour chapter 11), for the operator."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, or_, select
+from sqlmodel import col
+
+from domain import tokens
+from domain.audit import record
+from domain.context import Context
+from domain.users import lookup
+from models import Audit, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which records are wanted; what is None does not matter."""
+
+    user: str | None = None
+    """Id, address or username; of somebody who is unknown or deleted, too."""
+    event: str | None = None
+    """How the event begins."""
+    outcome: Outcome | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+async def find(ctx: Context, wanted: Wanted, *, limit: int) -> Sequence[Audit]:
+    """Give the newest records that fit, the newest first."""
+    conditions = _conditions(wanted)
+    if wanted.user is not None:
+        conditions.append(await _concerns(ctx, wanted.user))
+    newest_first = (col(Audit.time).desc(), col(Audit.id))
+    found = select(Audit).where(*conditions).order_by(*newest_first).limit(limit)
+    return (await ctx.db.execute(found)).scalars().all()
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.event is not None:
+        conditions.append(col(Audit.event).startswith(wanted.event, autoescape=True))
+    if wanted.outcome is not None:
+        conditions.append(col(Audit.outcome) == wanted.outcome)
+    if wanted.since is not None:
+        conditions.append(col(Audit.time) >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(col(Audit.time) < wanted.until)
+    return conditions
+
+
+async def _concerns(ctx: Context, identifier: str) -> ColumnElement[bool]:
+    """Give the condition that a record is about a user: by their id, as who acted, or by what was typed for them.
+
+    Records of what was typed when nobody had that name are found by their hints.
+    """
+    ids, typed = {identifier}, {identifier}
+    user = await lookup.look_up(ctx, identifier)
+    if user is not None:
+        ids = {user.id}
+        typed = {user.email, user.username or user.email}
+    hints = {hint for name in typed if not tokens.is_token(name) for hint in record.hints(ctx, name)}
+    return or_(col(Audit.user_id).in_(ids), col(Audit.actor_id).in_(ids), col(Audit.hint).in_(hints))

@@ -1,0 +1,180 @@
+"""What the operator does to users: look, create, ban, unban, end their sessions, take the second factor off, delete
+(behaviour 5.9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, func, or_, select, true
+from sqlmodel import col
+
+from domain import errors, identifiers, one_time_tokens
+from domain.authentication import gate, sign_up
+from domain.authentication.sign_up import SignUp
+from domain.context import Context
+from domain.sessions import events as session_events
+from domain.sessions import sessions
+from domain.trusted_devices import trusted_devices
+from domain.two_factor import events as two_factor_events
+from domain.two_factor import setup
+from domain.user_deletion import deletion
+from domain.users import events as user_events
+from domain.users import locking, lookup
+from domain.users.errors import UserAlreadyExistsUseAnotherEmail
+from models import Account, User
+from models.queries import SessionRow, UserRow
+
+LONGEST_REASON = 1024
+"""Characters of the reason for a ban."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """Whom the operator wants created; the password is in the clear."""
+
+    email: str
+    name: str
+    password: str = field(repr=False)
+    username: str | None = None
+    email_verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A user, the ways they sign in (provider ids), and their live sessions, newest first."""
+
+    user: User
+    providers: Sequence[str]
+    sessions: Sequence[SessionRow]
+
+
+async def list_users(
+    ctx: Context, search: str = "", *, limit: int, offset: int = 0
+) -> tuple[Sequence[User], int]:
+    """Give a page of the users with `search` in address, name or username, newest first, and the total."""
+    matches = _contains(search)
+    newest_first = (col(User.created_at).desc(), col(User.id))
+    page = select(User).where(matches).order_by(*newest_first).limit(limit).offset(offset)
+    found = (await ctx.db.execute(page)).scalars().all()
+    total = (await ctx.db.execute(select(func.count()).select_from(User).where(matches))).scalar_one()
+    return found, total
+
+
+def _contains(search: str) -> ColumnElement[bool]:
+    if not search:
+        return true()
+    columns = (col(User.email), col(User.name), col(User.username))
+    return or_(*(func.lower(column).contains(search.lower(), autoescape=True) for column in columns))
+
+
+async def show(ctx: Context, identifier: str) -> Overview:
+    """Give what is known of a user. Raises NotFound."""
+    user = await lookup.find(ctx, identifier)
+    accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
+    providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars().all()
+    return Overview(user, providers, await sessions.of_user(ctx, user.id))
+
+
+async def create(ctx: Context, wanted: NewUser) -> UserRow:
+    """Make a user with a password by the rules of sign-up, whether or not strangers may; no session, no mail.
+
+    Raises InvalidEmail, ValidationError (the name), the refusals of usernames and new passwords, and
+    UserAlreadyExistsUseAnotherEmail.
+    """
+    email = identifiers.email(wanted.email)
+    if not identifiers.is_name(wanted.name):
+        raise errors.ValidationError("The name is too long or holds control characters")
+    user, hashed = await sign_up.new_user(ctx, _as_sign_up(wanted, email))
+    user = user._replace(email_verified=wanted.email_verified)
+    if await lookup.by_email(ctx, email) is not None:
+        raise UserAlreadyExistsUseAnotherEmail
+    await sign_up.add_user(ctx, user, hashed)
+    user_events.user_created(ctx, user.id, "password", by_operator=True)
+    return user
+
+
+def _as_sign_up(wanted: NewUser, email: str) -> SignUp:
+    return SignUp(
+        name=wanted.name,
+        email=email,
+        password=wanted.password,
+        image=None,
+        username=wanted.username,
+        display_username=None,
+        remembered=False,
+        callback_url=None,
+    )
+
+
+async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
+    """Shut a user out, for ever or until a moment, and end their sessions; give how many were live.
+
+    A second ban replaces the first. Raises ValidationError (the reason, a ban that would be over), NotFound.
+    """
+    if until is not None and until <= ctx.now:
+        raise errors.ValidationError("The ban would be over at once")
+    if reason is not None and len(reason) > LONGEST_REASON:
+        raise errors.ValidationError(f"The reason is longer than {LONGEST_REASON} characters")
+    user = await _locked(ctx, identifier)
+    user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
+    user_events.user_updated(ctx, user.id, gate.BAN, by_operator=True)
+    return await _end_sessions(ctx, user)
+
+
+async def unban(ctx: Context, identifier: str) -> bool:
+    """Let a user in again; say whether they were shut out. Raises NotFound."""
+    user = await _locked(ctx, identifier)
+    was_banned = user.banned
+    if was_banned:
+        gate.lift_ban(ctx, user, by_operator=True)
+    return was_banned
+
+
+async def revoke_sessions(ctx: Context, identifier: str) -> int:
+    """End a user's sessions; give how many were live. Raises NotFound."""
+    return await _end_sessions(ctx, await _locked(ctx, identifier))
+
+
+async def sign_out_everyone(ctx: Context) -> int:
+    """End every session, trust no device, and take back every token and code that is on its way.
+
+    What an older backup brings back to life dies by it, and so does what is new. Gives how many sessions were live.
+    """
+    ended = await sessions.end_everyones(ctx)
+    await trusted_devices.forget_all_users(ctx)  # defence: R45 trusted-devices
+    await one_time_tokens.revoke_all_users(ctx)  # defence: R45 mailed-tokens
+    session_events.sessions_revoked_all(ctx, None, ended, by_operator=True)  # defence: R45 audit
+    return ended
+
+
+async def _end_sessions(ctx: Context, user: User) -> int:
+    ended = await sessions.end_all(ctx, user)
+    session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=True)
+    return ended
+
+
+async def reset_two_factor(ctx: Context, identifier: str) -> tuple[User, int | None]:
+    """Switch off the second factor of a user who has lost everything, tell them, and end their sessions.
+
+    Gives the user, and how many sessions were live; None, and no session ended, when it was off. Raises NotFound.
+    """
+    user = await _locked(ctx, identifier)
+    if not await setup.remove(ctx, user):
+        return user, None
+    two_factor_events.two_factor_disabled(ctx, user.id, by_operator=True)
+    return user, await _end_sessions(ctx, user)
+
+
+async def delete(ctx: Context, identifier: str) -> User:
+    """Delete a user and all that hangs on them; give the user as they were. Raises NotFound."""
+    user = await _locked(ctx, identifier)
+    await deletion.remove(ctx, user)
+    user_events.user_deleted(ctx, user.id, by_operator=True)
+    return user
+
+
+async def _locked(ctx: Context, identifier: str) -> User:
+    user = await locking.lock(ctx, (await lookup.find(ctx, identifier)).id)
+    if user is None:
+        raise errors.NotFound("There is no such user")
+    return user

@@ -1,0 +1,1 @@
+"""The audit trail: the record of an event, and the search."""

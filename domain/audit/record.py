@@ -1,0 +1,111 @@
+"""The record of one event in the audit trail (behaviour chapter 11).
+
+A capability declares its events in `events.py`, each with a function that records it. A success is written in the
+transaction of the action: no record, no action. A failure or refusal is written after the rollback in a transaction of
+its own, and whether that works changes nothing. `server/unit_of_work.py` does both. Details hold no secret and no
+email address: they outlive the user.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.errors import Refusal
+from models import Audit, AuditRow, Outcome, User
+
+HINT = "audit.hint"
+"""The purpose of the keyed digest that stands for an identifier nobody has."""
+
+Refused = Refusal | type[Refusal]
+
+EVENTS: "dict[str, Event]" = {}
+"""Every declared event by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A kind of event. Declaring one registers it in `EVENTS`."""
+
+    name: str
+    unbounded: bool = False
+    """Whether anyone can cause it without limit; only a few of its records are kept."""
+
+    def __post_init__(self) -> None:
+        """Register the event. Raises ValueError for a name that is taken."""
+        if self.name in EVENTS:
+            raise ValueError(f"the event {self.name!r} is declared twice")
+        EVENTS[self.name] = self
+
+
+def hints(ctx: Context, identifier: str) -> list[str]:
+    """Return the values that stand for a typed identifier in records, one per service key, the newest first."""
+    return [digest.hex() for digest in ctx.cipher.digests(HINT, identifier.lower())]
+
+
+def record(  # noqa: PLR0913 - one parameter per column
+    ctx: Context,
+    event: Event,
+    *,
+    user_id: str | None = None,
+    actor_id: str | None = None,
+    outcome: Outcome = Outcome.SUCCESS,
+    refusal: Refused | None = None,
+    code: str | None = None,
+    hint: str | None = None,
+    session_id: str | None = None,
+    method: str | None = None,
+    by_operator: bool = False,
+    **details: Any,
+) -> AuditRow:
+    """Add a record; user, actor and session are the caller's unless given, but a `hint` stands for no user.
+
+    The operator acts without a user of the service: details say so.
+    """
+    caller = ctx.caller
+    if caller is not None:
+        user_id = user_id or (caller.user.id if hint is None else None)
+        actor_id = actor_id or caller.session.impersonated_by or caller.user.id
+        session_id = session_id or caller.session.id
+    row = AuditRow(
+        id=tokens.token(),
+        time=ctx.now,
+        event=event.name,
+        outcome=outcome,
+        code=refusal.code if refusal is not None else code,
+        user_id=user_id,
+        hint=hint,
+        actor_id=actor_id,
+        session_id=session_id,
+        method=method,
+        address=ctx.client.address,
+        user_agent=ctx.client.user_agent,
+        request_id=ctx.client.request_id or None,
+        details={"by": "operator", **details} if by_operator else details,
+    )
+    ctx.records.append(row)
+    return row
+
+
+def record_request(ctx: Context, event: Event, user: User | None, email: str, reason: str | None) -> None:
+    """Record a request that anyone could make and that is resolved now; a `reason` says why nothing came of it."""
+    user_id = user.id if user is not None else None
+    hint = None if user is not None else hints(ctx, email)[0]
+    if reason is None:
+        record(ctx, event, user_id=user_id, hint=hint)
+    else:
+        record(ctx, event, user_id=user_id, hint=hint, outcome=Outcome.FAILURE, reason=reason)
+
+
+def error_detail(word: str | None) -> dict[str, Any]:
+    """Return the detail that quotes the error code of a provider, if there is one."""
+    return {} if word is None else {"error": word}
+
+
+async def anonymise(ctx: Context, user_id: str) -> None:
+    """Remove network address and User-Agent from every record of a user who is deleted; the id stays."""
+    records = update(Audit).where(col(Audit.user_id) == user_id).values(address=None, user_agent=None)
+    await ctx.db.execute(records.execution_options(synchronize_session=False))

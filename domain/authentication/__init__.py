@@ -1,0 +1,1 @@
+"""Sign-up and sign-in, and the gate that every sign-in passes."""

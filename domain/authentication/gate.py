@@ -1,0 +1,92 @@
+"""The gate: the one check that every sign-in passes after its first proof (behaviour 5.1).
+
+It opens a session, or a challenge where a second factor is due.
+"""
+
+from dataclasses import dataclass, replace
+
+from domain.context import Context
+from domain.emails import emails
+from domain.emails.policy import EmailVerificationPolicy
+from domain.rate_limits import limits
+from domain.sessions import events as session_events
+from domain.sessions import sessions
+from domain.sessions.sessions import OpenedSession
+from domain.trusted_devices import events as device_events
+from domain.trusted_devices import trusted_devices
+from domain.two_factor import challenges
+from domain.two_factor.challenges import PendingSignIn
+from domain.users import events as user_events
+from domain.users import locking
+from domain.users.errors import BannedUser, EmailNotVerified
+from models import User
+from models.queries import UserRow
+
+BAN = ("banned", "ban_reason", "ban_expires")
+"""The columns of a user that shut them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInOptions:
+    """What a sign-in asks for: which kind of session, and the redirect target of a verification mail."""
+
+    remembered: bool
+    callback_url: str | None
+    method: str
+    asks_second_factor: bool = True
+    """Whether a user with a second factor is asked for it; the operator may trust providers to have done so."""
+    needs_verified_email: bool = False
+    """Whether the address must be verified for this sign-in, though the policy does not want it of everybody."""
+    is_first: bool = False
+    """Whether the user is made by the same transaction."""
+    under_session_limit: bool = False
+    """Whether the user was seen to have few sessions, or none."""
+
+
+async def complete_sign_in(
+    ctx: Context, user: User | UserRow, wanted: SignInOptions
+) -> OpenedSession | PendingSignIn:
+    """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
+
+    `user` is the locked row, one that is required to be unchanged, or a new one that is stored. Who has a second
+    factor gets a session only on a device they trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a
+    fresh link may be under way).
+    """
+    if user.is_banned(ctx.now):  # defence: V33 sign-in-ban
+        session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
+        raise BannedUser
+    if user.banned and (row := await locking.lock(ctx, user.id)):
+        lift_ban(ctx, row)  # defence: V33 lift-ban
+    verification = ctx.policy[EmailVerificationPolicy]
+    needs_verified = verification.required or wanted.needs_verified_email
+    if needs_verified and not user.email_verified:
+        if verification.enabled and verification.send_on_sign_in:
+            await emails.mail_verification(ctx, user, wanted.callback_url)
+        session_events.sign_in_unverified(ctx, user.id, wanted.method, EmailNotVerified)
+        raise EmailNotVerified  # defence: V32 sign-in-verified
+    device = None
+    if user.two_factor_enabled and wanted.asks_second_factor:  # defence: V43 second-factor
+        device = await trusted_devices.rotate(ctx, user.id)
+        if device is None:
+            session_events.sign_in_pending(ctx, user.id, wanted.method)
+            return await challenges.create(ctx, user, remembered=wanted.remembered)
+        device_events.trusted_device_used(ctx, user.id)
+    opened = await sessions.create(
+        ctx,
+        user,
+        remembered=wanted.remembered,
+        method=wanted.method,
+        under_session_limit=wanted.under_session_limit,
+    )
+    await limits.record_success(ctx, user.id, is_first=wanted.is_first)  # defence: V69 known-network
+    session_events.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
+    forget_device = device is None and await trusted_devices.is_dead(ctx)
+    return replace(opened, device=device, forget_device=forget_device)
+
+
+def lift_ban(ctx: Context, user: User, *, by_operator: bool = False) -> None:
+    """Let a user in again whose ban has ended, or is ended by the operator."""
+    user.banned = False
+    user.ban_reason = user.ban_expires = None
+    user.updated_at = ctx.now
+    user_events.user_updated(ctx, user.id, BAN, by_operator=by_operator)

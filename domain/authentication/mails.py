@@ -1,0 +1,9 @@
+"""The mails of sign-up (behaviour 8.2)."""
+
+from domain.context import Context
+from domain.mail.messages import Addressee, queue_mail
+
+
+def existing_account(ctx: Context, user: Addressee) -> None:
+    """Tell the owner of an address that somebody tried to sign up with it."""
+    queue_mail(ctx, "existing-account", user)

@@ -1,0 +1,80 @@
+"""Sign in with an email address or a username, and a password (interface 4.1; behaviour 5.1)."""
+
+from dataclasses import replace
+from typing import Literal
+
+from domain import errors, identifiers
+from domain.accounts import accounts
+from domain.authentication import gate
+from domain.authentication.errors import (
+    EmailPasswordDisabled,
+    InvalidEmailOrPassword,
+    InvalidUsernameOrPassword,
+)
+from domain.authentication.policy import EmailPasswordPolicy
+from domain.context import Context
+from domain.passwords import events as password_events
+from domain.rate_limits import limits
+from domain.sessions import events as session_events
+from domain.sessions.policy import SessionLimitThreshold
+from domain.sessions.sessions import OpenedSession
+from domain.two_factor.challenges import PendingSignIn
+from domain.users import locking
+from models.sign_in_query import sign_in_row_by
+
+
+async def sign_in_by_email(
+    ctx: Context, email: str, password: str, wanted: gate.SignInOptions
+) -> OpenedSession | PendingSignIn:
+    """Sign in with an address.
+
+    Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword, Limited and the refusals of the gate.
+    """
+    if not ctx.policy[EmailPasswordPolicy].enabled:
+        raise EmailPasswordDisabled
+    address = identifiers.email(email)
+    return await _sign_in(ctx, "email", address, password, wanted, InvalidEmailOrPassword)
+
+
+async def sign_in_by_username(
+    ctx: Context, username: str, password: str, wanted: gate.SignInOptions
+) -> OpenedSession | PendingSignIn:
+    """Sign in with a username.
+
+    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword, Limited and those of the
+    gate.
+    """
+    if not ctx.policy[EmailPasswordPolicy].enabled:
+        raise EmailPasswordDisabled
+    name = identifiers.wanted_username(username)
+    return await _sign_in(ctx, "username", name, password, wanted, InvalidUsernameOrPassword)
+
+
+async def _sign_in(
+    ctx: Context,
+    column: Literal["email", "username"],
+    identifier: str,
+    password: str,
+    wanted: gate.SignInOptions,
+    refusal: type[errors.Refusal],
+) -> OpenedSession | PendingSignIn:
+    async with ctx.hasher.admission():
+        found = await ctx.reads.one(sign_in_row_by(column, ctx.policy[SessionLimitThreshold].few), identifier)
+        stored = found.hash if found is not None else None  # defence: V70 stored-hash
+        subject = limits.FailureSubject(found and found.user.id, identifier)  # defence: V66 unknown-user
+        await limits.check(ctx, subject)  # defence: R42 budget-first
+    # defence: V70 V71 same-refusal
+    if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
+        await limits.count_failure(ctx, subject)  # defence: V66 wrong-password
+        session_events.sign_in_failed(ctx, found and found.user.id, identifier, wanted.method, refusal)
+        raise refusal
+    await limits.check(ctx, subject)
+    newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
+    # The password, or what the gate goes by, may have changed while it was being checked.
+    locking.require_unchanged(ctx, found)  # defence: V37 as-seen
+    if newer is not None:
+        await accounts.replace_hash(ctx, found.user.id, stored, newer)
+        password_events.password_rehashed(ctx, found.user.id)
+    return await gate.complete_sign_in(
+        ctx, found.user, replace(wanted, under_session_limit=found.under_session_limit)
+    )

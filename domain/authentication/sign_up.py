@@ -1,0 +1,139 @@
+"""Sign up with a password (interface 4.1; behaviour 5.1)."""
+
+from dataclasses import dataclass, field
+
+from domain import tokens
+from domain.accounts import accounts
+from domain.authentication import gate, mails
+from domain.authentication.errors import EmailPasswordSignUpDisabled
+from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
+from domain.context import Context, StaleRead
+from domain.emails import emails
+from domain.emails.policy import EmailVerificationPolicy
+from domain.mail import messages
+from domain.passwords import strength
+from domain.rate_limits import limits
+from domain.sessions.sessions import OpenedSession
+from domain.users import events as user_events
+from domain.users import locking, profile
+from domain.users.errors import UserAlreadyExistsUseAnotherEmail
+from models.queries import PASSWORD_BY_EMAIL, UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """What a sign-up asks for, already validated against the contract."""
+
+    name: str
+    email: str
+    password: str = field(repr=False)
+    image: str | None
+    username: str | None
+    display_username: str | None
+    remembered: bool
+    callback_url: str | None
+
+
+async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
+    """Make a user with a password, and a session unless the policy makes none.
+
+    Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
+    UserAlreadyExistsUseAnotherEmail. Where no session is made, a taken address gets the same answer as a free one.
+    """
+    policy = ctx.policy
+    if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
+        raise EmailPasswordSignUpDisabled
+    user, hashed = await new_user(ctx, wanted)  # defence: V71 hash-first
+    if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
+        return await _answer_taken_address(ctx, user), None
+    if _verifies_sign_ups(ctx):
+        await add_user(ctx, user, hashed)
+        await emails.mail_verification(ctx, user, wanted.callback_url)  # defence: R17 one-transaction
+    elif not _makes_session(ctx):
+        await add_user(ctx, user, hashed)
+        if policy[SignUpPolicy].notify_existing:
+            await _queue_decoy(ctx, user.email)
+    else:
+        # Who was faster with the address is met by the commit.
+        profile.defer_add(ctx, user)
+        accounts.add_credential(ctx, user.id, hashed)
+    user_events.user_created(ctx, user.id, "password")
+    return user, await _first_session(ctx, user, wanted)
+
+
+async def new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
+    """Give a user who is not stored yet, and the hash of their password, both by the rules of sign-up.
+
+    Raises the refusals of usernames and new passwords.
+    """
+    names = await profile.new_names(ctx, wanted.username, wanted.display_username)
+    user = _row(ctx, wanted, names)
+    strength.check(ctx.policy, wanted.password, email=user.email, username=user.username, name=user.name)
+    return user, await ctx.hasher.hash(wanted.password)
+
+
+async def add_user(ctx: Context, user: UserRow, hashed: str) -> None:
+    """Store a new user and the account that holds their password."""
+    await profile.add(ctx, user)
+    accounts.add_credential(ctx, user.id, hashed)
+
+
+def _verifies_sign_ups(ctx: Context) -> bool:
+    verification = ctx.policy[EmailVerificationPolicy]
+    return verification.enabled and verification.send_on_sign_up
+
+
+def _makes_session(ctx: Context) -> bool:
+    # defence: V32 sign-up-session
+    return ctx.policy[SignUpPolicy].auto_sign_in and not ctx.policy[EmailVerificationPolicy].required
+
+
+async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedSession | None:
+    if not _makes_session(ctx):
+        return None
+    way = gate.SignInOptions(
+        wanted.remembered, wanted.callback_url, "password", is_first=True, under_session_limit=True
+    )
+    opened = await gate.complete_sign_in(ctx, user, way)
+    assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
+    return opened
+
+
+async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
+    owner = await locking.lock_row_by_email(ctx, invented.email)
+    if owner is None:
+        raise StaleRead  # Whoever had the address has left meanwhile.
+    user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)
+    if _makes_session(ctx):  # defence: V70 same-answer
+        raise UserAlreadyExistsUseAnotherEmail
+    if ctx.policy[SignUpPolicy].notify_existing:
+        if await limits.may_mail(ctx, "links", owner.email):  # defence: V74 taken-email
+            mails.existing_account(ctx, owner)  # defence: V80 taken-notice
+    elif _verifies_sign_ups(ctx):
+        await _queue_decoy(ctx, owner.email)
+    return invented  # defence: V70 invented-user
+
+
+async def _queue_decoy(ctx: Context, email: str) -> None:
+    """Queue a decoy for an email address that gets no mail but others would, so that sign-up does not reveal which."""
+    if await limits.may_mail(ctx, "nobody", email):
+        mails.existing_account(ctx, messages.NOBODY)
+
+
+def _row(ctx: Context, wanted: SignUp, names: profile.Names) -> UserRow:
+    return UserRow(
+        id=tokens.token(),
+        name=wanted.name,
+        email=wanted.email.lower(),  # defence: V77 stored-email
+        email_verified=False,  # defence: V30 new-email
+        image=wanted.image or None,
+        two_factor_enabled=False,
+        role="user",
+        banned=False,
+        ban_reason=None,
+        ban_expires=None,
+        username=names.username,
+        display_username=names.display_username,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )

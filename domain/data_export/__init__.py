@@ -1,0 +1,1 @@
+"""Export of the data of a user, and of all users."""

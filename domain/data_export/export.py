@@ -1,0 +1,133 @@
+"""Everything that is held about one user, as they may ask for it (GDPR, article 15); and users for another Gatewright.
+
+Every column is given by its name but those that open something, of which only is said that they are held. A column of
+bytes is always one of these: digests, and what is encrypted.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, LargeBinary, or_, select
+from sqlmodel import SQLModel, col
+
+from domain.audit.record import hints as audit_hints
+from domain.context import Context
+from domain.two_factor import enrolment
+from domain.two_factor.errors import UndecipherableSecret
+from domain.users import lookup
+from models import CREDENTIAL, Account, Audit, TwoFactor, User
+from models.base import tables
+
+PAGE = 200
+"""Users read at once."""
+
+SECTIONS: Mapping[str, type[Any]] = {
+    table.__export__: table for table in tables() if hasattr(table, "__export__")
+}
+"""The tables whose rows belong to a user by `user_id`, by what each declares as its name in the answer."""
+
+SECRET = frozenset({"password"})
+"""Columns of text that open something, or help to."""
+
+Held = dict[str, Any]
+
+
+async def export_user(ctx: Context, identifier: str) -> Held:
+    """Give all that is held about the user with this id, address or username. Raises NotFound."""
+    user = await lookup.find(ctx, identifier)
+    held: Held = {"user": _shown(user)}
+    for name, table in SECTIONS.items():
+        rows = (await ctx.db.execute(select(table).where(table.user_id == user.id))).scalars().all()
+        held[name] = [_shown(row) for row in _sorted(rows)]
+    records = select(Audit).where(_concerns(ctx, user)).order_by(col(Audit.time), col(Audit.id))
+    held["audit"] = [_shown(record) for record in (await ctx.db.execute(records)).scalars().all()]
+    return held
+
+
+def _concerns(ctx: Context, user: User) -> ColumnElement[bool]:
+    """Give the condition that a record is about a user, or about what was typed for them before they were there."""
+    hints = {hint for name in (user.email, user.username) if name for hint in audit_hints(ctx, name)}
+    return or_(col(Audit.user_id) == user.id, col(Audit.actor_id) == user.id, col(Audit.hint).in_(hints))
+
+
+def _sorted(rows: Sequence[Any]) -> list[Any]:
+    return sorted(rows, key=lambda row: getattr(row, "created_at", None) or row.last_success)
+
+
+def _shown(row: SQLModel) -> Held:
+    """Give the columns of a row by their names on the wire; of a secret, whether it is held."""
+    shown: Held = {}
+    for column in type(row).__table__.columns:  # type: ignore[attr-defined]  # SQLModel adds it to tables
+        value = getattr(row, column.name)
+        is_secret = column.name in SECRET or isinstance(column.type, LargeBinary)
+        shown[_camel(column.name)] = value is not None if is_secret else value
+    return shown
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(other.capitalize() for other in others)
+
+
+async def export_all(ctx: Context, after: str) -> list[Held]:
+    """Give the users whose ids come after this one, some of them, in the format of an import.
+
+    Hashes and the secrets of authenticators are among it: who has it can be any of these users. Raises
+    UndecipherableSecret for a secret under a key that is gone.
+    """
+    page = select(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
+    found = (await ctx.db.execute(page)).scalars().all()
+    ids = [user.id for user in found]
+    accounts = await _by_user(ctx, Account, ids)
+    factors = await _by_user(ctx, TwoFactor, ids)
+    return [_moving(ctx, user, accounts.get(user.id, []), factors.get(user.id, [None])[0]) for user in found]
+
+
+async def _by_user(ctx: Context, table: type[Any], ids: Sequence[str]) -> dict[str, list[Any]]:
+    by_user: dict[str, list[Any]] = {}
+    for row in (await ctx.db.execute(select(table).where(table.user_id.in_(ids)))).scalars():
+        by_user.setdefault(row.user_id, []).append(row)
+    return by_user
+
+
+def _moving(ctx: Context, user: User, accounts: Sequence[Account], factor: TwoFactor | None) -> Held:
+    passwords = [account.password for account in accounts if account.provider_id == CREDENTIAL]
+    moving = {
+        "id": user.id,
+        "email": user.email,
+        "emailVerified": user.email_verified,
+        "name": user.name,
+        "image": user.image,
+        "username": user.username,
+        "displayUsername": user.display_username,
+        "role": user.role,
+        "banned": user.banned,
+        "banReason": user.ban_reason,
+        "banExpires": user.ban_expires,
+        "createdAt": user.created_at,
+        "updatedAt": user.updated_at,
+        "passwordHash": passwords[0] if passwords else None,
+        "twoFactor": _second_factor(ctx, factor) if user.two_factor_enabled else None,
+        "accounts": [_identity(account) for account in accounts if account.provider_id != CREDENTIAL],
+    }
+    return {name: value for name, value in moving.items() if value not in (None, [])}
+
+
+def _second_factor(ctx: Context, factor: TwoFactor | None) -> Held:
+    """Give the live secret; without one the user has codes by mail."""
+    if factor is None or factor.secret is None or not factor.confirmed:
+        return {"secret": None}
+    secret = ctx.cipher.decrypt(enrolment.SECRET, factor.secret)
+    if secret is None:
+        raise UndecipherableSecret
+    return {"secret": secret, "issuer": factor.issuer}
+
+
+def _identity(account: Account) -> Held:
+    return {
+        "providerId": account.provider_id,
+        "issuer": account.issuer,
+        "accountId": account.account_id,
+        "scopes": (account.scope or "").split(),
+        "createdAt": account.created_at,
+    }

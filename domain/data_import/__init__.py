@@ -1,0 +1,1 @@
+"""Users from other programs."""

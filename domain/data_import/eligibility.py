@@ -1,0 +1,158 @@
+"""Users of another program who want to come in: who they are, and who of them may (behaviour 9.3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+
+Known = Mapping[str, str]
+"""Who has what, by `id …` (the address), and by `email …`, `username …`, `identity …` (the user's id)."""
+
+
+class Field(StrEnum):
+    """What a user can come without; the names are those of the option `--without`."""
+
+    IMAGE = "image"
+    USERNAME = "username"
+    PASSWORD = "password"  # noqa: S105 - the name of a field
+    TWO_FACTOR = "two-factor"
+    ACCOUNTS = "accounts"
+
+
+class Problem(Exception):
+    """Why something is not taken over: a field of the source, and what is wrong with it, without its value."""
+
+    def __init__(self, name: str, reason: str, may_be_left: Field | None = None) -> None:
+        """Take the field, the reason, and as what it can be left out, if it can be."""
+        super().__init__(f"{name}: {reason}")
+        self.name, self.reason, self.may_be_left = name, reason, may_be_left
+
+
+class Outcome(StrEnum):
+    """What becomes of a row."""
+
+    IMPORTED = "imported"
+    PRESENT = "present"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An identity at a provider. Its tokens stay where they are."""
+
+    provider_id: str
+    issuer: str
+    account_id: str
+    scopes: tuple[str, ...] = ()
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """The secret of an authenticator in base32; without one the user gets codes by mail."""
+
+    secret: str | None = field(repr=False)
+    issuer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedUser:
+    """One user as they are to be stored; every value keeps the rules of sign-up."""
+
+    id: str
+    email: str
+    name: str
+    email_verified: bool = False
+    image: str | None = None
+    username: str | None = None
+    display_username: str | None = None
+    role: str = "user"
+    banned: bool = False
+    ban_reason: str | None = None
+    ban_expires: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    password: str | None = field(default=None, repr=False)
+    """A hash that the service can check."""
+    second_factor: SecondFactor | None = None
+    accounts: tuple[Linked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Eligibility:
+    """What becomes of one user: refused for a problem, or imported without what the problems name."""
+
+    outcome: Outcome
+    problems: tuple[Problem, ...] = ()
+
+
+def check(
+    batch: Sequence[ImportedUser], without: frozenset[Field], known: Known
+) -> list[tuple[ImportedUser, Eligibility]]:
+    """Say of each what becomes of them, given what others have already; and give them without what is another's.
+
+    `without` names what a user may come without.
+    """
+    claimed = dict(known)
+    checked = []
+    for user in batch:
+        settled, verdict = _verdict(user, without, claimed)
+        if verdict.outcome is Outcome.IMPORTED:
+            claimed |= claims_of(settled)
+        checked.append((settled, verdict))
+    return checked
+
+
+def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tuple[ImportedUser, Eligibility]:
+    """Give the person without what is somebody else's, where that may be left out, and what becomes of them."""
+    there = known.get(id_key(user.id))
+    if there == user.email:
+        return user, Eligibility(Outcome.PRESENT)
+    if there is not None:
+        return user, _refused(Problem("id", "belongs to a user with another address"))
+    if email_key(user.email) in known:
+        return user, _refused(Problem("email", "belongs to another user"))
+    left: list[Problem] = []
+    if user.username is not None and username_key(user.username) in known:
+        left.append(Problem("username", "belongs to another user", Field.USERNAME))
+        user = replace(user, username=None, display_username=None)
+    free = tuple(account for account in user.accounts if identity_key(account) not in known)
+    if free != user.accounts:
+        left.append(Problem("accounts", "an identity belongs to another user", Field.ACCOUNTS))
+        user = replace(user, accounts=free)
+    for problem in left:
+        if problem.may_be_left not in without:
+            return user, _refused(problem)
+    return user, Eligibility(Outcome.IMPORTED, tuple(left))
+
+
+def _refused(problem: Problem) -> Eligibility:
+    return Eligibility(Outcome.REFUSED, (problem,))
+
+
+def id_key(user_id: str) -> str:
+    """Give what stands for an id among what somebody has."""
+    return f"id {user_id}"
+
+
+def email_key(address: str) -> str:
+    """Give what stands for an address."""
+    return f"email {address}"
+
+
+def username_key(name: str) -> str:
+    """Give what stands for a username."""
+    return f"username {name}"
+
+
+def identity_key(account: Linked) -> str:
+    """Give what stands for an identity at a provider."""
+    return f"identity {account.provider_id} {account.issuer} {account.account_id}"
+
+
+def claims_of(user: ImportedUser) -> dict[str, str]:
+    """Give all that nobody else may have once this person is there."""
+    claims = {id_key(user.id): user.email, email_key(user.email): user.id}
+    if user.username is not None:
+        claims[username_key(user.username)] = user.id
+    return claims | {identity_key(account): user.id for account in user.accounts}

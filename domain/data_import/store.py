@@ -1,0 +1,151 @@
+"""Taking over users of another program: what of theirs is somebody's already, and the rows that make them.
+
+No password is hashed and no mail is queued: a user comes with the hash they had, and signs in as they did.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sqlalchemy import select, tuple_
+from sqlmodel import SQLModel, col
+
+from domain import tokens
+from domain.accounts import accounts
+from domain.context import Context
+from domain.data_import.eligibility import (
+    Eligibility,
+    Field,
+    ImportedUser,
+    Known,
+    Linked,
+    Outcome,
+    SecondFactor,
+    check,
+    claims_of,
+    email_key,
+    id_key,
+    identity_key,
+    username_key,
+)
+from domain.two_factor import enrolment
+from domain.two_factor.policy import TwoFactorPolicy
+from domain.users import events as user_events
+from domain.users import profile
+from models import CREDENTIAL, Account, TwoFactor, User
+
+LOOKED_UP_AT_ONCE = 1000
+"""Identities in one statement; a database takes some ten thousand values."""
+
+Earlier = Callable[[Sequence[str]], Known]
+"""What rows before this batch claim, of the keys that are asked for, where they were not written (a dry run)."""
+
+
+async def add(
+    ctx: Context, batch: Sequence[ImportedUser], without: frozenset[Field] = frozenset()
+) -> list[Eligibility]:
+    """Store those who are new, in one transaction, and say of each what became of them; nobody is stored twice.
+
+    Who is there under the same id and address is left as they are. `without` names what a user may come without.
+    """
+    checked = check(batch, without, await _known(ctx, batch))
+    accepted = [user for user, verdict in checked if verdict.outcome is Outcome.IMPORTED]
+    ctx.db.add_all(_user(ctx, user) for user in accepted)
+    await profile.flush(ctx)
+    for user in accepted:
+        ctx.db.add_all(_belongings(ctx, user))
+        user_events.user_created(ctx, user.id, "import", by_operator=True)
+    await profile.flush(ctx)
+    return [verdict for _, verdict in checked]
+
+
+async def dry_run(
+    ctx: Context, batch: Sequence[ImportedUser], without: frozenset[Field], earlier: Earlier
+) -> tuple[list[Eligibility], Known]:
+    """Say what `add` would do if everything accepted before were stored; give what this batch would claim, too."""
+    known = {**await _known(ctx, batch), **earlier([key for user in batch for key in claims_of(user)])}
+    checked = check(batch, without, known)
+    claimed: dict[str, str] = {}
+    for user, verdict in checked:
+        if verdict.outcome is Outcome.IMPORTED:
+            claimed |= claims_of(user)
+    return [verdict for _, verdict in checked], claimed
+
+
+async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
+    """Give which of the things in a batch somebody has already."""
+    known: dict[str, str] = {}
+    for column, wanted in (
+        (User.id, {user.id for user in batch}),
+        (User.email, {user.email for user in batch}),
+        (User.username, {user.username for user in batch} - {None}),
+    ):
+        found = select(col(User.id), col(User.email), col(User.username)).where(col(column).in_(wanted))
+        for user_id, email, username in (await ctx.db.execute(found)).all():
+            known |= {id_key(user_id): email, email_key(email): user_id}
+            if username is not None:
+                known[username_key(username)] = user_id
+    return known | await _known_identities(ctx, [account for user in batch for account in user.accounts])
+
+
+async def _known_identities(ctx: Context, linked: Sequence[Linked]) -> dict[str, str]:
+    identity = (col(Account.provider_id), col(Account.issuer), col(Account.account_id))
+    known: dict[str, str] = {}
+    for start in range(0, len(linked), LOOKED_UP_AT_ONCE):
+        part = linked[start : start + LOOKED_UP_AT_ONCE]
+        wanted = [(account.provider_id, account.issuer, account.account_id) for account in part]
+        found = select(*identity, col(Account.user_id)).where(tuple_(*identity).in_(wanted))
+        for provider_id, issuer, account_id, user_id in (await ctx.db.execute(found)).all():
+            known[identity_key(Linked(provider_id, issuer, account_id))] = user_id
+    return known
+
+
+def _user(ctx: Context, user: ImportedUser) -> User:
+    return User(
+        id=user.id,
+        name=user.name,
+        email=user.email,
+        email_verified=user.email_verified,
+        image=user.image,
+        username=user.username,
+        display_username=user.display_username,
+        two_factor_enabled=user.second_factor is not None,
+        role=user.role,
+        banned=user.banned,
+        ban_reason=user.ban_reason,
+        ban_expires=user.ban_expires,
+        created_at=user.created_at or ctx.now,
+        updated_at=user.updated_at or ctx.now,
+    )
+
+
+def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
+    """Give the rows that hang on the user: password, identities, second factor."""
+    if user.password is not None:
+        credential = _account(ctx, user, Linked(CREDENTIAL, "", user.id))
+        credential.password = user.password
+        yield credential
+    for linked in user.accounts:
+        yield _account(ctx, user, linked)
+    if user.second_factor is not None:
+        yield _two_factor(ctx, user.id, user.second_factor)
+
+
+def _account(ctx: Context, user: ImportedUser, linked: Linked) -> Account:
+    return Account(
+        id=tokens.token(),
+        user_id=user.id,
+        provider_id=linked.provider_id,
+        issuer=linked.issuer,
+        account_id=linked.account_id,
+        scope=" ".join(linked.scopes[: accounts.SCOPES_AT_MOST]) or None,
+        created_at=linked.created_at or user.created_at or ctx.now,
+        updated_at=ctx.now,
+    )
+
+
+def _two_factor(ctx: Context, user_id: str, second_factor: SecondFactor) -> TwoFactor:
+    row = TwoFactor(user_id=user_id, created_at=ctx.now, updated_at=ctx.now)
+    if second_factor.secret is not None:
+        row.secret = ctx.cipher.encrypt(enrolment.SECRET, second_factor.secret)
+        row.issuer = second_factor.issuer or ctx.policy[TwoFactorPolicy].issuer
+        row.confirmed = True
+    return row

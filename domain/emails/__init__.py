@@ -1,0 +1,1 @@
+"""Email addresses: verification and change."""

@@ -1,0 +1,159 @@
+"""Addresses: prove one, change one (interface 4.4; behaviour 5.4)."""
+
+from sqlmodel import select
+
+from domain import errors, one_time_tokens
+from domain.context import Context
+from domain.emails import events, mails
+from domain.emails.errors import (
+    ChangeEmailDisabled,
+    EmailAlreadyVerified,
+    EmailMismatch,
+    InvalidUser,
+    VerificationEmailNotEnabled,
+)
+from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
+from domain.mail import messages, outbox
+from domain.mail.policy import MailPolicy
+from domain.rate_limits import limits
+from domain.users import locking, profile
+from models import Purpose, User
+from models.queries import OneTimeTokenRow, UserRow
+
+# defence: V82 dies-with-email
+DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpose.DELETE, Purpose.MAIL_CODE)
+"""The tokens and codes that were sent to an address and are worth nothing once it has changed."""
+
+
+async def mail_verification(ctx: Context, user: User | UserRow, callback_url: str | None) -> None:
+    """Send the user a link that proves their current address, unless they got too many mails of late."""
+    if not await limits.may_mail(ctx, "links", user.email):  # defence: V74 verification-mails
+        return
+    expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
+    token = await one_time_tokens.issue(ctx, Purpose.VERIFY, user.id, expires_in=expires_in, email=user.email)
+    mails.verify_email(ctx, user, token, callback_url)
+
+
+async def send_verification(ctx: Context, email: str, callback_url: str | None) -> None:
+    """Ask for a verification link. Without a session the answer never tells whether the address is known.
+
+    Raises VerificationEmailNotEnabled; with a session also EmailMismatch and EmailAlreadyVerified.
+    """
+    if not ctx.policy[EmailVerificationPolicy].enabled:
+        raise VerificationEmailNotEnabled
+    if ctx.caller is None:  # defence: V70 send-verification
+        mails.queue_verification_request(ctx, email.lower(), callback_url)  # defence: V71 file-verification
+        return
+    if email.lower() != ctx.caller.user.email:
+        raise EmailMismatch  # defence: V32 own-email
+    user = await locking.lock_caller(ctx)
+    if user.email_verified:
+        raise EmailAlreadyVerified
+    events.verification_requested(ctx, user, user.email)
+    await mail_verification(ctx, user, callback_url)
+
+
+@messages.resolves("verify-email")
+async def resolve_verification(ctx: Context, email: str, callback_url: str | None) -> None:
+    """In the background: send the link if there is such a user and there is something to verify; else queue a decoy."""
+    user = await locking.lock_by_email(ctx, email)
+    events.verification_requested(ctx, user, email)
+    if user is not None and not user.email_verified:
+        await mail_verification(ctx, user, callback_url)
+    elif await limits.may_mail(ctx, "nobody", email):
+        mails.verify_email(ctx, messages.NOBODY, await one_time_tokens.issue_decoy(ctx), callback_url)
+
+
+async def verify(ctx: Context, token: str) -> User:
+    """Follow a verification or email-change link; give the user as they are afterwards. Never signs in.
+
+    Raises InvalidToken, TokenExpired, and InvalidUser when another user than the link's is signed in.
+    """
+    found = await one_time_tokens.find(ctx, token)
+    if found is None or found[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
+        raise errors.InvalidToken
+    row, owner = found
+    if row.expires_at <= ctx.now:  # defence: V82 expiry-of-link
+        raise errors.TokenExpired
+    changes = row.purpose == Purpose.CHANGE_EMAIL
+    if changes and ctx.caller is not None and ctx.caller.user.id != owner.id:
+        raise InvalidUser  # defence: V21 link-owner
+    user = await locking.lock(ctx, owner.id)
+    if user is None:
+        raise errors.InvalidToken
+    await (_follow_change(ctx, user, row, token) if changes else _follow_verification(ctx, user, row))
+    return user
+
+
+async def _follow_verification(ctx: Context, user: User, row: OneTimeTokenRow) -> None:
+    if user.email != row.email:
+        raise errors.InvalidToken
+    if not user.email_verified:
+        user.email_verified = True
+        user.updated_at = ctx.now
+        events.email_verified(ctx, user.id)
+
+
+async def _follow_change(ctx: Context, user: User, row: OneTimeTokenRow, token: str) -> None:
+    assert row.email is not None, "an email-change token is made for an address"  # noqa: S101
+    if not await one_time_tokens.consume(ctx, Purpose.CHANGE_EMAIL, user.id, token) or await _is_taken(
+        ctx, row.email
+    ):
+        raise errors.InvalidToken
+    await _set_address(ctx, user, row.email, verified=True)
+
+
+async def change(ctx: Context, new_email: str, callback_url: str | None) -> None:
+    """Change the caller's address: at once if the old one was never proven, otherwise when the mailed link is opened.
+
+    An address that belongs to somebody gets the same answer and has no effect. Raises ChangeEmailDisabled,
+    ValidationError (the same address), VerificationEmailNotEnabled (no sender for the link).
+    """
+    policy, address = ctx.policy, new_email.lower()  # defence: V77 new-email
+    if not policy[ChangeEmailPolicy].enabled:
+        raise ChangeEmailDisabled
+    user = await locking.lock_caller(ctx)
+    if address == user.email:
+        message = "Email is the same"
+        raise errors.ValidationError(message, errors.Field("body", "newEmail", message))
+    # defence: V32 immediate-change
+    at_once = not user.email_verified and policy[ChangeEmailPolicy].immediate_if_unverified
+    if not at_once and policy[MailPolicy].sender == "none":
+        raise VerificationEmailNotEnabled
+    is_taken = await _is_taken(ctx, address)  # defence: V70 taken-email
+    if at_once and not is_taken:
+        await _set_address(ctx, user, address, verified=False)  # defence: V32 unverified
+        if policy[EmailVerificationPolicy].enabled:
+            await mail_verification(ctx, user, callback_url)
+    else:
+        await _mail_change(ctx, user, address, callback_url, is_taken=is_taken)
+
+
+async def _mail_change(
+    ctx: Context, user: User, address: str, callback_url: str | None, *, is_taken: bool
+) -> None:
+    """Mail the link, or queue a decoy where the address is taken; whichever it is, the older link dies.
+
+    Neither the time of the answer nor an older link may show whether the address is registered.
+    """
+    if await limits.may_mail(ctx, "nobody" if is_taken else "links", address):  # defence: V74 change-mails
+        await one_time_tokens.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)  # defence: V21 V82 older-link
+        expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
+        token = await one_time_tokens.issue(
+            ctx, Purpose.CHANGE_EMAIL, user.id, expires_in=expires_in, email=address
+        )
+        mails.change_email(ctx, user, outbox.DECOY if is_taken else address, token, callback_url)
+    events.email_change_requested(ctx, is_taken=is_taken)
+
+
+async def _set_address(ctx: Context, user: User, address: str, *, verified: bool) -> None:
+    old, was_verified = user.email, user.email_verified
+    user.email, user.email_verified, user.updated_at = address, verified, ctx.now
+    await profile.flush(ctx)
+    await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
+    await mails.email_changed(ctx, user, old, was_verified=was_verified)
+    events.email_changed(ctx, user.id)
+
+
+async def _is_taken(ctx: Context, address: str) -> bool:
+    return (await ctx.db.execute(select(User.id).where(User.email == address))).first() is not None

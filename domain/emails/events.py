@@ -1,0 +1,34 @@
+"""Audit events about email addresses (behaviour chapter 11)."""
+
+from domain.audit.record import Event, record, record_request
+from domain.context import Context
+from models import Outcome, User
+
+EMAIL_VERIFICATION_REQUESTED = Event("email.verification_requested")
+EMAIL_VERIFIED = Event("email.verified")
+EMAIL_CHANGE_REQUESTED = Event("email.change_requested")
+EMAIL_CHANGED = Event("email.changed")
+
+
+def verification_requested(ctx: Context, user: User | None, email: str) -> None:
+    """Somebody asked for a verification link; one goes out if there is such a user and something to verify."""
+    reason = "no such user" if user is None else "verified already" if user.email_verified else None
+    record_request(ctx, EMAIL_VERIFICATION_REQUESTED, user, email, reason)
+
+
+def email_verified(ctx: Context, user_id: str) -> None:
+    """The user's address is proven."""
+    record(ctx, EMAIL_VERIFIED, user_id=user_id)
+
+
+def email_change_requested(ctx: Context, *, is_taken: bool) -> None:
+    """The caller wants another address; nothing comes of it when that is somebody else's."""
+    if is_taken:
+        record(ctx, EMAIL_CHANGE_REQUESTED, outcome=Outcome.REFUSED, reason="address taken")
+    else:
+        record(ctx, EMAIL_CHANGE_REQUESTED)
+
+
+def email_changed(ctx: Context, user_id: str) -> None:
+    """The user has another address."""
+    record(ctx, EMAIL_CHANGED, user_id=user_id)

@@ -1,0 +1,25 @@
+"""What the operator decides about email addresses (behaviour 5.4)."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class EmailVerificationPolicy:
+    """When and how an address is verified."""
+
+    enabled: bool
+    """`email_verification.enabled`, and a mail sender is configured."""
+    required: bool
+    """`email_verification.required`, and a mail sender is configured."""
+    send_on_sign_up: bool
+    send_on_sign_in: bool
+    token_expires_in: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEmailPolicy:
+    """How a user may change their address."""
+
+    enabled: bool
+    immediate_if_unverified: bool

@@ -1,0 +1,1 @@
+"""Mail that a rule queues: messages and the outbox."""

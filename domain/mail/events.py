@@ -1,0 +1,20 @@
+"""Audit events about mail (behaviour chapter 11)."""
+
+from domain.audit.record import Event, record
+from domain.context import Context
+from models import Outcome
+
+MAIL_FAILED = Event("mail.failed")
+
+
+def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, reason: str) -> None:
+    """A mail was given up. `reason` holds no secret and no address."""
+    record(
+        ctx,
+        MAIL_FAILED,
+        user_id=user_id,
+        outcome=Outcome.FAILURE,
+        mail=mail_id,
+        template=template,
+        reason=reason,
+    )

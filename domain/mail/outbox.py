@@ -1,0 +1,223 @@
+"""The life of an outbox row: made, claimed by lease, then delivered, postponed or given up (behaviour 8.1).
+
+A claim counts as an attempt, and the number of attempts proves it: whoever claims the row after the lease has
+run out makes it another number, so that a late note of the first holder touches nothing.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, Update, bindparam, delete, func, select, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.mail import events
+from domain.mail.policy import MailPolicy
+from domain.ports import Reads
+from models import MailState, Outbox
+from models.queries import ReadStatement
+
+Payload = dict[str, str | None]
+"""Of a mail: to, name, link, code, expires (ISO time), and of some until (ISO time) or switched (on, off).
+Of an unresolved request: email, target, and who asked: address, user_agent, request_id."""
+
+LEASE = timedelta(seconds=60)
+FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry
+LONGEST_RETRY = timedelta(hours=1)
+UNRESOLVED_LIMIT = 10_000
+PURPOSE = "outbox.payload"
+DECOY = "nobody@decoy.invalid"
+"""The recipient of a decoy: a mail that is prepared like any other and never sent, so that the work of the background
+task does not show whether an email address is registered. The domain can have no mail server (RFC 6761, 6.4)."""
+
+_COLUMNS = tuple(
+    col(getattr(Outbox, name))
+    for name in ("id", "template", "sender", "attempts", "created_at", "expires_at")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedMail:
+    """A row that this instance may work on until its lease runs out."""
+
+    id: str
+    template: str
+    sender: str
+    attempts: int
+    created_at: datetime
+    expires_at: datetime
+    payload: Payload | None = field(repr=False)
+    """None when no key fits any more."""
+
+    @property
+    def is_decoy(self) -> bool:
+        """Whether the mail is prepared and not sent."""
+        return self.payload is not None and self.payload.get("to") == DECOY
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many rows of one state wait, and since when the oldest does; None when there is none."""
+
+    state: MailState
+    rows: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFilter:
+    """Rows that are worked on together: how to claim them, and the read that tells when the first is due."""
+
+    state: MailState
+    conditions: tuple[ColumnElement[bool], ...]
+    first: ReadStatement[datetime]
+
+
+_WAITING = ReadStatement(
+    select(func.count(col(Outbox.id)), func.min(col(Outbox.created_at))).where(
+        col(Outbox.state) == bindparam("value", type_=String())
+    ),
+    tuple,
+)
+
+
+async def waiting(reads: Reads) -> list[Waiting]:
+    """Give what is not done yet, by state. Raises Unavailable."""
+    states = (MailState.UNRESOLVED, MailState.QUEUED)
+    return [Waiting(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
+
+
+def retry_delay(attempts: int) -> timedelta:
+    """Give how long to wait after the given number of failed attempts: 30 s, doubling up to an hour."""
+    return min(FIRST_RETRY * (1 << min(attempts - 1, 10)), LONGEST_RETRY)
+
+
+def row(
+    ctx: Context, template: str, sender: str, payload: Payload, expires_at: datetime | None = None
+) -> Outbox:
+    """Make a row that is due at once; it is given up after `mail.retry_for`, or at `expires_at` if sooner."""
+    last = ctx.now + ctx.policy[MailPolicy].retry_for
+    # defence: V87 outbox-row
+    return Outbox(
+        id=tokens.token(),
+        template=template,
+        sender=sender,
+        payload=ctx.cipher.encrypt(PURPOSE, json.dumps(payload)),
+        next_attempt=ctx.now,
+        expires_at=last if expires_at is None else min(expires_at, last),
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+
+
+def unresolved() -> QueueFilter:
+    """The requests for which a user is still to be found."""
+    return _kind(MailState.UNRESOLVED)
+
+
+def mails_for(sender: str) -> QueueFilter:
+    """The mails that go out through this sender."""
+    return _kind(MailState.QUEUED, col(Outbox.sender) == sender)
+
+
+def unroutable(senders: Collection[str]) -> QueueFilter:
+    """Return the filter for mails queued for a sender that is none of these, as none of them is configured any more."""
+    return _kind(MailState.QUEUED, *(col(Outbox.sender) != sender for sender in senders))
+
+
+async def next_due(ctx: Context, kind: QueueFilter) -> datetime | None:
+    """Give when the first row of a kind may be tried; one that is leased, when its lease runs out."""
+    return await ctx.reads.one(kind.first, kind.state)
+
+
+async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]:
+    """Take up to `limit` due rows by one statement; until the lease runs out no other instance has them."""
+    due = (
+        select(col(Outbox.id))
+        .where(col(Outbox.state) == kind.state, *kind.conditions, col(Outbox.next_attempt) <= ctx.now)
+        .order_by(col(Outbox.next_attempt))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("due")
+    )
+    until = ctx.now + LEASE
+    taken = (
+        # defence: R21 claim
+        update(Outbox)
+        .where(col(Outbox.id).in_(select(due.c.id)))
+        .values(attempts=col(Outbox.attempts) + 1, next_attempt=until, lease_until=until, updated_at=ctx.now)
+        .returning(*_COLUMNS, col(Outbox.payload))
+        .execution_options(synchronize_session=False)
+    )
+    return [_claim(ctx, columns) for columns in (await ctx.db.execute(taken)).mappings()]
+
+
+async def take(ctx: Context, claimed: LeasedMail) -> bool:
+    """Delete a claimed row; whether it was still ours. What replaces it belongs into the same transaction."""
+    statement = delete(Outbox).where(*_still(claimed)).returning(col(Outbox.id))
+    return (await ctx.db.execute(statement.execution_options(synchronize_session=False))).first() is not None
+
+
+async def drop_excess(ctx: Context) -> int:
+    """Delete the unresolved requests beyond the limit, the newest; give how many they were."""
+    oldest_first = (
+        select(col(Outbox.id))
+        .where(col(Outbox.state) == MailState.UNRESOLVED)
+        .order_by(col(Outbox.created_at), col(Outbox.id))
+    )
+    statement = (
+        delete(Outbox)
+        .where(col(Outbox.id).in_(oldest_first.offset(UNRESOLVED_LIMIT)))
+        .returning(col(Outbox.id))
+    )
+    return len((await ctx.db.execute(statement.execution_options(synchronize_session=False))).all())
+
+
+async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
+    """Note the delivery and erase the payload."""
+    await ctx.db.execute(_mark(ctx, claimed).values(state=MailState.SENT, payload=None, last_error=None))
+
+
+async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
+    """Give a mail up and erase its payload. `reason` holds no secret and no address."""
+    failed = _mark(ctx, claimed).values(state=MailState.FAILED, payload=None, last_error=reason)
+    if (found := (await ctx.db.execute(failed.returning(col(Outbox.user_id)))).first()) is not None:
+        events.mail_failed(ctx, found.user_id, claimed.id, claimed.template, reason)
+
+
+async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
+    """Plan the next attempt; when none is left before the row expires, give it up and answer no."""
+    due = ctx.now + retry_delay(claimed.attempts)
+    if due >= claimed.expires_at:
+        await mark_failed(ctx, claimed, reason)
+        return False
+    await ctx.db.execute(_mark(ctx, claimed).values(next_attempt=due, last_error=reason))
+    return True
+
+
+def _kind(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
+    of_state = col(Outbox.state) == bindparam("value", type_=String())
+    rows = select(col(Outbox.next_attempt)).where(of_state, *conditions)
+    first = rows.order_by(col(Outbox.next_attempt)).limit(1)
+    return QueueFilter(state, conditions, ReadStatement(first, itemgetter(0)))
+
+
+def _claim(ctx: Context, columns: Mapping[Any, Any]) -> LeasedMail:
+    facts = {str(name): value for name, value in columns.items()}
+    ciphertext = facts.pop("payload")
+    text = None if ciphertext is None else ctx.cipher.decrypt(PURPOSE, ciphertext)
+    return LeasedMail(**facts, payload=None if text is None else json.loads(text))
+
+
+def _still(claimed: LeasedMail) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return col(Outbox.id) == claimed.id, col(Outbox.attempts) == claimed.attempts
+
+
+def _mark(ctx: Context, claimed: LeasedMail) -> Update:
+    statement = update(Outbox).where(*_still(claimed)).values(lease_until=None, updated_at=ctx.now)
+    return statement.execution_options(synchronize_session=False)

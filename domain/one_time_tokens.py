@@ -1,0 +1,78 @@
+"""One-time things: issue, look at, use up by one atomic statement, take back (behaviour 9.1)."""
+
+from datetime import timedelta
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from models import OneTimeToken, Purpose
+from models.queries import ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow, UserRow
+
+
+async def issue(
+    ctx: Context, purpose: Purpose, user_id: str | None, *, expires_in: timedelta, email: str | None = None
+) -> str:
+    """Make a token for the user that works until `expires_in` from now, bound to `email` where one is given."""
+    token = tokens.token()
+    ctx.db.add(
+        OneTimeToken(
+            digest=tokens.digest(token),
+            purpose=purpose,
+            user_id=user_id,
+            email=email,
+            expires_at=ctx.now + expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    return token
+
+
+async def issue_decoy(ctx: Context) -> str:
+    """Make a token that belongs to no user and has expired, where the work must not show that there is no user."""
+    return await issue(ctx, Purpose.SPENT, None, expires_in=timedelta(0))
+
+
+async def find(ctx: Context, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
+    """Return the stored row of a token and its user, whatever its purpose and expiry; nothing is used up."""
+    if not tokens.is_token(token):
+        return None
+    return await ctx.reads.one(ONE_TIME_TOKEN_BY_DIGEST, tokens.digest(token))
+
+
+async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
+    """Return the stored row of a token if it serves this purpose now; nothing is used up."""
+    found = await find(ctx, token)
+    # defence: V29 V82 live-grant
+    if found is None or found[0].purpose != purpose or found[0].expires_at <= ctx.now:
+        return None
+    return found
+
+
+async def consume(ctx: Context, purpose: Purpose, user_id: str, token: str) -> bool:
+    """Use up the user's token; of any number of simultaneous calls exactly one is told yes."""
+    used = delete(OneTimeToken).where(
+        col(OneTimeToken.digest) == tokens.digest(token),  # defence: V29 consume-digest
+        col(OneTimeToken.purpose) == purpose,  # defence: V29 V85 consume-purpose
+        col(OneTimeToken.user_id) == user_id,  # defence: V22 V85 consume-owner
+        col(OneTimeToken.expires_at) > ctx.now,
+    )
+    result = await ctx.db.execute(used.returning(col(OneTimeToken.digest)))
+    return result.first() is not None  # defence: R19 consume-once
+
+
+async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
+    """Take back every token of the user that serves one of these purposes."""
+    await ctx.db.execute(
+        delete(OneTimeToken).where(
+            col(OneTimeToken.user_id) == user_id, col(OneTimeToken.purpose).in_(purposes)
+        )
+    )
+
+
+async def revoke_all_users(ctx: Context) -> None:
+    """Take back every token and code there is. What is spent stays so."""
+    # defence: V18 keep-spent
+    await ctx.db.execute(delete(OneTimeToken).where(col(OneTimeToken.purpose) != Purpose.SPENT))

@@ -1,0 +1,1 @@
+"""Passwords: change, reset, check, strength."""

@@ -1,0 +1,47 @@
+"""Errors about passwords (behaviour 4.1, 5.3)."""
+
+from domain.errors import BadRequest
+
+
+class PasswordTooShort(BadRequest):
+    """Fewer code points than `password.min_length` after NFKC."""
+
+    message = "Password too short"
+
+
+class PasswordTooLong(BadRequest):
+    """More code points than `password.max_length` after NFKC, or than 1 024 as sent."""
+
+    message = "Password too long"
+
+
+class PasswordTooCommon(BadRequest):
+    """On the blocklist, or equal to something an attacker tries first."""
+
+    message = "Password is too common"
+
+
+class InvalidPassword(BadRequest):
+    """Wrong current password, or the user has none; it counts as a failure."""
+
+    message = "Invalid password"
+    keeps_writes = True  # defence: V68 password-refusal
+
+
+class CredentialAccountNotFound(BadRequest):
+    """The user has no password to change."""
+
+    message = "Credential account not found"
+
+
+class ResetPasswordDisabled(BadRequest):
+    """No sender for reset mails is configured."""
+
+    message = "Reset password isn't enabled"
+
+
+class InvalidResetToken(BadRequest):
+    """The reset token is missing, unknown, expired or used."""
+
+    code = "INVALID_TOKEN"
+    message = "Invalid token"

@@ -1,0 +1,190 @@
+"""Passwords: check, replace a forgotten one, change a known one (interface 4.3; behaviour 5.3)."""
+
+from typing import NoReturn
+
+from domain import one_time_tokens
+from domain.accounts import accounts
+from domain.context import Context, StaleRead
+from domain.mail import messages
+from domain.passwords import events, mails, strength
+from domain.passwords.errors import (
+    CredentialAccountNotFound,
+    InvalidPassword,
+    InvalidResetToken,
+    ResetPasswordDisabled,
+)
+from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
+from domain.rate_limits import limits
+from domain.sessions import events as session_events
+from domain.sessions import sessions
+from domain.trusted_devices import trusted_devices
+from domain.users import locking
+from models import Purpose, User
+from models.queries import PASSWORD_BY_USER, UserRow
+
+DIES_WITH_PASSWORD = (
+    Purpose.RESET,  # defence: V82 reset-token
+    Purpose.CHANGE_EMAIL,
+    Purpose.DELETE,
+    Purpose.CHALLENGE,  # defence: V50 challenge-token
+    Purpose.MAIL_CODE,
+)
+"""What an intruder may have got with the old password."""
+
+
+async def check(ctx: Context, password: str) -> str:
+    """Check the caller's current password; give its stored hash. The one check of a signed-in user's password.
+
+    Raises InvalidPassword, for a user without a password too, after the same work; Limited, Overloaded.
+    """
+    return await _verify(ctx, password, await _stored(ctx))
+
+
+async def _stored(ctx: Context) -> str | None:
+    found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
+    return found.hash if found is not None else None
+
+
+async def _verify(ctx: Context, password: str, stored: str | None) -> str:
+    subject = limits.FailureSubject(ctx.signed_in.user.id)  # defence: V68 caller-budget-key
+    await limits.check(ctx, subject)  # defence: V68 check-budget
+    if not await ctx.hasher.verify(password, stored) or stored is None:  # defence: V51 verify-password
+        await limits.count_failure(ctx, subject)  # defence: V68 count-failure
+        events.password_check_failed(ctx, InvalidPassword)
+        raise InvalidPassword
+    await limits.check(ctx, subject)
+    return stored
+
+
+async def lock_caller(ctx: Context, checked: str | None) -> User:
+    """Give the caller's row, locked, with the password hash that was `checked` before still in place.
+
+    Raises StaleRead when another change was faster, so that the request is run again against the new password.
+    """
+    user = await locking.lock_caller(ctx)
+    if checked is not None and await accounts.password_of(ctx, user.id) != checked:
+        raise StaleRead
+    return user
+
+
+def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
+    """Queue the request for a reset link; the user is looked up in the background.
+
+    Raises ResetPasswordDisabled, for every address, when no sender for reset mails is configured.
+    """
+    if ctx.policy[PasswordResetPolicy].sender == "none":
+        raise ResetPasswordDisabled
+    mails.queue_reset_request(ctx, email.lower(), redirect_to)  # defence: V75 reset-email
+
+
+@messages.resolves("reset-password")
+async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
+    """In the background: send the reset link if the user exists, with or without a password; else queue a decoy."""
+    user = await locking.lock_by_email(ctx, email)
+    events.password_reset_requested(ctx, user, email)
+    family: limits.Family = "nobody" if user is None else "links"
+    if not await limits.may_mail(ctx, family, email):  # defence: V74 reset-mails
+        return
+    if user is None:
+        mails.reset_password(ctx, messages.NOBODY, await one_time_tokens.issue_decoy(ctx), redirect_to)
+        return
+    expires_in = ctx.policy[PasswordResetPolicy].token_expires_in
+    token = await one_time_tokens.issue(ctx, Purpose.RESET, user.id, expires_in=expires_in)
+    mails.reset_password(ctx, user, token, redirect_to)
+
+
+async def is_reset_token(ctx: Context, token: str) -> bool:
+    """Whether the token would reset a password now; it is not used up."""
+    return await one_time_tokens.find_live(ctx, Purpose.RESET, token) is not None
+
+
+async def reset(ctx: Context, token: str | None, new: str) -> User:
+    """Replace a forgotten password; the mailed token works once, and only in time.
+
+    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them burns the token.
+    """
+    if not token:
+        _refuse_token(ctx, None)  # defence: V23 missing-token
+    strength.check_length(ctx.policy[PasswordPolicy], new)  # defence: V84 check-length
+    found = await one_time_tokens.find_live(ctx, Purpose.RESET, token)  # defence: V23 find-token
+    if found is None:
+        _refuse_token(ctx, None)
+    _check_common(ctx, new, found[1])
+    hashed = await ctx.hasher.hash(new)
+    user = await locking.lock(ctx, found[1].id)
+    # defence: V23 V83 consume-token
+    if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
+        _refuse_token(ctx, found[1].id)
+    await _set(ctx, user, hashed)  # defence: R18 set-password
+    if not user.email_verified:  # defence: V16 drop-identities
+        # Who opened the mailed link owns the mailbox. Who joined these identities may not: they could be a stranger's.
+        await accounts.drop_identities(ctx, user.id)
+    await limits.reset_failures(ctx, user.id)
+    # defence: V16 V35 reset-sessions
+    ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
+    events.password_reset_completed(ctx, user.id, ended)
+    return user  # defence: V50 reset-end
+
+
+def _refuse_token(ctx: Context, user_id: str | None) -> NoReturn:
+    events.password_reset_failed(ctx, user_id, InvalidResetToken)
+    raise InvalidResetToken
+
+
+async def change(
+    ctx: Context, current: str | None, new: str, *, revoke_others: bool
+) -> sessions.OpenedSession | None:
+    """Replace the caller's known password. With `revoke_others` every session ends and the one made now is given.
+
+    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited.
+    """
+    caller = ctx.signed_in
+    strength.check_length(ctx.policy[PasswordPolicy], new)
+    stored = await _check_current(ctx, current)  # defence: V23 check-current
+    _check_common(ctx, new, caller.user)
+    hashed = await _hash_to_store(ctx, current, new, stored)
+    user = await lock_caller(ctx, None if current is None else stored)
+    if current is None and await accounts.password_of(ctx, user.id) is None:
+        raise StaleRead  # The credential account was unlinked a moment ago.
+    await _set(ctx, user, hashed)
+    events.password_changed(ctx, user.id)
+    if not revoke_others:
+        return None
+    # defence: V35 change-sessions
+    session_events.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
+    opened = await sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
+    session_events.session_created(ctx, opened.session.id, "password")
+    return opened
+
+
+async def _hash_to_store(ctx: Context, current: str | None, new: str, stored: str) -> str:
+    """Return the hash of the new password, which is the stored one if the password stays the same.
+
+    With a new salt, simultaneous changes to the same password would invalidate each other's reads again and again.
+    """
+    if new == current and not ctx.hasher.needs_rehash(stored):
+        return stored
+    return await ctx.hash_once(new)
+
+
+def _check_common(ctx: Context, new: str, user: UserRow) -> None:
+    strength.check_common(ctx.policy, new, email=user.email, username=user.username, name=user.name)
+
+
+async def _check_current(ctx: Context, current: str | None) -> str:
+    stored = await _stored(ctx)
+    if stored is None:
+        # defence: V68 no-password-budget
+        await limits.check(ctx, limits.FailureSubject(ctx.signed_in.user.id))
+        await ctx.hasher.verify(current or "", None)  # defence: V71 no-password-hash
+        raise CredentialAccountNotFound
+    if current is None and not ctx.policy[PasswordPolicy].require_current_password:
+        return stored
+    return await _verify(ctx, current or "", stored)
+
+
+async def _set(ctx: Context, user: User, hashed: str) -> None:
+    await accounts.set_password(ctx, user.id, hashed)
+    await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
+    await trusted_devices.forget_all(ctx, user.id)  # defence: V52 password-devices
+    await mails.password_changed(ctx, user)

@@ -1,0 +1,44 @@
+"""What a new password must satisfy (behaviour 4.1), on sign-up, reset and change alike."""
+
+import unicodedata
+
+from domain.passwords.errors import PasswordTooCommon, PasswordTooLong, PasswordTooShort
+from domain.passwords.policy import Blocklist, PasswordPolicy
+from domain.policy import Policy
+
+LONGEST_PASSWORD = 1024
+"""Code points as sent; more are refused before any other work is done with them."""
+
+
+def canonical(text: str) -> str:
+    """Give the case-folded NFKC form, in which passwords are compared with the blocklist."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def check_length(rules: PasswordPolicy, password: str) -> None:
+    """Refuse what is too long or too short. Raises PasswordTooLong, PasswordTooShort."""
+    if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 new-password-length
+        raise PasswordTooLong
+    length = len(unicodedata.normalize("NFKC", password))
+    if length > rules.max_length:
+        raise PasswordTooLong
+    if length < rules.min_length:
+        raise PasswordTooShort
+
+
+def check_common(
+    policy: Policy, password: str, *, email: str, username: str | None, name: str | None
+) -> None:
+    """Refuse what an attacker tries first; to be called after `check_length`. Raises PasswordTooCommon."""
+    if not policy[PasswordPolicy].blocklist:
+        return
+    wanted = canonical(password)
+    personal = (email, email.partition("@")[0], username, name, policy.app_name)
+    if wanted in policy[Blocklist].passwords or any(text and canonical(text) == wanted for text in personal):
+        raise PasswordTooCommon
+
+
+def check(policy: Policy, password: str, *, email: str, username: str | None, name: str | None) -> None:
+    """Apply the whole of 4.1. Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon."""
+    check_length(policy[PasswordPolicy], password)
+    check_common(policy, password, email=email, username=username, name=name)

@@ -1,0 +1,1 @@
+"""Limits of failures and mails."""

@@ -1,0 +1,20 @@
+"""Audit events about rate limits (behaviour chapter 11)."""
+
+from typing import Any
+
+from domain.audit.record import Event, hints, record
+from domain.context import Context
+from models import Outcome
+
+LIMIT_REACHED = Event("limit.reached")
+
+
+def limit_reached(
+    ctx: Context, limit: str, *, user_id: str | None = None, identifier: str | None = None, **details: Any
+) -> None:
+    """A limit is spent, by the name of its setting; to be called once per window and key (behaviour 11).
+
+    `identifier` is what was typed where there is no such user.
+    """
+    hint = None if identifier is None else hints(ctx, identifier)[0]
+    record(ctx, LIMIT_REACHED, user_id=user_id, hint=hint, outcome=Outcome.REFUSED, limit=limit, **details)

@@ -1,0 +1,187 @@
+"""How often passwords and codes may be wrong, and how many mails an address gets (behaviour 10.1, 10.2).
+
+What is counted lies under keyed digests: neither account nor address nor network can be read from it. Only the newest
+service key makes them, so that a change of keys begins every window anew, once; known networks outlive it.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from domain import errors
+from domain.context import Context
+from domain.ports import Limit
+from domain.rate_limits import events
+from domain.rate_limits.policy import Quota, RateLimitPolicy
+from models import KnownNetwork
+from models.known_network import KNOWN_FOR
+from models.queries import LAST_SUCCESS_BY_NETWORK
+from models.statements import SEE_NETWORK
+
+COUNTER = "limits.counter"
+NETWORK = "limits.network"
+"""The purposes of the keyed digests."""
+
+ACCOUNT = "account_failures"
+
+Family = Literal["links", "otp", "delete-account", "notices", "nobody"]
+"""Mails that share a budget. Links may be wanted by strangers, who must not use up what a signing-in user needs; decoys
+go to nobody, and are counted because the work must be the same."""
+
+
+class FailureSubject(NamedTuple):
+    """The subject of a failed attempt: a user, or an identifier as typed that belongs to none."""
+
+    user_id: str | None
+    typed: str = ""
+    """Lower-cased."""
+
+    @property
+    def name(self) -> str:
+        """What is counted under."""
+        return f"typed {self.typed}" if self.user_id is None else f"user {self.user_id}"
+
+
+async def check(ctx: Context, subject: FailureSubject) -> None:
+    """Raise `Limited` if the failure budget is exhausted, even for correct credentials.
+
+    Call it before hashing, and again before a correct credential is accepted. Raises Limited, Unavailable.
+    """
+    until = await _exceeded_until(ctx, subject)
+    if until is not None:  # defence: V66 spent-budget
+        raise _limited(ctx, until)
+
+
+async def is_exhausted(ctx: Context, subject: FailureSubject) -> bool:
+    """Whether `check` would refuse now. Raises Unavailable."""
+    return await _exceeded_until(ctx, subject) is not None
+
+
+async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | None:
+    counts = _failures(ctx, subject)
+    found = await ctx.counters.exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
+    ends = dict(zip(counts, found, strict=True))
+    if ends.get(ACCOUNT) is not None and await _is_known(ctx, subject):  # defence: V69 open-account
+        del ends[ACCOUNT]
+    return max((end for end in ends.values() if end is not None), default=None)
+
+
+async def count_failure(ctx: Context, subject: FailureSubject) -> None:
+    """Count something wrong, before anybody is told: it may be told if this returns, and the count is kept.
+
+    Where the account's own number is spent, those who come from a network it is known from are still told. Raises
+    Limited, when nothing was counted; Unavailable.
+    """
+    counts = dict(_failures(ctx, subject))
+    if ACCOUNT in counts and await _is_known(ctx, subject):  # defence: V69 open-mistakes
+        counts[ACCOUNT] = counts[ACCOUNT]._replace(unbounded=True)
+    typed = subject.typed if subject.user_id is None else None
+    until = await _hit(ctx, counts, user_id=subject.user_id, identifier=typed) if counts else None
+    if until is not None:  # defence: V66 last-failure
+        raise _limited(ctx, until)
+
+
+async def reset_failures(ctx: Context, user_id: str) -> None:
+    """Reset the failure counters of a user whose row is locked, and of their network."""
+    counts = _failures(ctx, FailureSubject(user_id))
+    keys = [count.key for name, count in counts.items() if name != "network_failures"]
+    if keys:
+        await ctx.counters.reset(ctx.db, keys)
+
+
+async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) -> None:
+    """Reset the failures of a user who gets a session now, and remember their network. Their row is locked.
+
+    `is_first` says that they are made by the same transaction: nobody has failed in their name yet.
+    """
+    if not is_first:
+        await reset_failures(ctx, user_id)
+    if ctx.client.network is None or not ctx.policy[RateLimitPolicy].account_failures.number:
+        return
+    network = _network(ctx, user_id)[0]
+    ctx.db.defer(SEE_NETWORK, user_id=user_id, network=network, last_success=ctx.now)
+
+
+async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:
+    """Whether a notice may go to the address: always to one that is proven, counted to one that may be a stranger's.
+
+    Raises Unavailable.
+    """
+    return is_verified or await may_mail(ctx, "notices", recipient)  # defence: V74 notice-mails
+
+
+async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
+    """Whether one more mail of this family may go to the address, which counts it; the answer must not show it.
+
+    While the counts are away mails go out: only what has a budget of failures waits for them (behaviour 12).
+    """
+    rules = ctx.policy[RateLimitPolicy]
+    # defence: V74 daily-mails
+    counts = {
+        name: _count(ctx, f"{name} {family} {recipient}", quota)
+        for name, quota in (("mail_burst", rules.mail_burst), ("mail_daily", rules.mail_daily))
+        if quota.number
+    }
+    try:
+        return not counts or await _hit(ctx, counts) is None
+    except errors.Unavailable:
+        return True
+
+
+async def _hit(
+    ctx: Context, counts: dict[str, Limit], *, user_id: str | None = None, identifier: str | None = None
+) -> datetime | None:
+    """Count one on each, or return when to try again; the hit that fills a limit is audited."""
+    counted = await ctx.counters.hit(ctx.db, list(counts.values()), ctx.now)
+    for name, count in counts.items():
+        if count.key in counted.filled:
+            events.limit_reached(ctx, name, user_id=user_id, identifier=identifier)
+    return counted.spent_until
+
+
+def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
+    """Give what a failure counts for, by the setting's name: account and network, network, account."""
+    counts = ctx.failures.get(subject.name)
+    if counts is None:
+        # A sign-in asks three times, and what stands for a name takes as long as a statement to make.
+        counts = ctx.failures[subject.name] = _counts_of(ctx, subject)
+    return counts
+
+
+def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
+    """Give them. Where the network is unknown there is none to count for: everybody would share it."""
+    rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
+    # defence: V67 network-key
+    found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
+    if network is not None:  # defence: V66 V67 known-network
+        found["network_failures"] = (f"anybody from {network}", rules.network_failures)
+    found[ACCOUNT] = (f"{subject.name} from anywhere", rules.account_failures)  # defence: V69 account-key
+    return {name: _count(ctx, text, quota) for name, (text, quota) in found.items() if quota.number}
+
+
+def _count(ctx: Context, text: str, quota: Quota) -> Limit:
+    return Limit(ctx.cipher.digests(COUNTER, text)[0], quota.number, quota.window)
+
+
+async def _is_known(ctx: Context, subject: FailureSubject) -> bool:
+    """Whether the user has signed in from here not long ago; who is no user costs the same look."""
+    here = _network(ctx, subject.user_id or "")
+    if ctx.transaction is None:
+        seen = [last for network in here if (last := await ctx.reads.one(LAST_SUCCESS_BY_NETWORK, network))]
+    else:
+        last_success = select(col(KnownNetwork.last_success)).where(col(KnownNetwork.network).in_(here))
+        seen = list(await ctx.transaction.scalars(last_success))
+    return any(ctx.now - last < KNOWN_FOR for last in seen)
+
+
+def _network(ctx: Context, user_id: str) -> list[bytes]:
+    """Give what stands for the client's network among those of the user, under every service key."""
+    return ctx.cipher.digests(NETWORK, f"{user_id} {ctx.client.network}")
+
+
+def _limited(ctx: Context, until: datetime) -> errors.Limited:
+    return errors.Limited(retry_after=max(1, math.ceil((until - ctx.now).total_seconds())))

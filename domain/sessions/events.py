@@ -1,0 +1,96 @@
+"""Audit events about sign-ins and sessions (behaviour chapter 11)."""
+
+from domain.audit.record import Event, Refused, error_detail, hints, record
+from domain.context import Caller, Context
+from models import Outcome
+
+SIGN_IN_SUCCEEDED = Event("sign_in.succeeded")
+SIGN_IN_PENDING = Event("sign_in.pending")
+SIGN_IN_FAILED = Event("sign_in.failed")
+SIGN_IN_BANNED = Event("sign_in.banned")
+SIGN_OUT = Event("sign_out")
+SESSION_CREATED = Event("session.created")
+SESSION_REVOKED = Event("session.revoked")
+SESSION_REVOKED_ALL = Event("session.revoked_all")
+SESSION_REVOKED_OTHERS = Event("session.revoked_others")
+
+
+def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str) -> None:
+    """A proven user got a session, by the proof that came last."""
+    record(ctx, SIGN_IN_SUCCEEDED, user_id=user_id, actor_id=user_id, session_id=session_id, method=method)
+
+
+def sign_in_pending(ctx: Context, user_id: str, method: str) -> None:
+    """A user has proven all but the second factor."""
+    record(ctx, SIGN_IN_PENDING, user_id=user_id, actor_id=user_id, method=method)
+
+
+def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: str, refusal: Refused) -> None:
+    """The proof was wrong; without a user the identifier is kept as a hint.
+
+    The hint is made for a known user, too, so that both take the same time.
+    """
+    [hint, *_] = hints(ctx, identifier)
+    record(
+        ctx,
+        SIGN_IN_FAILED,
+        user_id=user_id,
+        hint=hint if user_id is None else None,
+        method=method,
+        outcome=Outcome.FAILURE,
+        refusal=refusal,
+    )
+
+
+def sign_in_turned_away(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
+    """Nobody came in through a provider: it proved nothing, or nobody who may; or it has refused and `said` so."""
+    outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
+    record(ctx, SIGN_IN_FAILED, method=method, outcome=outcome, code=code, **error_detail(said))
+
+
+def sign_in_unverified(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
+    """The proof was right, but the user's address was never proven."""
+    record(ctx, SIGN_IN_FAILED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
+
+
+def sign_in_banned(ctx: Context, user_id: str, method: str | None, refusal: Refused) -> None:
+    """The proof was right, but the user is shut out."""
+    record(ctx, SIGN_IN_BANNED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
+
+
+def sign_out(ctx: Context, caller: Caller) -> None:
+    """A caller has ended the session that was presented; of two, each is recorded."""
+    record(
+        ctx,
+        SIGN_OUT,
+        user_id=caller.user.id,
+        actor_id=caller.session.impersonated_by or caller.user.id,
+        session_id=caller.session.id,
+    )
+
+
+def session_created(ctx: Context, session_id: str, method: str) -> None:
+    """The caller got a session without signing in: in place of those a change of password has ended."""
+    record(ctx, SESSION_CREATED, session_id=session_id, method=method)
+
+
+def session_revoked(ctx: Context, session_id: str) -> None:
+    """The caller has ended one of their sessions, the one that is named."""
+    record(ctx, SESSION_REVOKED, session_id=session_id)
+
+
+def session_evicted(ctx: Context, user_id: str, session_id: str) -> None:
+    """A session of a user has ended because there is a newer one more than they may have."""
+    record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="too many")
+
+
+def sessions_revoked_all(
+    ctx: Context, user_id: str | None, sessions_ended: int, *, by_operator: bool = False
+) -> None:
+    """All sessions of a user have ended, or those of all users (None), so many of them live."""
+    record(ctx, SESSION_REVOKED_ALL, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended)
+
+
+def sessions_revoked_others(ctx: Context, sessions_ended: int) -> None:
+    """All sessions of the caller but the current one have ended, so many of them live."""
+    record(ctx, SESSION_REVOKED_OTHERS, sessions_ended=sessions_ended)

@@ -1,0 +1,269 @@
+"""Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from operator import attrgetter
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import AlreadyDone, Caller, Context
+from domain.ports import Reads
+from domain.sessions import events
+from domain.sessions.policy import SessionPolicy
+from domain.users import locking
+from models import Session, User
+from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
+from models.statements import END_SESSION, OVER_LIMIT, insert
+
+HANDLE_PREFIX = "rvk_"
+COPY_PURPOSE = "session.token_copy"
+"""The purpose under which the copy of a token is encrypted."""
+_ADD = insert(Session, returning=OVER_LIMIT)
+"""Add a session; gives 1 if its user has too many now, else None."""
+
+_ADD_WITHOUT_LIMIT_CHECK = insert(Session)
+"""Add the session of a user who may have one more."""
+
+_SLICE = 50
+"""Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
+
+_MOST_EVICTED = 100
+"""Sessions that one new session may end: who has thousands too many comes down over several sign-ins."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A session that was created now, its user, and the token that is never seen again in the clear."""
+
+    token: str = field(repr=False)
+    session: SessionRow
+    user: User | UserRow
+    device: str | None = None
+    """The token that makes this device a trusted one, made or rotated now."""
+    forget_device: bool = False
+    """Whether the cookie that says the device is trusted is worth nothing."""
+
+
+async def create(
+    ctx: Context, user: User | UserRow, *, remembered: bool, method: str, under_session_limit: bool = False
+) -> OpenedSession:
+    """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may.
+
+    `under_session_limit` says that the user may have one more: then it is stored by the commit.
+    """
+    token = tokens.token()
+    rules = ctx.policy[SessionPolicy]
+    session = SessionRow(
+        id=tokens.token(),
+        user_id=user.id,
+        remembered=remembered,
+        expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
+        ip_address=ctx.client.address,
+        user_agent=ctx.client.user_agent,  # defence: V87 user-agent
+        impersonated_by=None,
+        active_organization_id=None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+        # defence: V40 token-copy
+        token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
+    )
+    digest = tokens.digest(token)
+    added = {**session._asdict(), "token_digest": digest, "method": method}
+    if under_session_limit:
+        ctx.db.defer(_ADD_WITHOUT_LIMIT_CHECK, **added)
+        return OpenedSession(token, session, user)
+    besides = max(rules.max_per_user - 1, 0)
+    [over_limit] = await ctx.db.run(_ADD, **added, whose=user.id, besides=besides)
+    if over_limit and rules.max_per_user:
+        await _evict_oldest(ctx, session)
+    return OpenedSession(token, session, user)
+
+
+async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
+    """End the oldest live sessions of a user, whose row is locked, that are too many beside the newest one.
+
+    The caller's own stays, and so do those an operator has opened in the user's name, which do not count either.
+    """
+    live = (
+        col(Session.user_id) == newest.user_id,
+        col(Session.expires_at) > ctx.now,
+        col(Session.impersonated_by).is_(None),
+    )
+    number = (await ctx.db.execute(select(func.count()).where(*live))).scalar_one()
+    excess = min(number - ctx.policy[SessionPolicy].max_per_user, _MOST_EVICTED)
+    if excess <= 0:
+        return
+    kept = [newest.id] if ctx.caller is None else [newest.id, ctx.caller.session.id]
+    oldest = select(col(Session.id)).where(*live, col(Session.id).not_in(kept))
+    oldest = oldest.order_by(col(Session.created_at), col(Session.id)).limit(excess)
+    ended = delete(Session).where(col(Session.id).in_(oldest.scalar_subquery())).returning(col(Session.id))
+    ended = ended.execution_options(synchronize_session=False)
+    for session_id in (await ctx.db.execute(ended)).scalars().all():
+        events.session_evicted(ctx, newest.user_id, session_id)
+
+
+def _expiry(rules: SessionPolicy, *, created_at: datetime, now: datetime, remembered: bool) -> datetime:
+    expiry = now + (rules.expires_in if remembered else rules.not_remembered_expires_in)
+    return min(expiry, created_at + rules.absolute_lifetime) if rules.absolute_lifetime else expiry
+
+
+def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
+    """Give the stored session behind a token of 32 characters and its user, live or not, by one statement (behaviour
+    3.2)."""
+    return reads.one(SESSION_BY_DIGEST, tokens.digest(token))
+
+
+async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
+    """Give what is stored behind something that may be a token."""
+    return await stored(reads, token) if tokens.is_token(token) else None
+
+
+async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
+    """Give the caller's live sessions, newest first, each with the token (or revocation handle) to show for it.
+
+    However many there are, other requests are served between them.
+    """
+    caller = ctx.signed_in
+    for number, row in enumerate(await of_user(ctx, caller.user.id), 1):
+        yield row, _shown_token(ctx, caller, row)
+        if number % _SLICE == 0:
+            await asyncio.sleep(0)
+
+
+async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
+    """Give the live sessions of a user, newest first."""
+    rows = await ctx.reads.all(SESSIONS_OF_USER, user_id)
+    live = [row for row in rows if row.is_active(ctx.now)]  # defence: V37 active-only
+    return sorted(live, key=attrgetter("created_at", "id"), reverse=True)
+
+
+def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
+    if row.id == caller.session.id:
+        return caller.token
+    copy = row.token_copy if ctx.policy[SessionPolicy].list_tokens else None  # defence: V40 list-tokens
+    token = ctx.cipher.decrypt(COPY_PURPOSE, copy) if copy is not None else None
+    return token or HANDLE_PREFIX + row.id
+
+
+async def revoke(ctx: Context, token: str) -> bool:
+    """End the caller's session with this token or handle; say whether it was the current one.
+
+    Unknown and foreign values have no effect and are not told apart (behaviour 5.2).
+    """
+    caller = ctx.signed_in
+    session_id = await _own_session(ctx, caller, token)
+    if session_id is None:
+        return False
+    await locking.lock_caller_row(ctx)
+    # defence: V35 end-session
+    if await ctx.db.run(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now):
+        events.session_revoked(ctx, session_id)
+    return session_id == caller.session.id
+
+
+async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
+    if token.startswith(HANDLE_PREFIX):
+        session_id = token.removeprefix(HANDLE_PREFIX)
+        return session_id if tokens.is_token(session_id) else None
+    found = await find(ctx.reads, token)
+    # defence: V22 token-owner
+    return found[0].id if found is not None and found[0].user_id == caller.user.id else None
+
+
+async def revoke_all(ctx: Context) -> int:
+    """End every session of the caller, the current one included; give how many of them were live."""
+    user = await locking.lock_caller_row(ctx)
+    ended = await end_all(ctx, user)  # defence: V35 V37 end-all
+    events.sessions_revoked_all(ctx, user.id, ended)
+    return ended
+
+
+async def end_all(ctx: Context, user: User | UserRow) -> int:
+    """End every session of a user whose row is locked; give how many of them were live."""
+    return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user
+
+
+async def end_everyones(ctx: Context) -> int:
+    """End every session there is; give how many of them were live."""
+    return await _delete(ctx)
+
+
+async def revoke_others(ctx: Context) -> int:
+    """End every session of the caller but the current one; give how many of them were live."""
+    caller = ctx.signed_in
+    await locking.lock_caller_row(ctx)
+    # defence: V22 V35 others-of-caller
+    ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
+    events.sessions_revoked_others(ctx, ended)
+    return ended
+
+
+async def sign_out(ctx: Context) -> None:
+    """End every session that was presented, the cookie's beside a Bearer token too (behaviour 5.1).
+
+    One that has ended meanwhile is no sign-out.
+    """
+    beside = await _beside_bearer(ctx)
+    if beside is not None:
+        await _end_presented(ctx, [beside] if ctx.caller is None else [ctx.caller, beside])
+    elif ctx.caller is not None:
+        locking.require_caller(ctx, AlreadyDone)
+        # defence: V35 V38 sign-out
+        ctx.db.defer(END_SESSION, id=ctx.caller.session.id, user_id=ctx.caller.user.id, now=ctx.now)
+        events.sign_out(ctx, ctx.caller)
+
+
+async def _beside_bearer(ctx: Context) -> Caller | None:
+    """Return the session of the cookie where the cookie has not decided who calls, live or not."""
+    if ctx.caller is not None and ctx.caller.by_cookie:
+        return None
+    token = ctx.cookies.cookie(ctx.policy.cookies.session_name.encode())
+    if token is None or (ctx.caller is not None and token == ctx.caller.token):
+        return None
+    found = await find(ctx.reads, token)
+    return None if found is None else Caller(token, *found, by_cookie=True)
+
+
+async def _end_presented(ctx: Context, presented: list[Caller]) -> None:
+    """End sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
+    for caller in sorted(presented, key=lambda caller: caller.user.id):
+        if await locking.lock_row_with_session(ctx, caller) is None:
+            await discard(ctx, caller.session.id)
+        elif await ctx.db.run(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now):
+            events.sign_out(ctx, caller)
+
+
+async def discard(ctx: Context, session_id: str) -> None:
+    """Delete a session that was presented after its end, or by a banned user (behaviour 3.2).
+
+    Nothing can cross this one statement, so it takes no lock.
+    """
+    await _delete(ctx, col(Session.id) == session_id)
+
+
+async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
+    # defence: V35 delete-statement
+    statement = delete(Session).where(*conditions).returning(col(Session.expires_at))
+    ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars().all()
+    return sum(expires_at > ctx.now for expires_at in ended)
+
+
+def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
+    """Give the new expiry of a session that is due for sliding extension, or None (behaviour 3.5)."""
+    if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
+        return None
+    expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)
+    return expiry if expiry > session.expires_at else None
+
+
+async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
+    """Move the end of a live session; one that was revoked meanwhile stays revoked, without any lock."""
+    await ctx.db.execute(
+        update(Session)
+        .where(col(Session.id) == session.id, col(Session.expires_at) == session.expires_at)
+        .values(expires_at=expires_at, updated_at=ctx.now)
+    )

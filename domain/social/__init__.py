@@ -1,0 +1,1 @@
+"""Sign-in and linking through identity providers, and their tokens."""

@@ -1,0 +1,162 @@
+"""Flows: a visit to a provider from its start to the moment the browser is back (behaviour 7.2, 7.3).
+
+What a flow must remember lies encrypted under the digest of its state, for a browser that brings the binding along.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain import tokens, urls
+from domain.context import Context
+from domain.identity_provider import AuthorizationParams, ProviderTraits
+from domain.social import identity
+from domain.social.policy import SocialPolicy
+from domain.users import locking
+from models import OneTimeToken, Purpose
+
+PAYLOAD = "grant.payload"
+"""The purpose under which a flow is encrypted."""
+_VERIFIER_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A request to send the browser to a provider, and the accepted redirect URLs for afterwards."""
+
+    provider_id: str
+    scopes: tuple[str, ...]
+    callback_url: str | None
+    new_user_callback_url: str | None = None
+    error_callback_url: str | None = None
+    request_sign_up: bool = False
+    login_hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthState:
+    """The stored state of a flow; `user_id` and `session_id` are set if an account is to be linked."""
+
+    provider_id: str
+    scopes: tuple[str, ...]
+    verifier: str = field(repr=False)
+    nonce: str = field(repr=False)
+    callback_url: str | None
+    new_user_callback_url: str | None
+    error_callback_url: str | None
+    request_sign_up: bool
+    user_id: str | None
+    session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRedirect:
+    """The redirect to the provider, the state, and the binding that the browser must send back with it."""
+
+    url: str = field(repr=False)
+    state: str = field(repr=False)
+    binding: str = field(repr=False)
+
+
+async def begin_sign_in(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
+    """Begin a sign-in; the scopes named replace the default ones. Raises ProviderNotFound, ProviderUnavailable."""
+    traits = identity.provider_of(ctx, request.provider_id).traits
+    return await _begin(ctx, request, _scopes(traits, request.scopes or traits.scopes))
+
+
+async def begin_linking(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
+    """Begin to link an account to the caller; the scopes named are added to the default ones.
+
+    Raises ProviderNotFound, ProviderUnavailable, Unauthenticated.
+    """
+    traits = identity.provider_of(ctx, request.provider_id).traits
+    return await _begin(ctx, request, _scopes(traits, traits.scopes + request.scopes), links_account=True)
+
+
+def redirect_uri(ctx: Context, provider_id: str) -> str:
+    """Give the address at which a provider hands the browser back."""
+    return urls.public_url(ctx.policy, f"/callback/{provider_id}")
+
+
+def _scopes(traits: ProviderTraits, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(("openid", *wanted) if traits.is_openid else wanted))
+
+
+async def _begin(
+    ctx: Context, request: AuthorizationRequest, scopes: tuple[str, ...], *, links_account: bool = False
+) -> AuthorizationRedirect:
+    caller = ctx.signed_in if links_account else None
+    flow = OAuthState(
+        provider_id=request.provider_id,
+        scopes=scopes,
+        verifier=tokens.token(_VERIFIER_LENGTH),  # defence: V57 verifier
+        nonce=tokens.token(),  # defence: V18 nonce
+        callback_url=request.callback_url,
+        new_user_callback_url=request.new_user_callback_url,
+        error_callback_url=request.error_callback_url,
+        request_sign_up=request.request_sign_up,
+        user_id=caller.user.id if caller is not None else None,
+        session_id=caller.session.id if caller is not None else None,
+    )
+    state, binding = tokens.token(), tokens.token()
+    url = await _authorization_url(ctx, flow, state, request.login_hint)  # defence: R14 ask-provider
+    if links_account:  # defence: R14 lock-caller
+        await locking.lock_caller(ctx)
+    ctx.db.add(_row(ctx, flow, state, binding))
+    return AuthorizationRedirect(url, state, binding)
+
+
+async def _authorization_url(ctx: Context, flow: OAuthState, state: str, login_hint: str | None) -> str:
+    params = AuthorizationParams(
+        redirect_uri=redirect_uri(ctx, flow.provider_id),
+        state=state,
+        scopes=flow.scopes,
+        verifier=flow.verifier,
+        nonce=flow.nonce,
+        login_hint=login_hint,
+    )
+    return await identity.provider_of(ctx, flow.provider_id).authorization_url(params)
+
+
+def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeToken:
+    # defence: V87 flow-row
+    return OneTimeToken(
+        digest=tokens.digest(state),
+        purpose=Purpose.OAUTH_STATE,
+        user_id=flow.user_id,
+        binding=tokens.digest(binding),
+        payload=ctx.cipher.encrypt(PAYLOAD, json.dumps(asdict(flow))),
+        expires_at=ctx.now + ctx.policy[SocialPolicy].state_expires_in,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+
+
+async def consume(ctx: Context, state: str, binding: str) -> OAuthState | None:
+    """Give the flow behind a state if this browser began it; of any number of simultaneous calls one gets it.
+
+    A state that comes with another binding is not used up. A flow that no secret opens any more is none, and so is one
+    that another version of the service has begun and this one does not understand.
+    """
+    # defence: V54 V58 use-state
+    used = delete(OneTimeToken).where(
+        col(OneTimeToken.digest) == tokens.digest(state),
+        col(OneTimeToken.purpose) == Purpose.OAUTH_STATE,
+        col(OneTimeToken.binding) == tokens.digest(binding),  # defence: V54 state-binding
+        col(OneTimeToken.expires_at) > ctx.now,  # defence: V54 state-expiry
+    )
+    # defence: R19 use-state
+    used_up = used.returning(col(OneTimeToken.payload)).execution_options(synchronize_session=False)
+    ciphertext = (await ctx.db.execute(used_up)).scalar_one_or_none()
+    text = ctx.cipher.decrypt(PAYLOAD, ciphertext) if ciphertext is not None else None
+    return None if text is None else _read(text)
+
+
+def _read(text: str) -> OAuthState | None:
+    remembered = json.loads(text)
+    try:
+        return OAuthState(**{**remembered, "scopes": tuple(remembered["scopes"])})
+    except (KeyError, TypeError):
+        return None

@@ -1,0 +1,54 @@
+"""Audit events about identity providers (behaviour chapter 11)."""
+
+from domain.audit.record import Event, error_detail, record
+from domain.context import Context
+from models import Outcome
+
+ACCOUNT_LINKED = Event("account.linked")
+ACCOUNT_LINK_REFUSED = Event("account.link_refused")
+PROVIDER_TOKEN_READ = Event("provider_token.read")
+PROVIDER_TOKEN_REFRESHED = Event("provider_token.refreshed")
+PROVIDER_TOKEN_FAILED = Event("provider_token.failed")
+OAUTH_STATE_REFUSED = Event("oauth_state.refused", unbounded=True)
+
+
+def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
+    """An identity became one more way for a user to sign in."""
+    record(ctx, ACCOUNT_LINKED, user_id=user_id, provider=provider_id)
+
+
+def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, said: str | None = None) -> None:
+    """An identity was not joined to a user; the provider may have `said` why, in a word."""
+    record(
+        ctx,
+        ACCOUNT_LINK_REFUSED,
+        user_id=user_id,
+        outcome=Outcome.REFUSED,
+        code=code,
+        provider=provider_id,
+        **error_detail(said),
+    )
+
+
+def provider_token_read(ctx: Context, provider_id: str) -> None:
+    """The caller got a provider's tokens."""
+    record(ctx, PROVIDER_TOKEN_READ, provider=provider_id)
+
+
+def provider_token_refreshed(ctx: Context, provider_id: str) -> None:
+    """A provider has renewed the caller's tokens."""
+    record(ctx, PROVIDER_TOKEN_REFRESHED, provider=provider_id)
+
+
+def provider_token_failed(ctx: Context, provider_id: str, code: str) -> None:
+    """A provider did not renew the caller's tokens."""
+    record(ctx, PROVIDER_TOKEN_FAILED, outcome=Outcome.FAILURE, code=code, provider=provider_id)
+
+
+def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
+    """A browser came back with a state that it did not get here, or not any more.
+
+    The provider is part of an address that anybody can make up, so that only a configured one is named.
+    """
+    known = provider_id if provider_id in ctx.providers else None
+    record(ctx, OAUTH_STATE_REFUSED, outcome=Outcome.REFUSED, code=code, provider=known)

@@ -1,0 +1,45 @@
+"""From what an application or a browser hands over to an identity that a provider has proven (behaviour 7.5, 7.6)."""
+
+from domain import errors, identifiers
+from domain.context import Context
+from domain.identifiers import InvalidEmail
+from domain.identity_provider import (
+    Identity,
+    IdentityRefused,
+    IdTokenCredential,
+    Provider,
+    SubjectMissing,
+    VerifiedIdentity,
+)
+from domain.social.errors import FailedToGetUserInfo, IdTokenNotSupported, ProviderNotFound, UserEmailNotFound
+
+
+def provider_of(ctx: Context, provider_id: str) -> Provider:
+    """Give a configured provider. Raises ProviderNotFound."""
+    provider = ctx.providers.get(provider_id)  # defence: V27 known-provider
+    if provider is None:
+        raise ProviderNotFound
+    return provider
+
+
+async def by_id_token(ctx: Context, provider: Provider, direct: IdTokenCredential) -> VerifiedIdentity:
+    """Check an ID token that came directly.
+
+    Raises IdTokenNotSupported, InvalidToken, FailedToGetUserInfo (it names nobody), ProviderUnavailable.
+    """
+    if not provider.traits.takes_id_tokens:
+        raise IdTokenNotSupported
+    try:
+        return await provider.verify(direct, ctx.now)
+    except SubjectMissing as nobody:
+        raise FailedToGetUserInfo from nobody
+    except IdentityRefused as refused:
+        raise errors.InvalidToken from refused
+
+
+def address_of(identity: Identity) -> str:
+    """Give the address as it is stored and compared. Raises UserEmailNotFound for none, and for what is no address."""
+    try:
+        return identifiers.email(identity.email or "")  # defence: V15 identity-email
+    except InvalidEmail as malformed:
+        raise UserEmailNotFound from malformed

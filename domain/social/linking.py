@@ -1,0 +1,93 @@
+"""Linking: an identity becomes one more way for a signed-in user to sign in (behaviour 5.5, 7.5)."""
+
+from functools import partial
+
+from domain import errors
+from domain.accounts import accounts
+from domain.context import Context
+from domain.identity_provider import Identity, IdTokenCredential, VerifiedIdentity
+from domain.sessions import sessions
+from domain.social import events, id_token_replay
+from domain.social import identity as social_identity
+from domain.social.errors import (
+    LinkingDifferentEmailsNotAllowed,
+    LinkingNotAllowed,
+    ProviderUnavailable,
+    SocialAccountAlreadyLinked,
+)
+from domain.social.policy import LinkingPolicy
+from domain.users import locking
+from models import User
+
+
+async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential) -> None:
+    """Link the identity of an ID token to the caller.
+
+    Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `link`.
+    """
+    provider = social_identity.provider_of(ctx, provider_id)
+    caller = ctx.signed_in
+    try:
+        proof = await social_identity.by_id_token(ctx, provider, direct)
+        await ctx.in_new_transaction(
+            partial(link, user_id=caller.user.id, session_id=caller.session.id, proof=proof)
+        )
+    except (
+        errors.Unauthenticated,
+        SocialAccountAlreadyLinked,
+        ProviderUnavailable,
+    ) as refused:
+        events.link_refused(ctx, caller.user.id, provider_id, refused.code)
+        raise
+
+
+async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> None:
+    """Raise Unauthenticated when the browser that is back is signed in as somebody else (behaviour 7.5).
+
+    `presented` is its session cookie. Two that differ could be anybody's, so they are refused, too.
+    """
+    if presented is None:  # defence: V21 V54 presented
+        return
+    found = await sessions.find(ctx.reads, presented)
+    if presented == "" or (found is not None and found[0].is_active(ctx.now) and found[1].id != user_id):
+        raise errors.Unauthenticated
+
+
+async def check_start(ctx: Context, user_id: str, session_id: str) -> None:
+    """Raise Unauthenticated when the session that began the flow has ended."""
+    await locking.lock_with_session(ctx, user_id, session_id)
+
+
+async def link(
+    ctx: Context, user_id: str, session_id: str, proof: VerifiedIdentity, asked: tuple[str, ...] = ()
+) -> None:
+    """Link a proven identity to a user whose session is still live; in one transaction.
+
+    The user's profile stays as it is. An identity that is the user's already gets the new tokens. `asked` are the
+    scopes the provider was asked for. Refusals are put on record by the caller. Raises Unauthenticated, the refusals
+    of `id_token_replay.use`, UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed,
+    LinkingDifferentEmailsNotAllowed.
+    """
+    await id_token_replay.use(ctx, proof)  # defence: V18 use-id-token
+    identity = proof.identity
+    address = social_identity.address_of(identity)
+    user = await locking.lock_with_session(ctx, user_id, session_id)
+    account = await accounts.by_identity(ctx, identity)
+    if account is not None and account.user_id == user.id:
+        accounts.keep_tokens(ctx, account, proof.tokens, asked)
+        return
+    refusal = SocialAccountAlreadyLinked if account is not None else _refusal(ctx, user, identity, address)
+    if refusal is not None:
+        raise refusal
+    await accounts.add_identity(ctx, user.id, identity, proof.tokens, asked)
+    events.account_linked(ctx, user.id, identity.provider_id)
+
+
+def _refusal(ctx: Context, user: User, identity: Identity, address: str) -> type[errors.Refusal] | None:
+    rules = ctx.policy[LinkingPolicy]
+    # defence: V32 trusted-provider
+    if not rules.enabled or not (identity.email_verified or identity.provider_id in rules.trusted_providers):
+        return LinkingNotAllowed
+    if address != user.email and not rules.allow_different_emails:  # defence: V21 same-email
+        return LinkingDifferentEmailsNotAllowed
+    return None

@@ -1,0 +1,194 @@
+"""Sign-in through a provider: which user a verified identity belongs to, and the gate (behaviour 5.1, 7.5)."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from domain import errors, identifiers, tokens
+from domain.accounts import accounts
+from domain.authentication import gate
+from domain.authentication.gate import SignInOptions
+from domain.authentication.policy import SignUpPolicy
+from domain.context import Context, StaleRead
+from domain.emails import emails
+from domain.emails import events as email_events
+from domain.emails.policy import EmailVerificationPolicy
+from domain.identity_provider import Identity, IdTokenCredential, ProviderTraits, VerifiedIdentity
+from domain.sessions import events as session_events
+from domain.sessions.sessions import OpenedSession
+from domain.social import events, id_token_replay
+from domain.social import identity as social_identity
+from domain.social.errors import OauthLinkError, ProviderUnavailable, SignUpDisabled
+from domain.social.policy import LinkingPolicy
+from domain.two_factor.challenges import PendingSignIn
+from domain.two_factor.policy import TwoFactorPolicy
+from domain.users import events as user_events
+from domain.users import locking, profile
+from models import Account, User
+
+
+@dataclass(frozen=True, slots=True)
+class SocialSignIn:
+    """A sign-in through a provider."""
+
+    traits: ProviderTraits
+    method: str
+    """`oauth:<id>` or `id_token:<id>`."""
+    request_sign_up: bool
+    callback_url: str | None
+    """Where the link of a verification mail leads."""
+    asked: tuple[str, ...] = ()
+    """The scopes the provider was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SocialSignInResult:
+    """The session or pending sign-in, and whether the user was created."""
+
+    opened: OpenedSession | PendingSignIn
+    is_new: bool
+
+
+async def by_id_token(
+    ctx: Context,
+    provider_id: str,
+    direct: IdTokenCredential,
+    *,
+    request_sign_up: bool,
+    callback_url: str | None,
+) -> OpenedSession | PendingSignIn:
+    """Sign in with an ID token that the application got by itself.
+
+    Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `sign_in`.
+    """
+    provider = social_identity.provider_of(ctx, provider_id)
+    method = f"id_token:{provider_id}"
+    attempt = SocialSignIn(provider.traits, method, request_sign_up, callback_url)
+    try:
+        proof = await social_identity.by_id_token(ctx, provider, direct)
+        return (await ctx.in_new_transaction(partial(sign_in, attempt=attempt, proof=proof))).opened
+    except (errors.Unauthenticated, ProviderUnavailable) as refused:
+        session_events.sign_in_turned_away(ctx, method, refused.code)  # defence: V70 turned-away
+        raise
+
+
+async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) -> SocialSignInResult:
+    """Sign in whom a provider has proven, as the user it belongs to or as a new one; in one transaction.
+
+    Who is not known is put on record by the caller, whom the gate stops by the gate. Raises the refusals of
+    `id_token_replay.use`, UserEmailNotFound, OauthLinkError, SignUpDisabled and the refusals of the gate.
+    """
+    await id_token_replay.use(ctx, proof)
+    address = social_identity.address_of(proof.identity)
+    found = await _known(ctx, proof.identity)
+    if found is not None:
+        user, account = found
+        accounts.keep_tokens(ctx, account, proof.tokens, attempt.asked)
+        _sync_profile(ctx, user, proof.identity, syncs=attempt.traits.sync_profile)
+        is_new = False
+    else:
+        user, is_new = await _find_or_create_user(ctx, attempt, proof, address)
+    if user.email == address and proof.identity.email_verified and not user.email_verified:
+        user.email_verified, user.updated_at = True, ctx.now
+        email_events.email_verified(ctx, user.id)
+    return SocialSignInResult(await gate.complete_sign_in(ctx, user, _wanted(ctx, attempt)), is_new)
+
+
+async def _known(ctx: Context, identity: Identity) -> tuple[User, Account] | None:
+    """Give the user of an identity, locked, and its account. It may be unlinked until the lock is there."""
+    seen = await accounts.by_identity(ctx, identity)
+    if seen is None:
+        return None
+    user = await locking.lock(ctx, seen.user_id)
+    account = await accounts.by_identity(ctx, identity)
+    if user is None or account is None or account.user_id != user.id:
+        raise StaleRead
+    return user, account
+
+
+async def _find_or_create_user(
+    ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity, address: str
+) -> tuple[User, bool]:
+    """Give the user whom an identity belongs to from now on, and whether they were made for it."""
+    owner = await locking.lock_by_email(ctx, address)
+    if owner is not None:
+        _refuse_join(ctx, owner, proof.identity)
+        await accounts.add_identity(ctx, owner.id, proof.identity, proof.tokens, attempt.asked)
+        events.account_linked(ctx, owner.id, attempt.traits.id)
+        return owner, False
+    if not _may_sign_up(ctx, attempt):
+        raise SignUpDisabled
+    user = _new_user(ctx, proof.identity, address)
+    ctx.db.add(user)
+    await profile.flush(ctx)
+    user_events.user_created(ctx, user.id, attempt.method)
+    await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, attempt.asked)
+    events.account_linked(ctx, user.id, attempt.traits.id)
+    await _mail_verification(ctx, user, attempt)
+    return user, True
+
+
+def _may_sign_up(ctx: Context, attempt: SocialSignIn) -> bool:
+    """Whether strangers may come in at all, through this provider, and without having asked to."""
+    traits = attempt.traits
+    if not ctx.policy[SignUpPolicy].enabled or traits.disable_sign_up:
+        return False
+    return attempt.request_sign_up or not traits.disable_implicit_sign_up
+
+
+def _refuse_join(ctx: Context, owner: User, identity: Identity) -> None:
+    """Let an identity be joined to the user with its address only where both sides have proven the address.
+
+    Otherwise a stranger who signed up with somebody's address would share the account its owner then comes into, and
+    somebody who says so at a careless provider would come into another's. Raises OauthLinkError.
+    """
+    rules = ctx.policy[LinkingPolicy]
+    # defence: V15 V32 vouched-email
+    proven = identity.email_verified or identity.provider_id in rules.trusted_providers
+    expected = owner.email_verified or not rules.require_local_verified  # defence: V15 V32 verified-owner
+    if not (rules.enabled and rules.implicit and proven and expected):
+        events.link_refused(ctx, owner.id, identity.provider_id, OauthLinkError.code)
+        raise OauthLinkError
+
+
+def _new_user(ctx: Context, identity: Identity, address: str) -> User:
+    return User(
+        id=tokens.token(),
+        name=identifiers.clean_name(identity.name),
+        email=address,
+        email_verified=identity.email_verified,  # defence: V32 provider-verified
+        image=identifiers.image_or_none(identity.image),
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+
+
+async def _mail_verification(ctx: Context, user: User, attempt: SocialSignIn) -> None:
+    """Send a new user the link, unless the address is proven, or the gate is about to send it."""
+    verification = ctx.policy[EmailVerificationPolicy]
+    needs_verified = verification.required or attempt.traits.require_verified_email
+    is_sent_by_gate = needs_verified and verification.send_on_sign_in
+    is_wanted = verification.enabled and verification.send_on_sign_up and not user.email_verified
+    if is_wanted and not is_sent_by_gate:
+        await emails.mail_verification(ctx, user, attempt.callback_url)
+
+
+def _sync_profile(ctx: Context, user: User, identity: Identity, *, syncs: bool) -> None:
+    """Take over name and image where the provider names them and the operator wants it."""
+    if not syncs:
+        return
+    name = identifiers.clean_name(identity.name) or user.name
+    image = user.image if identity.image is None else identifiers.image_or_none(identity.image)
+    follows = {"name": name != user.name, "image": image != user.image}
+    if any(follows.values()):
+        user.name, user.image, user.updated_at = name, image, ctx.now
+        user_events.user_updated(ctx, user.id, [field for field, differs in follows.items() if differs])
+
+
+def _wanted(ctx: Context, attempt: SocialSignIn) -> SignInOptions:
+    return SignInOptions(
+        remembered=True,
+        callback_url=attempt.callback_url,
+        method=attempt.method,
+        asks_second_factor=ctx.policy[TwoFactorPolicy].enforce_for_social,
+        needs_verified_email=attempt.traits.require_verified_email,
+    )

@@ -1,0 +1,182 @@
+"""Renewing a provider's tokens: of all who want the same at once, one asks the provider (behaviour 7.6).
+
+Who asks holds a lease on the account's row. When it is over, what came of it stands in the lease's place, so that
+those who waited, on whatever instance, learn it: nothing after a success, else one of two moments long past.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, update
+from sqlmodel import col, select
+
+from domain import errors
+from domain.accounts import accounts
+from domain.accounts.errors import AccountNotFound
+from domain.context import Context
+from domain.identity_provider import Provider, RefreshRefused, Tokens
+from domain.social import events, id_token_replay
+from domain.social.errors import ProviderUnavailable, RenewedTokensLost
+from domain.users import locking
+from models import Account
+from models.base import EPOCH
+from models.queries import ACCOUNT_BY_ID, AccountRow
+
+LEASE = timedelta(seconds=15)
+ASKING = 9.0
+"""Seconds within which the provider must have answered, whatever it takes to ask it: less than anybody waits."""
+PATIENCE = 10.0
+"""Seconds that the others wait."""
+PAUSE = 0.05
+"""Seconds between two looks at the row."""
+STORE_PAUSE = 0.25
+"""Seconds between two tries to store what a provider gave."""
+
+REFUSED = EPOCH
+UNREACHABLE = EPOCH + timedelta(milliseconds=1)
+
+
+class _Lease(NamedTuple):
+    """A lease that was taken: what stands in the row, and its end by the clock of the event loop."""
+
+    until: datetime
+    end: float
+
+
+async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_token: str) -> AccountRow:
+    """Give the account with renewed tokens; `seen` is the row that held this refresh token.
+
+    No transaction may be open: it may take as long as the provider. Raises RefreshRefused (what is stored stays),
+    ProviderUnavailable, RenewedTokensLost, and AccountNotFound when it was unlinked meanwhile.
+    """
+    while True:
+        end = asyncio.get_running_loop().time() + LEASE.total_seconds()
+        until = await ctx.in_new_transaction(partial(_take, seen=seen))
+        if until is not None:
+            return await _ask(ctx, provider, seen, refresh_token, _Lease(until, end))
+        row = await _settled(ctx, seen)
+        if not _is_encrypted_anew(ctx, seen, row, refresh_token):
+            return _result_of_another(row)
+        seen = row
+
+
+async def _take(ctx: Context, seen: AccountRow) -> datetime | None:
+    """Take the lease if nobody holds it, and nobody has renewed or tried to since the row was seen; give its end."""
+    marked, until = col(Account.refresh_lease_until), seen.refresh_lease_until
+    if until is not None and until > ctx.now:
+        return None
+    lease = ctx.now + LEASE
+    unchanged: ColumnElement[bool] = marked.is_(None) if until is None else marked == until
+    taken = (
+        update(Account)
+        .where(col(Account.id) == seen.id, col(Account.refresh_token) == seen.refresh_token, unchanged)
+        .values(refresh_lease_until=lease)
+        .returning(col(Account.id))
+    )
+    return None if (await ctx.db.execute(taken)).first() is None else lease
+
+
+async def _ask(
+    ctx: Context, provider: Provider, seen: AccountRow, refresh_token: str, lease: _Lease
+) -> AccountRow:
+    try:
+        tokens = await _renewed(ctx, provider, refresh_token)
+    except Exception as fault:
+        outcome = REFUSED if isinstance(fault, RefreshRefused) else UNREACHABLE
+        await ctx.in_new_transaction(partial(_give_up, seen=seen, lease=lease.until, outcome=outcome))
+        raise
+    await _keep(ctx, seen, tokens, lease)
+    return await _read(ctx, seen)
+
+
+async def _renewed(ctx: Context, provider: Provider, refresh_token: str) -> Tokens:
+    """Ask the provider, which may take several calls, for no longer than the lease lasts."""
+    try:
+        async with asyncio.timeout(ASKING):
+            return await provider.refresh(refresh_token, ctx.now)
+    except TimeoutError as late:
+        raise ProviderUnavailable from late
+
+
+async def _keep(ctx: Context, seen: AccountRow, tokens: Tokens, lease: _Lease) -> None:
+    """Store new tokens, again and again while the database is away: nobody will give them a second time.
+
+    Raises RenewedTokensLost when it has not come back by the end of the lease.
+    """
+    while True:
+        try:
+            return await ctx.in_new_transaction(partial(_store, seen=seen, tokens=tokens, lease=lease.until))
+        except errors.Unavailable as away:
+            if asyncio.get_running_loop().time() + STORE_PAUSE > lease.end:
+                raise RenewedTokensLost from away
+        await asyncio.sleep(STORE_PAUSE)
+
+
+async def _store(ctx: Context, seen: AccountRow, tokens: Tokens, lease: datetime) -> None:
+    """Store new tokens, whoever holds the lease by now: the provider may honour the old ones no more."""
+    await locking.lock(ctx, seen.user_id)
+    own = select(Account).where(Account.id == seen.id, Account.user_id == seen.user_id)
+    account = (await ctx.db.execute(own)).scalar_one_or_none()
+    if account is None:
+        raise AccountNotFound
+    if tokens.id_token is not None:
+        await id_token_replay.spend(ctx, tokens.id_token)  # defence: V18 spend-renewed
+    accounts.keep_tokens(ctx, account, tokens)
+    if account.refresh_lease_until == lease:
+        account.refresh_lease_until = None
+    events.provider_token_refreshed(ctx, seen.provider_id)
+
+
+async def _give_up(ctx: Context, seen: AccountRow, lease: datetime, outcome: datetime) -> None:
+    held = col(Account.refresh_lease_until) == lease
+    await ctx.db.execute(
+        update(Account).where(col(Account.id) == seen.id, held).values(refresh_lease_until=outcome)
+    )
+
+
+async def _settled(ctx: Context, seen: AccountRow) -> AccountRow:
+    """Give the row once nobody holds a lease on it. Raises ProviderUnavailable when that lasts too long."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            # The holder may be another instance, so there is nothing to wait for but the row.
+            while _is_held(ctx, row := await _read(ctx, seen)):  # noqa: ASYNC110
+                await asyncio.sleep(PAUSE)
+    except TimeoutError as late:
+        raise ProviderUnavailable from late
+    return row
+
+
+def _is_held(ctx: Context, row: AccountRow) -> bool:
+    return row.refresh_lease_until is not None and row.refresh_lease_until > ctx.now
+
+
+def _is_encrypted_anew(ctx: Context, seen: AccountRow, row: AccountRow, refresh_token: str) -> bool:
+    """Whether a row differs from the one that was seen by nothing but the secret its tokens are encrypted under."""
+    if row.refresh_token is None or row.refresh_token == seen.refresh_token:
+        return False
+    if row.refresh_lease_until != seen.refresh_lease_until:
+        return False
+    opened = ctx.cipher.decrypt(accounts.REFRESH_TOKEN, row.refresh_token)
+    return opened == refresh_token and _access_token(ctx, row) == _access_token(ctx, seen)
+
+
+def _access_token(ctx: Context, row: AccountRow) -> str | None:
+    ciphertext = row.access_token
+    return None if ciphertext is None else ctx.cipher.decrypt(accounts.ACCESS_TOKEN, ciphertext)
+
+
+def _result_of_another(row: AccountRow) -> AccountRow:
+    if row.refresh_lease_until == REFUSED:
+        raise RefreshRefused
+    if row.refresh_lease_until is not None:
+        raise ProviderUnavailable
+    return row
+
+
+async def _read(ctx: Context, seen: AccountRow) -> AccountRow:
+    row = await ctx.reads.one(ACCOUNT_BY_ID, seen.id)
+    if row is None or row.user_id != seen.user_id:
+        raise AccountNotFound
+    return row

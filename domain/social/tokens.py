@@ -1,0 +1,172 @@
+"""What a provider gave for later calls: show it, renew it, ask with it who the user is (behaviour 5.5, 7.6)."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from domain import errors
+from domain.accounts import accounts
+from domain.context import Context
+from domain.identity_provider import Identity, IdentityRefused, Provider, RefreshRefused
+from domain.sessions import sessions
+from domain.social import events, token_refresh
+from domain.social.errors import (
+    FailedToGetAccessToken,
+    FailedToGetUserInfo,
+    FailedToRefreshAccessToken,
+    ProviderNotSupported,
+    ProviderUnavailable,
+    RefreshTokenNotFound,
+    RenewedTokensLost,
+    TokenRefreshNotSupported,
+)
+from domain.social.policy import SocialPolicy
+from models.queries import AccountRow
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The account that is meant: by its provider, by its own id or that at the provider, or by both."""
+
+    provider_id: str | None
+    account_id: str | None
+    user_id: str | None = None
+    """Whose it is said to be."""
+    place: str = "body"
+    """Where the request names it, `body` or `query`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecryptedTokens:
+    """An account with its tokens in the clear; None is what is not stored, or may not be shown."""
+
+    account: AccountRow
+    access_token: str = field(repr=False)
+    refresh_token: str | None = field(repr=False)
+    id_token: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """An account, and what its provider says about the user now."""
+
+    account: AccountRow
+    identity: Identity
+
+
+async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
+    """Give the tokens of the caller's account, renewed first if the access token is about to end.
+
+    Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken,
+    ProviderUnavailable.
+    """
+    account, provider = await _chosen(ctx, choice)
+    opened = await _valid(ctx, account, provider)
+    events.provider_token_read(ctx, account.provider_id)
+    return _shown(ctx, opened)
+
+
+async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
+    """Give the tokens of the caller's account, renewed in any case.
+
+    Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, TokenRefreshNotSupported,
+    RefreshTokenNotFound, FailedToRefreshAccessToken, ProviderUnavailable.
+    """
+    account, provider = await _chosen(ctx, choice)
+    if not provider.traits.refreshes:
+        raise TokenRefreshNotSupported
+    if account.refresh_token is None:
+        raise RefreshTokenNotFound
+    refresh_token = ctx.cipher.decrypt(accounts.REFRESH_TOKEN, account.refresh_token)
+    renewed = None
+    if refresh_token is not None:
+        renewed = await _renewed(ctx, provider, account, refresh_token, FailedToRefreshAccessToken)
+    opened = _decrypt(ctx, renewed) if renewed is not None else None
+    if opened is None:
+        raise FailedToRefreshAccessToken
+    return _shown(ctx, opened)
+
+
+async def profile(ctx: Context, choice: Choice) -> Profile:
+    """Give what the provider says about the caller now.
+
+    Raises ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken, FailedToGetUserInfo,
+    ProviderUnavailable.
+    """
+    account, provider = await _chosen(ctx, choice)
+    opened = await _valid(ctx, account, provider)  # defence: R14 profile-lock
+    try:
+        identity = await provider.identify(opened.access_token, opened.id_token, account.account_id)
+    except IdentityRefused as refused:
+        raise FailedToGetUserInfo from refused
+    await _check_session(ctx)
+    return Profile(opened.account, identity)  # defence: V31 profile-token
+
+
+async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
+    """Give the account and its provider. Whose it is said to be has no other effect than to be compared."""
+    if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
+        raise errors.Forbidden
+    account = await accounts.find(ctx, choice.provider_id, choice.account_id, choice.place)
+    provider = ctx.providers.get(account.provider_id)
+    if provider is None:
+        raise ProviderNotSupported
+    return account, provider
+
+
+async def _valid(ctx: Context, account: AccountRow, provider: Provider) -> DecryptedTokens:
+    """Give the tokens with an access token that is not over. Raises FailedToGetAccessToken, ProviderUnavailable."""
+    opened = _decrypt(ctx, account)
+    refresh_token = opened.refresh_token if opened is not None and provider.traits.refreshes else None
+    if refresh_token is not None and _ends_by(account, ctx.now + ctx.policy[SocialPolicy].refresh_skew):
+        renewed = await _renewed(ctx, provider, account, refresh_token, FailedToGetAccessToken)
+        opened = _decrypt(ctx, renewed)
+    if opened is None or _ends_by(opened.account, ctx.now):
+        raise FailedToGetAccessToken
+    return opened
+
+
+def _ends_by(account: AccountRow, moment: datetime) -> bool:
+    return account.access_token_expires_at is not None and account.access_token_expires_at <= moment
+
+
+async def _renewed(
+    ctx: Context, provider: Provider, account: AccountRow, refresh_token: str, refusal: type[errors.Refusal]
+) -> AccountRow:
+    try:
+        renewed = await token_refresh.renew(ctx, provider, account, refresh_token)
+    except RefreshRefused as refused:
+        events.provider_token_failed(ctx, account.provider_id, refusal.code)
+        raise refusal from refused
+    except (ProviderUnavailable, RenewedTokensLost) as unavailable:
+        events.provider_token_failed(ctx, account.provider_id, unavailable.code)
+        raise
+    await _check_session(ctx)
+    return renewed
+
+
+async def _check_session(ctx: Context) -> None:
+    """Raise Unauthenticated when the caller's session has ended while the provider was asked."""
+    found = await sessions.find(ctx.reads, ctx.signed_in.token)
+    if found is None or not found[0].is_active(ctx.now) or found[1].is_banned(ctx.now):
+        raise errors.Unauthenticated
+
+
+def _decrypt(ctx: Context, account: AccountRow) -> DecryptedTokens | None:
+    """Give an account's tokens; None without an access token, or when no secret opens it any more."""
+    access_token = _decrypted(ctx, accounts.ACCESS_TOKEN, account.access_token)
+    if access_token is None:
+        return None
+    return DecryptedTokens(
+        account=account,
+        access_token=access_token,
+        refresh_token=_decrypted(ctx, accounts.REFRESH_TOKEN, account.refresh_token),
+        id_token=_decrypted(ctx, accounts.ID_TOKEN, account.id_token),
+    )
+
+
+def _decrypted(ctx: Context, purpose: str, ciphertext: bytes | None) -> str | None:
+    return None if ciphertext is None else ctx.cipher.decrypt(purpose, ciphertext)
+
+
+def _shown(ctx: Context, opened: DecryptedTokens) -> DecryptedTokens:
+    return opened if ctx.policy[SocialPolicy].expose_refresh_token else replace(opened, refresh_token=None)

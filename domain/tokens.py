@@ -1,0 +1,71 @@
+"""The only door to randomness and digests (behaviour 1.5, 9.2)."""
+
+import hashlib
+import os
+import random
+import string
+from collections.abc import Iterator
+
+_ALPHABET = (string.ascii_letters + string.digits).encode()
+_TABLE = bytes(_ALPHABET[byte % 62] for byte in range(256))
+_BIASED = bytes(range(248, 256))
+"""A byte below 248 picks one of the 62 characters without bias; a higher one is thrown away."""
+
+BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+_choice = random.SystemRandom()
+"""The operating system's generator, where a choice has to be without bias."""
+
+
+def token(length: int = 32) -> str:
+    """Give `length` characters `[A-Za-z0-9]` from the operating system's generator (32 carry 190 bits)."""
+    characters = b""
+    while len(characters) < length:
+        characters += os.urandom(length + 8).translate(_TABLE, _BIASED)
+    return characters[:length].decode()
+
+
+def random_bytes(length: int) -> bytes:
+    """Give `length` random bytes."""
+    return os.urandom(length)
+
+
+def digits(length: int) -> str:
+    """Give `length` decimal digits, each as likely as the others."""
+    return _pick(string.digits, length)
+
+
+def backup_code() -> str:
+    """Give a code `xxxxx-xxxxx` of letters and digits that cannot be taken for one another (49 bits)."""
+    code = _pick(BACKUP_CODE_LETTERS, 10)
+    return f"{code[:5]}-{code[5:]}"
+
+
+def _pick(letters: str, length: int) -> str:
+    return "".join(_choice.choice(letters) for _ in range(length))
+
+
+def request_id() -> str:
+    """Give 32 hexadecimal characters that name a request; random, but nothing that opens anything."""
+    return next(_identifiers)
+
+
+def _cut_identifiers() -> Iterator[str]:
+    """Cut identifiers from blocks: to ask the operating system for each costs as much as half a look-up."""
+    while True:
+        block = os.urandom(4096).hex()
+        yield from (block[start : start + 32] for start in range(0, len(block), 32))
+
+
+_identifiers = _cut_identifiers()
+
+
+def is_token(text: str) -> bool:
+    """Whether the text has the form of a token of 32 characters."""
+    # A fifth of what a pattern costs; within ASCII these are the letters and digits of `_ALPHABET`.
+    return len(text) == 32 and text.isascii() and text.isalnum()
+
+
+def digest(secret: str) -> bytes:
+    """Give the SHA-256 of a token; enough for a value with 190 random bits."""
+    return hashlib.sha256(secret.encode()).digest()  # defence: V29 digest

@@ -1,0 +1,1 @@
+"""Devices that skip the second factor."""

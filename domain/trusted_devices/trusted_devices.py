@@ -1,0 +1,77 @@
+"""Trusted devices: browsers that are not asked for the second factor for 30 days (behaviour 6.4)."""
+
+from sqlalchemy import delete, select, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.trusted_devices import events
+from domain.trusted_devices.policy import TrustedDevicePolicy
+from models import TrustedDevice
+
+
+def trust(ctx: Context, user_id: str) -> str:
+    """Trust the device behind this request; give the token for its cookie."""
+    token = tokens.token()
+    ctx.db.add(
+        TrustedDevice(
+            id=tokens.token(),
+            user_id=user_id,
+            digest=tokens.digest(token),
+            expires_at=ctx.now + ctx.policy[TrustedDevicePolicy].trust_expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    events.device_trusted(ctx, user_id)
+    return token
+
+
+async def rotate(ctx: Context, user_id: str) -> str | None:
+    """Give a new token in place of the presented one if the user trusts this device; the old one is dead at once."""
+    presented = ctx.cookies.device
+    if not presented or not tokens.is_token(presented):
+        return None
+    token = tokens.token()
+    rotated = (
+        update(TrustedDevice)
+        .where(
+            col(TrustedDevice.digest) == tokens.digest(presented),
+            col(TrustedDevice.user_id) == user_id,
+            col(TrustedDevice.expires_at) > ctx.now,  # defence: V52 device-expiry
+        )
+        .values(
+            digest=tokens.digest(token),  # defence: V52 R19 device-digest
+            expires_at=ctx.now + ctx.policy[TrustedDevicePolicy].trust_expires_in,
+            updated_at=ctx.now,
+        )
+        .returning(col(TrustedDevice.id))
+        .execution_options(synchronize_session=False)
+    )
+    return token if (await ctx.db.execute(rotated)).first() is not None else None
+
+
+async def is_dead(ctx: Context) -> bool:
+    """Whether the presented token, if there is one, belongs to no device that anybody trusts."""
+    presented = ctx.cookies.device
+    if presented is None:
+        return False
+    if not tokens.is_token(presented):
+        return True
+    live = select(col(TrustedDevice.id)).where(
+        col(TrustedDevice.digest) == tokens.digest(presented), col(TrustedDevice.expires_at) > ctx.now
+    )
+    return (await ctx.db.execute(live)).first() is None
+
+
+async def forget_all(ctx: Context, user_id: str) -> None:
+    """Trust none of the user's devices any more."""
+    gone = delete(TrustedDevice).where(col(TrustedDevice.user_id) == user_id).returning(col(TrustedDevice.id))
+    devices = (await ctx.db.execute(gone.execution_options(synchronize_session=False))).all()
+    if devices:
+        events.trusted_devices_removed(ctx, user_id, len(devices))
+
+
+async def forget_all_users(ctx: Context) -> None:
+    """Trust no device any more."""
+    await ctx.db.execute(delete(TrustedDevice))

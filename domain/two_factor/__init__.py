@@ -1,0 +1,1 @@
+"""The second factor: enrolment, challenges, codes, trusted devices."""

@@ -1,0 +1,108 @@
+"""Backup codes: made in sets, stored hashed, used once each (behaviour 6.2)."""
+
+import re
+from dataclasses import dataclass, field
+
+from sqlalchemy import delete, exists, select, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.two_factor import events
+from domain.two_factor.policy import TwoFactorPolicy
+from models import BackupCode, User
+from models.queries import BackupSetRow
+
+_SALT_BYTES = 16
+_IGNORED = re.compile(r"[\s-]+")
+_CODE = re.compile(f"[{tokens.BACKUP_CODE_LETTERS}]{{10}}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class NewSet:
+    """Codes that are not stored yet: as they are shown this once, and what is stored of them."""
+
+    shown: list[str] = field(repr=False)
+    hashes: list[bytes]
+    salt: bytes
+    params: str
+
+
+async def prepare(ctx: Context) -> NewSet:
+    """Make a set of different codes and hash them; to be done before the transaction begins. Raises Overloaded."""
+    shown: dict[str, None] = {}
+    while len(shown) < ctx.policy[TwoFactorPolicy].backup_code_count:
+        shown[tokens.backup_code()] = None
+    salt, params = tokens.random_bytes(_SALT_BYTES), ctx.hasher.hash_params
+    hashes = [await ctx.hasher.hash_code(_plain(code), salt, params) for code in shown]
+    return NewSet(list(shown), hashes, salt, params)
+
+
+def store(ctx: Context, user: User, prepared: NewSet, *, live: bool) -> None:
+    """Add a set; one that is not live waits for its enrolment to be confirmed."""
+    set_id = tokens.token()
+    ctx.db.add_all(
+        BackupCode(
+            id=tokens.token(),
+            user_id=user.id,
+            set_id=set_id,
+            live=live,
+            salt=prepared.salt,
+            params=prepared.params,
+            code=code,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+        for code in prepared.hashes
+    )
+
+
+async def discard(ctx: Context, user_id: str) -> None:
+    """Delete every code of the user."""
+    await ctx.db.execute(delete(BackupCode).where(col(BackupCode.user_id) == user_id))
+
+
+async def discard_waiting(ctx: Context, user_id: str) -> None:
+    """Delete the codes that wait for an enrolment to be confirmed."""
+    await ctx.db.execute(delete(BackupCode).where(col(BackupCode.user_id) == user_id, ~col(BackupCode.live)))
+
+
+async def promote(ctx: Context, user_id: str) -> None:
+    """Put the set that waits in the place of the live one; without one the live set stays."""
+    own = col(BackupCode.user_id) == user_id
+    waiting = select(col(BackupCode.id)).where(own, ~col(BackupCode.live)).correlate(None)
+    replaced = delete(BackupCode).where(own, col(BackupCode.live), exists(waiting))
+    await ctx.db.execute(replaced.execution_options(synchronize_session=False))  # defence: V53 replace-codes
+    promoted = update(BackupCode).where(own, ~col(BackupCode.live)).values(live=True, updated_at=ctx.now)
+    await ctx.db.execute(promoted.execution_options(synchronize_session=False))
+
+
+async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | None:
+    """Hash a code the way a set is; None for what cannot be a code. Before the transaction. Raises Overloaded."""
+    plain = _plain(code)
+    if _CODE.fullmatch(plain) is None:
+        return None
+    return await ctx.hasher.hash_code(plain, stored.salt, stored.params)
+
+
+async def use(ctx: Context, user_id: str, stored: BackupSetRow, code_hash: bytes | None) -> bool:
+    """Use up the code of a live set; of any number of simultaneous calls exactly one is told yes."""
+    if code_hash is None:
+        return False
+    # defence: V46 delete-code
+    used = delete(BackupCode).where(
+        col(BackupCode.user_id) == user_id,
+        col(BackupCode.set_id) == stored.set_id,
+        col(BackupCode.live),
+        col(BackupCode.code) == code_hash,
+    )
+    used = used.execution_options(synchronize_session=False)
+    # defence: R19 delete-backup-code
+    if (await ctx.db.execute(used.returning(col(BackupCode.id)))).first() is None:
+        return False
+    events.backup_code_used(ctx, user_id)
+    return True
+
+
+def _plain(code: str) -> str:
+    return _IGNORED.sub("", code).lower() if code.isascii() else ""

@@ -1,0 +1,134 @@
+"""Sign-ins that wait for their second factor: made by the gate, found, tried, and finished (behaviour 6.3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import ColumnElement, delete, select, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Challenge, Context
+from domain.ports import Reads
+from domain.rate_limits import limits
+from domain.sessions import events as session_events
+from domain.sessions import sessions
+from domain.sessions.sessions import OpenedSession
+from domain.trusted_devices import trusted_devices
+from domain.two_factor import email_codes, enrolment, events, lockout
+from domain.two_factor.errors import ChallengeSpent, InvalidTwoFactorCookie
+from domain.two_factor.policy import TwoFactorPolicy
+from domain.users import locking
+from domain.users.errors import BannedUser
+from models import OneTimeToken, Purpose, TwoFactor, User
+from models.queries import ONE_TIME_TOKEN_BY_DIGEST, UserRow
+
+PREFIX = "2fa_"
+Method = Literal["totp", "otp"]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSignIn:
+    """A sign-in that got no session yet: the token that stands for it, and what the user may enter."""
+
+    token: str = field(repr=False)
+    methods: Sequence[Method]
+    forget_device: bool
+    """Whether the cookie that says the device is trusted is worth nothing."""
+
+
+async def create(ctx: Context, user: User | UserRow, *, remembered: bool) -> PendingSignIn:
+    """Make a challenge for a user who has proven all but the second factor."""
+    token = PREFIX + tokens.token()
+    ctx.db.add(
+        # defence: V43 pending-token
+        OneTimeToken(
+            digest=tokens.digest(token),
+            purpose=Purpose.CHALLENGE,
+            user_id=user.id,
+            remembered=remembered,
+            expires_at=ctx.now + ctx.policy[TwoFactorPolicy].challenge_expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    # defence: V43 V44 pending-sign-in
+    return PendingSignIn(token, await _methods(ctx, user), await trusted_devices.is_dead(ctx))
+
+
+async def _methods(ctx: Context, user: User | UserRow) -> list[Method]:
+    row = await enrolment.find(ctx, user.id)
+    methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
+    return [*methods, "otp"] if ctx.policy[TwoFactorPolicy].otp_available else methods
+
+
+async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
+    """Give the live challenge behind a pending token and its user, by one statement; nothing is used up."""
+    if not token.startswith(PREFIX) or not tokens.is_token(token.removeprefix(PREFIX)):
+        return None
+    digest = tokens.digest(token)
+    found = await reads.one(ONE_TIME_TOKEN_BY_DIGEST, digest)
+    if found is None or found[0].purpose != Purpose.CHALLENGE or found[0].expires_at <= now:
+        return None
+    row, user = found
+    return Challenge(digest, user, bool(row.remembered), row.attempts)
+
+
+async def load(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
+    """Begin to verify: give the user, locked, and what is stored of their second factor.
+
+    Raises InvalidTwoFactorCookie when the challenge is gone meanwhile, BannedUser, AccountTemporarilyLocked.
+    """
+    user = await locking.lock(ctx, challenge.user.id)
+    alive = select(col(OneTimeToken.digest)).where(*_live(ctx, challenge))
+    if user is None or (await ctx.db.execute(alive)).first() is None:
+        raise InvalidTwoFactorCookie
+    if user.is_banned(ctx.now):  # defence: V33 challenge-ban
+        session_events.sign_in_banned(ctx, user.id, None, BannedUser)
+        raise BannedUser
+    row = await enrolment.row_of(ctx, user.id)
+    lockout.refuse(ctx, row)  # defence: V44 lock
+    return user, row
+
+
+async def take_attempt(ctx: Context, challenge: Challenge) -> None:
+    """Take one of the attempts of a live challenge, over all methods. Raises ChallengeSpent when none is left."""
+    # defence: V44 V45 attempts
+    left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].challenge_attempts
+    taken = update(OneTimeToken).where(*_live(ctx, challenge), left)
+    taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
+    taken = taken.execution_options(synchronize_session=False)
+    if (await ctx.db.execute(taken.returning(col(OneTimeToken.digest)))).first() is None:
+        await _use_up(ctx, challenge)  # defence: V44 spent-challenge
+        events.two_factor_refused(ctx, challenge.user.id, ChallengeSpent)
+        raise ChallengeSpent
+
+
+async def complete(
+    ctx: Context, challenge: Challenge, user: User, *, method: str, trust_device: bool
+) -> OpenedSession:
+    """Sign the user in after a right code. Raises InvalidTwoFactorCookie for whoever comes second."""
+    if not await _use_up(ctx, challenge):  # defence: V46 use-challenge
+        raise InvalidTwoFactorCookie
+    await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count
+    await limits.record_success(ctx, user.id)
+    opened = await sessions.create(ctx, user, remembered=challenge.remembered, method=method)
+    events.two_factor_verified(ctx, user.id, method)
+    session_events.sign_in_succeeded(ctx, user.id, opened.session.id, method)
+    return replace(opened, device=trusted_devices.trust(ctx, user.id)) if trust_device else opened
+
+
+async def _use_up(ctx: Context, challenge: Challenge) -> bool:
+    await email_codes.discard(ctx)
+    # defence: R19 use-challenge
+    gone = delete(OneTimeToken).where(*_live(ctx, challenge)).returning(col(OneTimeToken.digest))
+    return (await ctx.db.execute(gone.execution_options(synchronize_session=False))).first() is not None
+
+
+def _live(ctx: Context, challenge: Challenge) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(OneTimeToken.digest) == challenge.digest,
+        col(OneTimeToken.purpose) == Purpose.CHALLENGE,
+        col(OneTimeToken.expires_at) > ctx.now,
+    )

@@ -1,0 +1,72 @@
+"""Audit events of the second factor (behaviour chapter 11)."""
+
+from domain.audit.record import Event, Refused, record
+from domain.context import Context
+from models import Outcome
+
+TWO_FACTOR_ENROLMENT_STARTED = Event("two_factor.enrolment_started")
+TWO_FACTOR_ENABLED = Event("two_factor.enabled")
+TWO_FACTOR_DISABLED = Event("two_factor.disabled")
+TWO_FACTOR_VERIFIED = Event("two_factor.verified")
+TWO_FACTOR_FAILED = Event("two_factor.failed")
+TWO_FACTOR_LOCKED = Event("two_factor.locked")
+TWO_FACTOR_OTP_REQUESTED = Event("two_factor.otp_requested")
+BACKUP_CODES_GENERATED = Event("backup_codes.generated")
+BACKUP_CODE_USED = Event("backup_code.used")
+
+
+def enrolment_started(ctx: Context, user_id: str) -> None:
+    """A secret for an authenticator waits to be confirmed, and a set of backup codes with it."""
+    record(ctx, TWO_FACTOR_ENROLMENT_STARTED, user_id=user_id, method="totp")
+
+
+def two_factor_enabled(ctx: Context, user_id: str, method: str, *, was_on: bool) -> None:
+    """A second factor counts from now on; with one `was_on` before, another authenticator took its place."""
+    record(ctx, TWO_FACTOR_ENABLED, user_id=user_id, method=method, was_on=was_on)
+
+
+def two_factor_disabled(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
+    """The user signs in with the password alone."""
+    record(ctx, TWO_FACTOR_DISABLED, user_id=user_id, by_operator=by_operator)
+
+
+def two_factor_verified(ctx: Context, user_id: str, method: str) -> None:
+    """A code was right."""
+    record(ctx, TWO_FACTOR_VERIFIED, user_id=user_id, actor_id=user_id, method=method)
+
+
+def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
+    """A code was wrong, or not valid any more."""
+    record(
+        ctx,
+        TWO_FACTOR_FAILED,
+        user_id=user_id,
+        method=method,
+        outcome=Outcome.FAILURE,
+        refusal=refusal,
+    )
+
+
+def two_factor_refused(ctx: Context, user_id: str, refusal: Refused) -> None:
+    """No code was tried: the second factor is locked, or no attempt is left."""
+    record(ctx, TWO_FACTOR_FAILED, user_id=user_id, outcome=Outcome.REFUSED, refusal=refusal)
+
+
+def two_factor_locked(ctx: Context, user_id: str) -> None:
+    """Wrong codes have locked the second factor; once per lock."""
+    record(ctx, TWO_FACTOR_LOCKED, user_id=user_id)
+
+
+def otp_requested(ctx: Context, user_id: str) -> None:
+    """A code was asked for."""
+    record(ctx, TWO_FACTOR_OTP_REQUESTED, user_id=user_id, method="otp")
+
+
+def backup_codes_generated(ctx: Context, user_id: str, codes: int) -> None:
+    """New backup codes took the place of all."""
+    record(ctx, BACKUP_CODES_GENERATED, user_id=user_id, codes=codes)
+
+
+def backup_code_used(ctx: Context, user_id: str) -> None:
+    """A backup code is used up."""
+    record(ctx, BACKUP_CODE_USED, user_id=user_id, actor_id=user_id, method="backup_code")

@@ -1,0 +1,47 @@
+"""The lock of the second factor: ten wrong codes in a row close it for a quarter of an hour (behaviour 6.3)."""
+
+import math
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlmodel import col
+
+from domain.context import Context
+from domain.two_factor import events, mails
+from domain.two_factor.errors import AccountTemporarilyLocked
+from domain.two_factor.policy import TwoFactorPolicy
+from models import TwoFactor, User
+
+
+def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
+    """Whether the lock holds now."""
+    return locked_until is not None and ctx.now < locked_until
+
+
+def refuse(ctx: Context, row: TwoFactor) -> None:
+    """Let nobody try while the lock holds, whatever the code. Raises AccountTemporarilyLocked."""
+    if row.locked_until is not None and is_locked(ctx, row.locked_until):
+        wait = math.ceil((row.locked_until - ctx.now).total_seconds())
+        events.two_factor_refused(ctx, row.user_id, AccountTemporarilyLocked)
+        raise AccountTemporarilyLocked(retry_after=wait)
+
+
+async def count_wrong(ctx: Context, user: User) -> None:
+    """Count a wrong code on a challenge of the user, whose row is locked; the last of a row locks and tells them."""
+    counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
+    counted = counted.execution_options(synchronize_session=False)
+    more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
+    failures = (await ctx.db.execute(more)).scalar_one()
+    if failures < ctx.policy[TwoFactorPolicy].lock_after:  # defence: V44 lock-after
+        return
+    until = ctx.now + ctx.policy[TwoFactorPolicy].lock_for
+    # The count begins anew when the lock ends.
+    await ctx.db.execute(counted.values(failures=0, locked_until=until, updated_at=ctx.now))
+    await mails.second_factor_locked(ctx, user, until)
+    events.two_factor_locked(ctx, user.id)
+
+
+async def reset_failures(ctx: Context, user_id: str) -> None:
+    """Begin the count anew, after a right code."""
+    stale = update(TwoFactor).where(col(TwoFactor.user_id) == user_id, col(TwoFactor.failures) > 0)
+    await ctx.db.execute(stale.values(failures=0).execution_options(synchronize_session=False))

@@ -1,0 +1,117 @@
+"""Switching the second factor on and off (interface 4.6; behaviour 5.6, 6.1)."""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain import one_time_tokens
+from domain.context import Context
+from domain.passwords import passwords
+from domain.trusted_devices import trusted_devices
+from domain.two_factor import backup_codes, enrolment, events, mails, totp
+from domain.two_factor.errors import OtpNotConfigured, TotpNotEnabled, TwoFactorNotEnabled
+from domain.two_factor.policy import TwoFactorPolicy
+from domain.users.errors import EmailNotVerified
+from models import Purpose, TwoFactor, User
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """What the user keeps: the address for their authenticator (None for codes by mail) and the backup codes."""
+
+    totp_uri: str | None = field(repr=False)
+    backup_codes: list[str] = field(repr=False)
+
+
+async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enrolled:
+    """Open an enrolment in place of one that is open; what counts now goes on counting until it is confirmed.
+
+    Raises InvalidPassword, Overloaded.
+    """
+    stored = await passwords.check(ctx, password)  # defence: V49 totp-password
+    prepared = await backup_codes.prepare(ctx)
+    user = await passwords.lock_caller(ctx, stored)  # defence: V49 totp-caller
+    shown_by = issuer or ctx.policy[TwoFactorPolicy].issuer
+    secret = enrolment.begin(ctx, await enrolment.row_of(ctx, user.id), shown_by)
+    await backup_codes.discard_waiting(ctx, user.id)
+    backup_codes.store(ctx, user, prepared, live=False)  # defence: V48 waiting-codes
+    events.enrolment_started(ctx, user.id)  # defence: V48 confirmation
+    return Enrolled(totp.uri(shown_by, user.email, secret), prepared.shown)
+
+
+async def enable_otp(ctx: Context, password: str) -> Enrolled:
+    """Switch on with codes by mail, at once. New backup codes replace any; a secret stays as it is.
+
+    Raises InvalidPassword, OtpNotConfigured, EmailNotVerified, Overloaded.
+    """
+    stored = await passwords.check(ctx, password)
+    if not ctx.policy[TwoFactorPolicy].otp_available:
+        raise OtpNotConfigured
+    if not ctx.signed_in.user.email_verified:  # defence: V32 otp-verified
+        raise EmailNotVerified
+    prepared = await backup_codes.prepare(ctx)
+    user = await passwords.lock_caller(ctx, stored)
+    if not user.email_verified:  # defence: V32 otp-still-verified
+        raise EmailNotVerified  # The address was changed a moment ago.
+    await enrolment.row_of(ctx, user.id)
+    await _replace_codes(ctx, user, prepared)
+    await enrolment.switch_on(ctx, user, "otp")
+    return Enrolled(None, prepared.shown)
+
+
+async def disable(ctx: Context, password: str) -> None:
+    """Switch off, an open enrolment included; it may be off already. Raises InvalidPassword, Overloaded."""
+    stored = await passwords.check(ctx, password)  # defence: V49 disable-password
+    user = await passwords.lock_caller(ctx, stored)  # defence: V49 disable-caller
+    if await remove(ctx, user):
+        events.two_factor_disabled(ctx, user.id)
+
+
+async def remove(ctx: Context, user: User) -> bool:
+    """Delete all that belongs to the second factor of a user whose row is locked.
+
+    Says whether it was on; then the user is told, too.
+    """
+    await ctx.db.execute(delete(TwoFactor).where(col(TwoFactor.user_id) == user.id))
+    await backup_codes.discard(ctx, user.id)  # defence: V53 delete-codes
+    await trusted_devices.forget_all(ctx, user.id)  # defence: V52 disable-devices
+    await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
+    was_on = user.two_factor_enabled
+    if was_on:
+        user.two_factor_enabled, user.updated_at = False, ctx.now
+        await mails.two_factor_changed(ctx, user, enabled=False)
+    return was_on
+
+
+async def get_totp_uri(ctx: Context, password: str) -> str:
+    """Give the address of the enrolment that is open, otherwise of the live secret.
+
+    Raises InvalidPassword, TotpNotEnabled, UndecipherableSecret, Overloaded.
+    """
+    stored = await passwords.check(ctx, password)  # defence: V49 uri-password
+    user = await passwords.lock_caller(ctx, stored)  # defence: V49 uri-caller
+    row = await enrolment.find(ctx, user.id)
+    if row is None:
+        raise TotpNotEnabled
+    secret, issuer = enrolment.shown_secret(ctx, row)
+    return totp.uri(issuer, user.email, secret)
+
+
+async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
+    """Replace every backup code. Raises InvalidPassword, TwoFactorNotEnabled, Overloaded."""
+    stored = await passwords.check(ctx, password)  # defence: V49 codes-password
+    if not ctx.signed_in.user.two_factor_enabled:  # defence: V49 codes-enabled
+        raise TwoFactorNotEnabled
+    prepared = await backup_codes.prepare(ctx)
+    user = await passwords.lock_caller(ctx, stored)  # defence: V49 codes-caller
+    if not user.two_factor_enabled:
+        raise TwoFactorNotEnabled  # It was switched off a moment ago.
+    await _replace_codes(ctx, user, prepared)
+    return prepared.shown
+
+
+async def _replace_codes(ctx: Context, user: User, prepared: backup_codes.NewSet) -> None:
+    await backup_codes.discard(ctx, user.id)  # defence: V53 discard-codes
+    backup_codes.store(ctx, user, prepared, live=True)
+    events.backup_codes_generated(ctx, user.id, len(prepared.shown))

@@ -1,0 +1,250 @@
+"""Entering a code of the second factor, to end a sign-in or under a session (interface 4.6; behaviour 5.6, 6.3).
+
+Each method has the same two callers: `ctx.challenge` is set for a sign-in that waits, `ctx.caller` otherwise.
+"""
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from sqlalchemy import or_, update
+from sqlmodel import col
+
+from domain import errors
+from domain.context import Challenge, Context, StaleRead
+from domain.rate_limits import limits
+from domain.sessions.sessions import OpenedSession
+from domain.two_factor import backup_codes, challenges, email_codes, enrolment, events, lockout
+from domain.two_factor import totp as two_factor_totp
+from domain.two_factor.errors import (
+    BackupCodesNotEnabled,
+    InvalidBackupCode,
+    InvalidCode,
+    InvalidTwoFactorCookie,
+    OtpHasExpired,
+    OtpNotConfigured,
+    TooManyAttemptsRequestNewCode,
+    TotpNotEnabled,
+    TwoFactorNotEnabled,
+)
+from domain.two_factor.policy import TwoFactorPolicy
+from domain.users import locking
+from models import TwoFactor, User
+from models.queries import BACKUP_SET_BY_USER, BackupSetRow
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The user as they are after a right code, and the session it opened; None for who had one already."""
+
+    user: User
+    opened: OpenedSession | None
+
+
+async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+    """Check a code of an authenticator; under a session it confirms an enrolment that is open.
+
+    Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.load` and
+    `take_attempt`.
+    """
+    await _ask_early(ctx)
+    challenge = ctx.challenge
+    if challenge is None:
+        return await _totp_under_session(ctx, code)
+    user, row = await _enter(ctx, challenge)
+    secret = enrolment.live_secret(ctx, row)
+    await challenges.take_attempt(ctx, challenge)
+    if not await _use_step(ctx, user, secret, code):
+        await _refuse_wrong(ctx, user, "totp", InvalidCode)
+    opened = await challenges.complete(ctx, challenge, user, method="totp", trust_device=trust_device)
+    return Verified(user, opened)
+
+
+async def _ask_early(ctx: Context) -> None:
+    """Ask the budget before anything is locked, so that nobody waits with us for a store that hangs.
+
+    The answer is of no use: it is asked again under the lock, in its order. Raises Unavailable.
+    """
+    user = ctx.signed_in.user if ctx.challenge is None else ctx.challenge.user
+    await limits.is_exhausted(ctx, limits.FailureSubject(user.id))
+
+
+async def _enter(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
+    user, row = await challenges.load(ctx, challenge)
+    await limits.check(ctx, limits.FailureSubject(user.id))  # defence: V68 sign-in-code-budget
+    return user, row
+
+
+async def _enter_under_session(ctx: Context) -> User:
+    user = await _lock_caller(ctx)
+    await limits.check(ctx, limits.FailureSubject(user.id))  # defence: V68 session-code-budget
+    return user
+
+
+async def _lock_caller(ctx: Context) -> User:
+    """Give the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
+    try:
+        return await locking.lock_caller(ctx)
+    except errors.Unauthenticated:
+        raise InvalidTwoFactorCookie from None
+
+
+async def _totp_under_session(ctx: Context, code: str) -> Verified:
+    user = await _enter_under_session(ctx)
+    row = await enrolment.find(ctx, user.id)
+    if row is None:
+        raise TotpNotEnabled
+    secret, _ = enrolment.shown_secret(ctx, row)
+    if not row.is_enrolling():
+        if not await _use_step(ctx, user, secret, code):
+            await _refuse_wrong(ctx, user, "totp", InvalidCode)
+    elif _step_of(ctx, secret, code) is None:  # defence: V48 confirm-code
+        await _refuse_wrong(ctx, user, "totp", InvalidCode)
+    else:
+        await enrolment.confirm(ctx, user, row, secret)
+    return await _verified(ctx, user, "totp")
+
+
+def _step_of(ctx: Context, secret: str, code: str) -> int | None:
+    return two_factor_totp.step_of(secret, code, ctx.now, ctx.policy[TwoFactorPolicy].totp_window)
+
+
+async def _use_step(ctx: Context, user: User, secret: str, code: str) -> bool:
+    """Whether the code is right and later than any that was accepted: the replay guard (RFC 6238, 5.2)."""
+    step = _step_of(ctx, secret, code)
+    if step is None:
+        return False
+    # defence: V47 later-step
+    later = or_(col(TwoFactor.last_step).is_(None), col(TwoFactor.last_step) < step)
+    # defence: V47 step-guard
+    guarded = update(TwoFactor).where(col(TwoFactor.user_id) == user.id, later).values(last_step=step)
+    guarded = guarded.execution_options(synchronize_session=False)
+    return (await ctx.db.execute(guarded.returning(col(TwoFactor.user_id)))).first() is not None
+
+
+async def send_otp(ctx: Context) -> None:
+    """Mail a code.
+
+    Raises OtpNotConfigured, TwoFactorNotEnabled (nothing is on or open), and those of `challenges.load`.
+    """
+    if ctx.challenge is not None:
+        user, _ = await challenges.load(ctx, ctx.challenge)
+        _refuse_unavailable(ctx)
+    else:
+        _refuse_unavailable(ctx)
+        user = await _lock_caller(ctx)
+        if not user.two_factor_enabled and not await _is_enrolling(ctx, user):
+            raise TwoFactorNotEnabled
+    await email_codes.send(ctx, user)
+    events.otp_requested(ctx, user.id)  # defence: V44 otp-mail
+
+
+def _refuse_unavailable(ctx: Context) -> None:
+    if not ctx.policy[TwoFactorPolicy].otp_available:
+        raise OtpNotConfigured
+
+
+async def _is_enrolling(ctx: Context, user: User) -> bool:
+    row = await enrolment.find(ctx, user.id)
+    return row is not None and row.is_enrolling()
+
+
+async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+    """Use up a mailed code; under a session it confirms a first enrolment that is open.
+
+    Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.load` and
+    `take_attempt`.
+    """
+    await _ask_early(ctx)
+    challenge = ctx.challenge
+    if challenge is None:
+        return await _otp_under_session(ctx, code)
+    user, _ = await _enter(ctx, challenge)
+    await _refuse_expired(ctx, user)
+    await challenges.take_attempt(ctx, challenge)
+    await _use_mailed(ctx, user, code)
+    opened = await challenges.complete(ctx, challenge, user, method="otp", trust_device=trust_device)
+    return Verified(user, opened)
+
+
+async def _otp_under_session(ctx: Context, code: str) -> Verified:
+    user = await _enter_under_session(ctx)
+    await _refuse_expired(ctx, user)
+    await _use_mailed(ctx, user, code)
+    if not user.two_factor_enabled and await _is_enrolling(ctx, user):
+        await enrolment.confirm_by_mail(ctx, user)
+    return await _verified(ctx, user, "otp")
+
+
+async def _refuse_expired(ctx: Context, user: User) -> None:
+    if not await email_codes.is_live(ctx):
+        events.two_factor_failed(ctx, user.id, "otp", OtpHasExpired)
+        raise OtpHasExpired
+
+
+async def _use_mailed(ctx: Context, user: User, code: str) -> None:
+    if not await email_codes.take_try(ctx):
+        events.two_factor_refused(ctx, user.id, TooManyAttemptsRequestNewCode)
+        raise TooManyAttemptsRequestNewCode
+    if not await email_codes.use(ctx, code):
+        await _refuse_wrong(ctx, user, "otp", InvalidCode)  # defence: V44 wrong-mail-code
+
+
+async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+    """Use up a backup code.
+
+    Raises Limited, BackupCodesNotEnabled, InvalidBackupCode, Overloaded, and those of `challenges.load` and
+    `take_attempt`.
+    """
+    challenge = ctx.challenge
+    owner = ctx.signed_in.user if challenge is None else challenge.user
+    stored = await ctx.reads.one(BACKUP_SET_BY_USER, owner.id)
+    spent = await limits.is_exhausted(ctx, limits.FailureSubject(owner.id))
+    code_hash = None if spent else await _hash_code(ctx, stored, code)
+    if challenge is None:
+        user = await _enter_under_session(ctx)
+    else:
+        user, _ = await _enter(ctx, challenge)
+    if spent:
+        raise StaleRead  # The failures were forgiven a moment ago: the code deserves to be looked at.
+    if stored is None:
+        raise BackupCodesNotEnabled
+    if challenge is not None:
+        await challenges.take_attempt(ctx, challenge)
+    if not await backup_codes.use(ctx, user.id, stored, code_hash):
+        # defence: V44 wrong-backup-code
+        await _refuse_wrong(ctx, user, "backup_code", InvalidBackupCode)
+    if challenge is None:
+        return await _verified(ctx, user, "backup_code")
+    opened = await challenges.complete(ctx, challenge, user, method="backup_code", trust_device=trust_device)
+    return Verified(user, opened)
+
+
+async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
+    """Hash the code before the transaction, unless it will be refused whatever it is (behaviour 4.3)."""
+    if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
+        return None
+    return await backup_codes.hash_code(ctx, stored, code)
+
+
+def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow) -> bool:
+    return challenge is not None and (
+        challenge.user.is_banned(ctx.now)
+        or lockout.is_locked(ctx, stored.locked_until)
+        or challenge.attempts >= ctx.policy[TwoFactorPolicy].challenge_attempts
+    )
+
+
+async def _verified(ctx: Context, user: User, method: str) -> Verified:
+    """Take note of a right code under a session."""
+    await lockout.reset_failures(ctx, user.id)
+    events.two_factor_verified(ctx, user.id, method)
+    return Verified(user, None)
+
+
+async def _refuse_wrong(ctx: Context, user: User, method: str, refusal: type[errors.Refusal]) -> NoReturn:
+    """Count a wrong code, and say so if it was not one too many; on a challenge it counts towards the lock, too."""
+    await limits.count_failure(ctx, limits.FailureSubject(user.id))  # defence: V66 wrong-session-code
+    if ctx.challenge is not None:  # defence: V48 lock-challenge-only
+        await lockout.count_wrong(ctx, user)
+    events.two_factor_failed(ctx, user.id, method, refusal)
+    raise refusal

@@ -1,0 +1,15 @@
+"""The one builder of public addresses: the configured base alone says where they lead (behaviour 1.1)."""
+
+from urllib.parse import quote
+
+from domain.policy import Policy
+
+
+def public_url(policy: Policy, path: str, **query: str | None) -> str:
+    """Give `base_url` + `base_path` + `path` with the query percent-encoded; a value of None is left out.
+
+    `path` begins with a slash and needs no encoding: it is fixed text, or fixed text and a token.
+    """
+    given = [f"{name}={quote(value, safe='')}" for name, value in query.items() if value is not None]
+    address = policy.base_url + policy.base_path + path
+    return f"{address}?{'&'.join(given)}" if given else address

@@ -1,0 +1,1 @@
+"""Deletion of a user by themselves."""

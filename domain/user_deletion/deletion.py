@@ -1,0 +1,74 @@
+"""Deleting one's own account (interface 4.4; behaviour 5.4)."""
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain import one_time_tokens
+from domain.audit import record
+from domain.context import Context
+from domain.passwords import passwords
+from domain.rate_limits import limits
+from domain.sessions.errors import SessionExpired
+from domain.sessions.policy import SessionPolicy
+from domain.user_deletion import events, mails
+from domain.user_deletion.errors import InvalidDeletionToken
+from domain.user_deletion.policy import DeletionPolicy
+from domain.users import events as user_events
+from domain.users import locking
+from models import Purpose, User
+
+
+async def delete_user(
+    ctx: Context, *, password: str | None, token: str | None, callback_url: str | None
+) -> bool:
+    """Delete the caller, or mail them a link that does; say whether they are deleted.
+
+    Raises InvalidPassword, Limited, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
+    """
+    checked = await passwords.check(ctx, password) if password is not None else None
+    user = await passwords.lock_caller(ctx, checked)
+    if token is not None:
+        await _consume(ctx, user, token)
+    elif ctx.policy[DeletionPolicy].confirm_by_mail:
+        await _mail_confirmation(ctx, user, callback_url)
+        return False
+    elif checked is None and not _is_fresh(ctx):
+        raise SessionExpired
+    await remove(ctx, user)
+    user_events.user_deleted(ctx, user.id)
+    return True
+
+
+async def confirm(ctx: Context, token: str | None) -> None:
+    """Delete the caller by the mailed token. Raises InvalidDeletionToken; another user's token is not burned."""
+    user = await locking.lock_caller(ctx)  # defence: V85 lock-caller
+    await _consume(ctx, user, token)  # defence: V85 consume-token
+    await remove(ctx, user)
+    user_events.user_deleted(ctx, user.id)
+
+
+async def _consume(ctx: Context, user: User, token: str | None) -> None:
+    if not token or not await one_time_tokens.consume(ctx, Purpose.DELETE, user.id, token):
+        raise InvalidDeletionToken
+
+
+async def _mail_confirmation(ctx: Context, user: User, callback_url: str | None) -> None:
+    if await limits.may_mail(ctx, "delete-account", user.email):  # defence: V74 deletion-mails
+        expires_in = ctx.policy[DeletionPolicy].token_expires_in
+        token = await one_time_tokens.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
+        mails.delete_account(ctx, user, token, callback_url)
+    events.user_deletion_requested(ctx)
+
+
+def _is_fresh(ctx: Context) -> bool:
+    age = ctx.policy[SessionPolicy].fresh_age
+    return not age or ctx.now - ctx.signed_in.session.created_at <= age  # defence: V51 fresh-age
+
+
+async def remove(ctx: Context, user: User) -> None:
+    """Remove the row; the foreign keys take accounts, sessions, tokens and queued mail along.
+
+    What is on record keeps the id, and loses where the user was.
+    """
+    await record.anonymise(ctx, user.id)
+    await ctx.db.execute(delete(User).where(col(User.id) == user.id))  # defence: V35 V36 delete-user

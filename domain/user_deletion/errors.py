@@ -1,0 +1,10 @@
+"""Errors about the deletion of a user (behaviour 5.4)."""
+
+from domain.errors import NotFound
+
+
+class InvalidDeletionToken(NotFound):
+    """The deletion token is missing, unknown, expired, used, or another user's."""
+
+    code = "INVALID_TOKEN"
+    message = "Invalid token"

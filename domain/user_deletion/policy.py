@@ -1,0 +1,12 @@
+"""What the operator decides about users who delete themselves (behaviour 5.4)."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPolicy:
+    """How deletion is confirmed."""
+
+    confirm_by_mail: bool
+    token_expires_in: timedelta

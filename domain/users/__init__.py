@@ -1,0 +1,1 @@
+"""Users: their profile, how they are found and locked."""

@@ -1,0 +1,102 @@
+"""The user row: lock it, look for a free username, change the profile (behaviour 5.4, 5.7)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from domain import errors, identifiers
+from domain.context import Context, StaleRead
+from domain.users import events, locking
+from domain.users.errors import UsernameIsAlreadyTaken
+from domain.users.policy import UsernamePolicy
+from models.queries import PASSWORD_BY_USERNAME, UserRow
+from models.statements import ADD_USER, change_user
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a sign-up asks for: the username as it is stored and the name shown for it, either may be None."""
+
+    username: str | None
+    display_username: str | None
+
+
+async def add(ctx: Context, user: UserRow) -> None:
+    """Store a new user. When somebody else was faster with a unique value, the request is run once more."""
+    with _unless_outrun():
+        await ctx.db.run(ADD_USER, **user._asdict())
+
+
+def defer_add(ctx: Context, user: UserRow) -> None:
+    """Have a new user stored by the commit, which runs the request once more when somebody else was faster."""
+    ctx.db.defer(ADD_USER, **user._asdict())
+
+
+async def flush(ctx: Context) -> None:
+    """Write what is pending. When somebody else was faster with a unique value, the request is run once more."""
+    with _unless_outrun():
+        await ctx.db.flush()
+
+
+@contextmanager
+def _unless_outrun() -> Iterator[None]:
+    try:
+        yield
+    except IntegrityError as collision:
+        raise StaleRead from collision
+
+
+async def is_username_available(ctx: Context, username: str) -> bool:
+    """Whether nobody has this username. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status 422."""
+    return await _owner(ctx, identifiers.wanted_username(username)) is None
+
+
+async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
+    """Settle the two names of a sign-up: each may supply the other (behaviour 5.7).
+
+    Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
+    """
+    if not ctx.policy[UsernamePolicy].enabled:
+        return Names(None, None)
+    if username is not None:
+        shown = username if display_username is None else display_username
+        names = Names(identifiers.username(username), identifiers.display_username(shown))
+    elif display_username is not None:
+        shown = identifiers.display_username(display_username)
+        names = Names(identifiers.username_or_none(shown), shown)
+    else:
+        return Names(None, None)
+    if names.username is not None and await _owner(ctx, names.username) is not None:
+        raise UsernameIsAlreadyTaken
+    return names
+
+
+async def update(ctx: Context, changes: dict[str, Any]) -> None:
+    """Change the caller's profile: any of `name`, `image`, `username`, `display_username`.
+
+    Raises ValidationError when nothing is left to change, and the refusals of the two usernames, which are ignored
+    where usernames are off. Keeping one's own username is no conflict.
+    """
+    if not ctx.policy[UsernamePolicy].enabled:
+        changes = {field: value for field, value in changes.items() if field in ("name", "image")}
+    if not changes:
+        raise errors.ValidationError("No fields to update")
+    if "username" in changes:
+        changes["username"] = identifiers.username(changes["username"])
+    if "display_username" in changes:
+        changes["display_username"] = identifiers.display_username(changes["display_username"])
+    caller = ctx.signed_in.user
+    if "username" in changes and await _owner(ctx, changes["username"]) not in (None, caller.id):
+        raise UsernameIsAlreadyTaken
+    locking.require_caller(ctx)
+    command = change_user(*sorted(changes), "updated_at")
+    ctx.db.defer(command, whose=caller.id, **changes, updated_at=ctx.now)  # defence: R35 stored-name
+    events.user_updated(ctx, caller.id, changes)
+
+
+async def _owner(ctx: Context, username: str) -> str | None:
+    found = await ctx.reads.one(PASSWORD_BY_USERNAME, username)
+    return found and found.user_id

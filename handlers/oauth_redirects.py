@@ -1,0 +1,50 @@
+"""Where a browser goes on from a provider's callback, and with which cookies (behaviour 7.3, 7.4)."""
+
+from dataclasses import replace
+from typing import Any
+
+from domain import urls
+from domain.context import Context
+from domain.social.callback import CallbackResult
+from domain.social.policy import SocialPolicy
+from domain.two_factor.challenges import PendingSignIn
+from domain.two_factor.policy import TwoFactorPolicy
+from handlers import cookies, redirects
+from handlers.reply import Header, Redirect
+from handlers.session_responses import pending_cookies, session_cookies
+
+
+def callback_redirect(ctx: Context, result: CallbackResult, state: str | None) -> Redirect:
+    """Lead to where the flow ends; its cookie goes once it is used up."""
+    forgotten: tuple[Header, ...] = ()
+    if result.is_used_up and state is not None:
+        forgotten = (cookies.clear_state(ctx.policy.cookies, state),)
+    if result.error is not None:
+        redirect = _failed(ctx, result, result.error)
+    elif isinstance(result.opened, PendingSignIn):
+        redirect = _two_factor_redirect(ctx, result, result.opened)
+    else:
+        redirect = redirects.on(ctx.policy, result.target, ctx.policy[SocialPolicy].default_redirect_url)
+        if result.opened is not None:
+            redirect = replace(redirect, headers=session_cookies(ctx, result.opened))
+    return replace(redirect, headers=(*redirect.headers, *forgotten))
+
+
+def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
+    parameters = {"error": error}
+    if result.description is not None:
+        parameters["error_description"] = result.description
+    page = ctx.policy[SocialPolicy].error_url or urls.public_url(ctx.policy, "/error")
+    redirect = redirects.on(ctx.policy, result.target, page, **parameters)
+    return replace(redirect, refused=True, defect=result.defect)
+
+
+def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingSignIn) -> Redirect:
+    """Lead to where the user enters the code: the page the operator named, or the target itself."""
+    policy = ctx.policy
+    asked: dict[str, Any] = {"twoFactorRedirect": "true"}
+    redirect = redirects.on(policy, result.target, policy[SocialPolicy].default_redirect_url)
+    if policy[TwoFactorPolicy].page is not None:
+        asked["callbackURL"] = redirect.location
+    place = policy[TwoFactorPolicy].page or redirect.location
+    return Redirect(redirects.with_parameters(place, **asked), pending_cookies(ctx, pending))

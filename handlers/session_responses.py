@@ -1,0 +1,92 @@
+"""The answers that hand a new session over or take one away: body, cookie and header together (interface 5.4)."""
+
+from typing import TypeVar
+
+from domain.context import Context
+from domain.sessions.sessions import OpenedSession
+from domain.social.authorization_request import AuthorizationRedirect
+from domain.social.policy import SocialPolicy
+from domain.trusted_devices.policy import TrustedDevicePolicy
+from domain.two_factor.challenges import PendingSignIn
+from domain.two_factor.policy import TwoFactorPolicy
+from handlers import cookies, shapes
+from handlers.reply import Header, Reply
+
+Shape = TypeVar("Shape")
+
+
+def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
+    """Answer with `body`, the session cookie, and `set-auth-token` for the official client's bearer mode."""
+    cookie, *related = session_cookies(ctx, opened)
+    # defence: V38 session-cookie
+    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *related))
+
+
+def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
+    """Give the Set-Cookie headers of a new session: its own first, then those of what it changes beside."""
+    # The session may be younger than `ctx.now`: a provider takes its time.
+    life = opened.session.expires_at - opened.session.created_at
+    max_age = int(life.total_seconds()) if opened.session.remembered else None
+    cookie = cookies.set_session(ctx.policy.cookies, opened.token, max_age=max_age)
+    return (cookie, *_related_cookies(ctx, opened))
+
+
+def session_body(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
+    """Answer with `body` alone, which holds the token; neither cookie nor header carries it."""
+    return Reply(body, _related_cookies(ctx, opened))
+
+
+def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
+    """Give the other cookies that a new session changes: the pending one ends, the trusted device's is set or ends."""
+    settings = ctx.policy.cookies
+    pending = (cookies.clear_pending(settings),) if ctx.cookies.pending else ()
+    if opened.device is not None:
+        max_age = int(ctx.policy[TrustedDevicePolicy].trust_expires_in.total_seconds())
+        return (*pending, cookies.set_trusted(settings, opened.device, max_age=max_age))
+    return (*pending, cookies.clear_trusted(settings)) if opened.forget_device else pending
+
+
+def two_factor_required(ctx: Context, pending: PendingSignIn) -> Reply[shapes.SignInAnswer]:
+    """Answer that a second factor is wanted."""
+    body: shapes.SignInAnswer = {
+        "redirect": False,
+        "token": pending.token,
+        "url": None,
+        "user": None,
+        "twoFactorRedirect": True,
+        "twoFactorMethods": list(pending.methods),
+        "pending": True,
+    }
+    return Reply(body, pending_cookies(ctx, pending))
+
+
+def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
+    """Give the Set-Cookie headers of a sign-in that waits; the newest intention counts, so the session cookie goes."""
+    settings = ctx.policy.cookies
+    max_age = int(ctx.policy[TwoFactorPolicy].challenge_expires_in.total_seconds())
+    headers = (
+        cookies.set_pending(settings, pending.token, max_age=max_age),
+        cookies.clear_session(settings),  # defence: V43 clear-session
+    )
+    # defence: V43 pending-headers
+    return (*headers, cookies.clear_trusted(settings)) if pending.forget_device else headers
+
+
+def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: Shape) -> Reply[Shape]:
+    """Answer with `body`, which names a provider's page, and the cookie that binds the flow to this browser."""
+    max_age = int(ctx.policy[SocialPolicy].state_expires_in.total_seconds())
+    return Reply(
+        body, (cookies.set_state(ctx.policy.cookies, redirect.state, redirect.binding, max_age=max_age),)
+    )
+
+
+def sign_out_response(ctx: Context, body: Shape) -> Reply[Shape]:
+    """Answer with `body` and clear the session cookie."""
+    return Reply(body, (cookies.clear_session(ctx.policy.cookies),))
+
+
+def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
+    """Clear the cookie of a trusted device beside, if the browser sent one: nothing is trusted any more."""
+    if ctx.cookies.device is None:
+        return reply
+    return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))

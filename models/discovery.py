@@ -1,0 +1,15 @@
+"""Importing whole packages, so that what their modules declare is known without a list of them."""
+
+from collections.abc import Collection
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+
+def import_modules(package: ModuleType, *, except_for: Collection[str] = ()) -> None:
+    """Import every module of a package and of the packages in it, but for those of these full names."""
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        if module.name not in except_for:
+            imported = import_module(module.name)
+            if module.ispkg:
+                import_modules(imported, except_for=except_for)

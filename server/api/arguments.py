@@ -1,0 +1,177 @@
+"""From the parts of a request to the handler's arguments, redirect targets checked, and the handler's signature."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from connexion.operations import AbstractOperation
+
+from domain import errors
+from domain.trusted_origins import TrustedOrigins
+from server.api import request_body
+from server.api.headers import RequestHeaders
+from server.api.parameters import Parameters, compile_parameters
+from server.api.validation import Failures, Schema, refuse
+
+Handler = Callable[..., Awaitable[Any]]
+
+_REDIRECT_TARGET = "redirect-target"
+"""The format of every field that must lead to a trusted place (behaviour 1.6)."""
+
+_REFUSALS: dict[str, type[errors.Refusal]] = {
+    "callbackURL": errors.InvalidCallbackUrl,
+    "redirectTo": errors.InvalidRedirectUrl,
+    "errorCallbackURL": errors.InvalidErrorCallbackUrl,
+    "newUserCallbackURL": errors.InvalidNewUserCallbackUrl,
+}
+
+Targets = tuple[tuple[str, type[errors.Refusal]], ...]
+"""The fields of one place that hold a redirect target, and how a wrong one is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationInputs:
+    """Everything an operation reads from a request, with its compiled schemas."""
+
+    query: Parameters | None
+    path: Parameters | None
+    schema: Schema | None
+    """Of the body; None when the operation reads none."""
+    media_type: str
+    reads_body: bool
+    """Whether a body that is sent must be of the right form; on GET it is ignored instead."""
+    always_reads: bool
+    """Whether the contract has no 400 here: a query with parameters that cannot be read counts as empty then."""
+    query_targets: Targets
+    body_targets: Targets
+    origins: TrustedOrigins
+    without: dict[str, None] | None
+    """The arguments of a request without a query, where nothing but that could be read and nothing is required."""
+
+    def arguments(
+        self, query: bytes, captured: dict[str, str], head: RequestHeaders, raw: bytes
+    ) -> dict[str, Any]:
+        """Give the handler's arguments by name; everything in them is checked.
+
+        `raw` is the body as sent. Raises UnsupportedMediaType, BadRequest, ValidationError naming every field
+        that failed, and the refusals of redirect targets.
+        """
+        if not query and self.without is not None:
+            return dict(self.without)
+        return self._checked(
+            query, captured, request_body.parse(raw, head, self.media_type) if self.reads_body else {}, raw
+        )
+
+    def _checked(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
+        arguments: dict[str, Any] = {}
+        failures: Failures = {}
+        values: dict[str, Any] = {}
+        if self.path is not None:
+            found = self.path.read_path(captured)
+            self.path.check(found, failures)
+            self.path.fill(arguments, found)
+        if self.query is not None and (query or self.query.required):
+            values = self.query.read_query(query, failures)
+            self.query.check(values, failures)
+            if failures and self.always_reads:
+                values, failures = {}, {}
+        if self.reads_body:
+            self._check_body(content, raw, failures)
+        refuse(failures)
+        if self.query is not None:
+            check_targets(self.query_targets, self.origins, values)  # defence: V1 V2 query-targets
+            self.query.fill(arguments, values)
+        if self.schema is not None:
+            check_targets(self.body_targets, self.origins, content)  # defence: V2 V8 body-targets
+            arguments["body"] = content
+        return arguments
+
+    def _check_body(self, content: Any, raw: bytes, failures: Failures) -> None:
+        schema = self.schema or _ANY_OBJECT  # defence: R36 types
+        if not schema.is_valid(content):  # defence: V9 types-first
+            failures.update(schema.failures(content))
+        if (b"\\u0000" in raw or b"%00" in raw) and isinstance(content, dict):
+            failures.update(schema.nul_failures(content))  # defence: R32 nul
+
+
+_ANY_OBJECT = Schema("body", {"type": "object"})
+"""What a POST may carry whose operation reads no body; the official client sends `{}` with every one."""
+
+
+def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> OperationInputs:
+    """Compile the parameters and the body of an operation. Raises ValueError for what the pipeline cannot read."""
+    unreadable = [
+        parameter["name"] for parameter in operation.parameters if parameter["in"] not in ("query", "path")
+    ]
+    media_types = operation.consumes or [request_body.JSON]
+    if unreadable or len(media_types) != 1 or media_types[0] not in (request_body.JSON, request_body.FORM):
+        raise ValueError(
+            f"{operation.operation_id}: parameters {unreadable} or media types {media_types} are not read"
+        )
+    always_reads = "400" not in operation.responses
+    query = compile_parameters("query", operation.parameters, takes_any_text=always_reads)
+    path = compile_parameters("path", operation.parameters)
+    reads_body = operation.method == "post"
+    is_free = path is None and not reads_body and (query is None or not query.required)
+    schema = _body_schema(operation, media_types[0])
+    return OperationInputs(
+        query=query,
+        path=path,
+        schema=schema,
+        media_type=media_types[0],
+        reads_body=reads_body,
+        always_reads=always_reads,
+        query_targets=compile_targets(query.schema.properties if query else {}),
+        body_targets=compile_targets(schema.properties if schema else {}),
+        origins=origins,
+        without=dict.fromkeys(query.arguments.values() if query else ()) if is_free else None,
+    )
+
+
+def check_signature(handler: Handler, inputs: OperationInputs) -> None:
+    """Compare a handler's parameters with what it will be called with. Raises TypeError when they differ."""
+    taken = {"ctx"}
+    for parameters in (inputs.query, inputs.path):
+        taken.update(parameters.arguments.values() if parameters else ())
+    if inputs.schema is not None:
+        taken.add("body")
+    if not inspect.iscoroutinefunction(handler):
+        raise TypeError(f"{handler.__module__}.{handler.__qualname__} is not an async function")
+    if set(inspect.signature(handler).parameters) != taken:
+        raise TypeError(f"{handler.__module__}.{handler.__qualname__} must take exactly {sorted(taken)}")
+
+
+def _body_schema(operation: AbstractOperation, media_type: str) -> Schema | None:
+    if not operation.is_request_body_defined:
+        return None
+    schema = {key: part for key, part in operation.body_schema(media_type).items() if key != "components"}
+    return Schema("body", {"type": "object", **schema})
+
+
+def compile_targets(properties: dict[str, Any]) -> Targets:
+    """Find the redirect targets among the properties of a schema. Raises ValueError for one that has no refusal."""
+    names = [name for name, schema in properties.items() if _is_target(schema)]
+    unknown = sorted(set(names) - set(_REFUSALS))
+    if unknown:
+        raise ValueError(f"no refusal exists for the redirect targets {unknown}")
+    return tuple((name, _REFUSALS[name]) for name in names)  # defence: V2 V8 target-fields
+
+
+def check_targets(targets: Targets, origins: TrustedOrigins, values: dict[str, Any]) -> None:
+    """Refuse a target that leads elsewhere; an empty one is taken out, it counts as absent.
+
+    Raises InvalidCallbackUrl, InvalidRedirectUrl, InvalidErrorCallbackUrl, InvalidNewUserCallbackUrl.
+    """
+    for name, refusal in targets:
+        target = values.get(name)
+        if target is None:
+            continue
+        if target == "":
+            del values[name]
+        elif not origins.accepts(target):
+            raise refusal
+
+
+def _is_target(schema: dict[str, Any]) -> bool:
+    return any(part.get("format") == _REDIRECT_TARGET for part in (schema, *schema.get("allOf", ())))

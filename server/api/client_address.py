@@ -1,0 +1,104 @@
+"""Who a request comes from, as the network tells it: address and User-Agent (behaviour 3.5, 3.6)."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
+
+from starlette.types import Scope
+
+from domain.context import Client
+from server.api.headers import RequestHeaders
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+LONGEST_USER_AGENT = 512  # defence: R34 user-agent-length
+"""Characters that are kept of a User-Agent."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_HOP = re.compile(
+    rb"([0-9.]{7,15})(?::[0-9]{1,5})?"  # IPv4, with or without a port
+    rb"|\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?"  # IPv6 in brackets, with or without a port
+    rb"|([0-9A-Fa-f:.]{2,45})"  # bare IPv6
+)
+
+
+class _Hop(NamedTuple):
+    """One end of a connection on the way, and how its address is spelled."""
+
+    address: Address
+    text: str
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> _Hop | None:
+    """Read an address, without its zone; one that is IPv4 in IPv6's clothes becomes IPv4."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address  # defence: V63 mapped-ipv4
+    return _Hop(plain, str(plain))
+
+
+def _parse_hop(value: bytes) -> _Hop | None:
+    match = _HOP.fullmatch(value.strip(b" \t"))
+    return _parse(match[match.lastindex or 0].decode("ascii")) if match is not None else None
+
+
+def clean_user_agent(raw: bytes | None) -> str | None:
+    """Give a User-Agent header without control characters, cut at 512 characters; None if there is none."""
+    if raw is None:
+        return None
+    # defence: V79 R33 user-agent-text
+    return _CONTROL.sub("", raw.decode("utf-8", "replace"))[:LONGEST_USER_AGENT] or None
+
+
+class ClientAddressResolver:
+    """Finds the client's address, believing X-Forwarded-For only where trusted proxies wrote it."""
+
+    def __init__(self, trusted_proxies: Sequence[Network]) -> None:
+        """Take the networks of the operator's own proxies."""
+        self._trusted = tuple(trusted_proxies)
+
+    def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:
+        """Give the client's address in its one spelling, or None when there is none (a Unix socket).
+
+        `peer` is the socket's other end, `forwarded_for` the values of X-Forwarded-For in their order,
+        walked from the right past trusted hops to the first other address. What is no address ends the walk.
+        """
+        hop = _parse(peer) if peer is not None else None
+        if hop is None:
+            return None
+        if self._trusted and forwarded_for and self._trusts(hop):  # defence: V64 trusted-proxy
+            hop = self._walk(hop, forwarded_for)
+        return hop.text
+
+    def _walk(self, last: _Hop, forwarded_for: Sequence[bytes]) -> _Hop:
+        for value in reversed(b",".join(forwarded_for).split(b",")):  # defence: V64 R21 hop-order
+            hop = _parse_hop(value)
+            if hop is None:  # defence: V65 bad-hop
+                break
+            last = hop
+            if not self._trusts(last):
+                break
+        return last
+
+    def _trusts(self, hop: _Hop) -> bool:
+        return any(hop.address in network for network in self._trusted)
+
+
+_clean = lru_cache(maxsize=1024)(clean_user_agent)
+"""Few User-Agents make most requests."""
+
+
+def client_of(
+    scope: Scope, head: RequestHeaders, request_id: str, addresses: ClientAddressResolver
+) -> Client:
+    """Return the address, User-Agent and request id of the client behind a request."""
+    peer = scope.get("client")
+    forwarded_for = head.every(b"x-forwarded-for") if b"x-forwarded-for" in head.fields else ()
+    address = addresses.resolve(None if peer is None else peer[0], forwarded_for)
+    return Client(address, _clean(head.fields.get(b"user-agent")), request_id)

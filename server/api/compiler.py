@@ -1,0 +1,113 @@
+"""The contract, compiled at start: Connexion walks through it, and everything a request needs is decided here.
+
+Connexion's check of the contract is replaced by one in a hundredth of its time: a validator in Rust asks the same
+schema, and only what does not pass goes on to Connexion's, which says what is wrong. The defaults of a contract, which
+the schema cannot see, are left to the tests: they send the contract through Connexion's own check.
+"""
+
+from typing import Any
+
+from connexion.middleware.abstract import AbstractRoutingAPI
+from connexion.operations import AbstractOperation
+from connexion.security import SecurityHandlerFactory
+from connexion.spec import OpenAPISpecification, Specification
+from jsonschema_rs import Draft4Validator
+
+from domain.policy import Policy
+from handlers import cookies
+from server.api import request_body
+from server.api.arguments import check_signature, compile_inputs
+from server.api.extension import OperationExtension, extension_of
+from server.api.interfaces import Dependencies
+from server.api.request import Operation
+from server.api.routing import Routes
+from server.api.security import SecurityCompiler
+
+thorough = OpenAPISpecification._validate_spec
+"""Connexion's own check. Raises InvalidSpecification."""
+
+
+class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]
+    """The routes of one contract. Operations that are switched off are compiled like the others, and lead nowhere."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        *,
+        policy: Policy,
+        dependencies: Dependencies,
+        disabled: frozenset[str],
+        **options: Any,
+    ) -> None:
+        self.routes = Routes()
+        self._policy = policy
+        self._disabled = disabled
+        self._named: set[str] = set()
+        factory = SecurityHandlerFactory(options["security_map"])
+        self._security = SecurityCompiler(
+            factory, policy.cookies, dependencies.sessions, dependencies.challenges
+        )
+        super().__init__(specification, **options)
+        unknown = disabled - self._named
+        if unknown:
+            raise ValueError(f"the contract has no operations {sorted(unknown)} to switch off")
+
+    def make_operation(self, operation: AbstractOperation) -> Operation:
+        """Compile one operation. Raises ValueError or TypeError when the contract and the code do not fit."""
+        root = f"{self.resolver.root_path}."
+        operation_id = operation.operation_id.removeprefix(root)
+        # Two operations of one name would share what is compiled for one of them, its security above all.
+        if operation_id in self._named:
+            raise ValueError(f"the contract names two operations {operation_id}")
+        self._named.add(operation_id)
+        extension = extension_of(self.specification.get_operation(operation.path, operation.method))
+        return compile_operation(operation, operation_id, extension, self._policy, self._security)
+
+    @staticmethod
+    def _framework_path_and_name(operation: AbstractOperation, path: str) -> tuple[str, str]:
+        return path, operation.operation_id
+
+    def _add_operation_internal(
+        self, method: str, path: str, operation: Operation, name: str | None = None
+    ) -> None:
+        if operation.operation_id not in self._disabled:  # defence: V13 disabled
+            self.routes.add(self.base_path + path, method.upper(), operation)
+
+
+def compile_operation(
+    operation: AbstractOperation,
+    operation_id: str,
+    extension: OperationExtension,
+    policy: Policy,
+    security: SecurityCompiler,
+) -> Operation:
+    """Compile what Connexion made of the contract's operation. Raises ValueError or TypeError when it cannot
+    be served."""
+    inputs = compile_inputs(operation, policy.origins)
+    check_signature(operation.function, inputs)
+    is_lenient = extension.authentication_by_setting and not policy.require_authentication
+    return Operation(
+        operation_id=operation_id,
+        handler=operation.function,
+        method=operation.method.upper(),
+        template=policy.base_path + operation.path,
+        security=security.compile(operation, without_session=is_lenient),
+        inputs=inputs,
+        # A provider posts its form from its own origin; that operation has the state cookie instead
+        # (behaviour 3.4).
+        checks_origin=operation.method == "post" and inputs.media_type != request_body.FORM,
+        signs_in=extension.signs_in,
+        answers_head=extension.answers_head,
+        is_limited=extension.rate_limited,
+        forget=(cookies.clear_session(policy.cookies),) if extension.signs_out else (),
+    )
+
+
+def check_quickly() -> None:
+    """Let Connexion check every contract this way from here on; it has no other way to be told."""
+    OpenAPISpecification._validate_spec = classmethod(_validate)
+
+
+def _validate(specification: type[OpenAPISpecification], document: dict[str, Any]) -> None:
+    if not Draft4Validator(specification.openapi_schema).is_valid(document):
+        thorough(document)

@@ -1,0 +1,78 @@
+"""The origin check and CORS: which pages may send what, and which may read the answer (behaviour 3.4)."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from domain import errors
+from domain.trusted_origins import TrustedOrigins, origin_of
+from handlers.reply import Header
+from server.api.headers import RequestHeaders
+
+_ORIGINS_REMEMBERED = 256
+
+_EXPOSED = b"set-auth-token, Retry-After, X-Retry-After, X-Request-Id"
+
+PREFLIGHT: tuple[Header, ...] = (
+    (b"access-control-allow-methods", b"GET, POST"),
+    (b"access-control-allow-headers", b"Content-Type, Authorization"),
+    (b"access-control-max-age", b"600"),
+)
+"""What a trusted page hears when it asks beforehand."""
+
+
+def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> None:
+    """Refuse a POST that a page of an untrusted origin may have sent; `signs_in` marks sign-up and sign-in.
+
+    Raises CrossSiteNavigationLoginBlocked, MissingOrNullOrigin, InvalidOrigin.
+    """
+    site = head.fields.get(b"sec-fetch-site")
+    if signs_in and site == b"cross-site" and head.fields.get(b"sec-fetch-mode") == b"navigate":
+        raise errors.CrossSiteNavigationLoginBlocked  # defence: V11 cross-site-navigation
+    sent = head.every(b"origin")
+    if sent:  # defence: V11 V12 sent-origin
+        _check_origin(origins, sent)
+    elif b"referer" in head.fields:
+        _check_referers(origins, head.every(b"referer"))  # defence: V11 referer
+    elif site is not None and site not in (b"same-origin", b"none"):  # defence: V11 fetch-site
+        raise errors.MissingOrNullOrigin
+
+
+def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ...]]:
+    """Give what finds the CORS headers for an answer: none for an origin that is not trusted, or when none is sent."""
+
+    @lru_cache(maxsize=_ORIGINS_REMEMBERED)
+    def headers_for(origin: bytes) -> tuple[Header, ...]:
+        if not origins.trusts(origin.decode("latin-1")):  # defence: V12 cors
+            return ()
+        return (
+            (b"access-control-allow-origin", origin),
+            (b"access-control-allow-credentials", b"true"),
+            (b"access-control-expose-headers", _EXPOSED),
+        )
+
+    def headers_of(head: RequestHeaders) -> tuple[Header, ...]:
+        origin = head.fields.get(b"origin")
+        if origin is None or not head.occurs_once(b"origin"):
+            return ()
+        return headers_for(origin)
+
+    return headers_of
+
+
+def is_preflight(head: RequestHeaders, cors: tuple[Header, ...]) -> bool:
+    """Whether a page of a trusted origin, whose CORS headers these are, asks what it may send."""
+    return bool(cors) and b"access-control-request-method" in head.fields
+
+
+def _check_origin(origins: TrustedOrigins, sent: list[bytes]) -> None:
+    if b"null" in sent:
+        raise errors.MissingOrNullOrigin  # defence: V11 null-origin
+    if not all(origins.trusts(origin.decode("latin-1")) for origin in sent):
+        raise errors.InvalidOrigin
+
+
+def _check_referers(origins: TrustedOrigins, sent: list[bytes]) -> None:
+    for referer in sent:
+        origin = origin_of(referer.decode("latin-1"))
+        if origin is None or not origins.trusts(origin):
+            raise errors.InvalidOrigin

@@ -1,0 +1,189 @@
+"""The service's own documents: the contract at /openapi.json, and as generators of clients want it, and Swagger UI."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+from markupsafe import escape
+from starlette.types import Receive, Scope, Send
+from swagger_ui_bundle import swagger_ui_path
+
+from codegen.client_forms import client_forms
+from domain import tokens
+from domain.errors import MethodNotAllowed, Refusal
+from domain.trusted_origins import TrustedOrigins
+from handlers.reply import Header
+from server.api import cors as api_cors
+from server.api import responses
+from server.api.errors import ErrorResponse, render, render_refusal
+from server.api.headers import RequestHeaders
+from server.api.request import check_size
+from server.api.routing import check_separators
+
+METHODS = "GET, HEAD, OPTIONS"
+
+_ALWAYS: tuple[Header, ...] = (
+    # Unlike any other answer (behaviour 1.7) a document holds nothing of anybody, and is large: it may be kept, and is
+    # asked about each time, which the ETag makes cheap.
+    (b"cache-control", b"no-cache"),
+    *(header for header in responses.DEFAULT_HEADERS if header[0] != b"cache-control"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+)
+"""With every document. Swagger UI styles elements in place, so inline styles are allowed; nothing may come from
+another host."""
+
+JSON, SCRIPT, STYLE = b"application/json", b"text/javascript; charset=utf-8", b"text/css; charset=utf-8"
+
+FILES: dict[str, tuple[Path, bytes]] = {
+    "swagger-ui.css": (swagger_ui_path / "swagger-ui.css", STYLE),
+    "swagger-ui-bundle.js": (swagger_ui_path / "swagger-ui-bundle.js", SCRIPT),
+    "favicon-32x32.png": (swagger_ui_path / "favicon-32x32.png", b"image/png"),
+    # After that of Swagger UI, which knows no dark page.
+    "page.css": (Path(__file__).parents[1] / "templates" / "docs" / "page.css", STYLE),
+}
+"""What lies beside the page, with its media type."""
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="stylesheet" href="{base_path}/docs/swagger-ui.css">
+<link rel="stylesheet" href="{base_path}/docs/page.css">
+<link rel="icon" type="image/png" href="{base_path}/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="{base_path}/docs/swagger-ui-bundle.js"></script>
+<script src="{base_path}/docs/start.js"></script>
+</body>
+</html>
+"""
+
+START = b"""SwaggerUIBundle({
+  url: %s,
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+"""
+"""`validatorUrl: null` keeps the page from showing the contract to a validator elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One answer, prepared before it is first sent."""
+
+    body: bytes
+    etag: bytes
+    headers: tuple[Header, ...]
+
+
+def prepared(body: bytes, media_type: bytes) -> Document:
+    """A body with its strong ETag and the headers of its 200."""
+    etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
+    return Document(body, etag, ((b"content-type", media_type), (b"etag", etag)))
+
+
+@cache
+def _file(path: Path, media_type: bytes) -> Document:
+    """Give a file as a document; most services are never asked for these 1.5 MB, so they are read when they are."""
+    return prepared(path.read_bytes(), media_type)
+
+
+class Documents:
+    """An ASGI application for its few paths; whoever mounts it asks `matches` first.
+
+    `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash. Pages of
+    `trusted` origins may read the answers; `max_body` is in bytes; `files` are read when they are first asked for.
+    Requests go through the checks of behaviour 1.3.
+    """
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        base_path: str,
+        trusted: TrustedOrigins,
+        max_body: int,
+        files: Mapping[str, tuple[Path, bytes]] = FILES,
+    ) -> None:
+        self._path = f"{base_path}/openapi.json"
+        self._for_clients = f"{base_path}/openapi-clients.json"
+        self._made = _prepare(document, base_path)
+        self._files = {f"{base_path}/docs/{name}": file for name, file in files.items()}
+        self._cors_of = api_cors.cors(trusted)
+        self._max_body = max_body
+
+    def matches(self, path: str) -> bool:
+        """Whether a decoded request path (base path included) is one of the documents."""
+        return path in self._made or path == self._for_clients or path in self._files
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 200, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
+        request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
+        cors = self._cors_of(head)
+        try:
+            rendered = self._answer(scope, head, is_preflight=api_cors.is_preflight(head, cors))
+        except Refusal as refusal:
+            rendered = render_refusal(refusal)
+        except OSError as error:  # The program was replaced, or is incomplete.
+            rendered = render(error, request_id)
+        always = _ALWAYS if rendered[0] in (200, 304) else responses.DEFAULT_HEADERS
+        await responses.send_answer(scope, send, rendered, request_id, cors, always=always)
+
+    def _answer(self, scope: Scope, head: RequestHeaders, *, is_preflight: bool) -> ErrorResponse:
+        method = scope["method"]
+        check_separators(scope)
+        if method == "OPTIONS":
+            return responses.options(METHODS, is_preflight=is_preflight)
+        if method not in ("GET", "HEAD"):
+            status, headers, body = render_refusal(MethodNotAllowed())
+            return status, (*headers, (b"allow", METHODS.encode())), body
+        check_size(scope, head, self._max_body)
+        document = self._document(scope["path"])
+        if _is_known(document.etag, head):
+            return 304, ((b"etag", document.etag),), b""
+        return 200, document.headers, document.body
+
+    def _document(self, path: str) -> Document:
+        if path == self._for_clients:
+            return self._contract_for_clients
+        return self._made.get(path) or _file(*self._files[path])
+
+    @cached_property
+    def _contract_for_clients(self) -> Document:
+        """What generators ask for; made when one first does, as few services are ever asked."""
+        contract = orjson.loads(self._made[self._path].body)
+        return prepared(orjson.dumps(client_forms(contract)), JSON)
+
+
+def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
+    """Give every document that is not a file, by its path."""
+    page = PAGE.format(title=escape(document["info"]["title"]), base_path=escape(base_path))
+    contract = f"{base_path}/openapi.json"
+    start = START % orjson.dumps(contract)
+    return {
+        contract: prepared(orjson.dumps(document), JSON),
+        f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
+        f"{base_path}/docs/start.js": prepared(start, SCRIPT),
+    }
+
+
+def _is_known(etag: bytes, head: RequestHeaders) -> bool:
+    """Whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
+    listed = b",".join(head.every(b"if-none-match"))
+    tags = {tag.strip().removeprefix(b"W/") for tag in listed.split(b",")}
+    return etag in tags or b"*" in tags

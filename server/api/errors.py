@@ -1,0 +1,135 @@
+"""The only renderer: refusals, HTTP errors and crashes become status, headers and `{message, code}` (behaviour 1.4).
+
+A `VALIDATION_ERROR` has `fields` as well.
+"""
+
+import re
+from http import HTTPStatus
+
+import orjson
+import structlog
+from starlette.exceptions import HTTPException
+
+from domain import errors
+from domain.errors import Refusal
+from handlers.reply import Header
+from server.database.errors import reason
+from server.observability import logs
+
+ErrorResponse = tuple[int, tuple[Header, ...], bytes]
+"""The status, the headers that belong to this error and the JSON body, all ready to be sent."""
+
+CONTENT_TYPE: Header = (b"content-type", b"application/json")  # defence: R40 json-type
+CLOSE: Header = (b"connection", b"close")
+
+_GENERIC: dict[int, type[Refusal]] = {
+    refusal.status: refusal
+    for refusal in (
+        errors.Unauthenticated,
+        errors.Forbidden,
+        errors.NotFound,
+        errors.MethodNotAllowed,
+        errors.RequestTimeout,
+        errors.Conflict,
+        errors.PayloadTooLarge,
+        errors.UriTooLong,
+        errors.UnsupportedMediaType,
+        errors.Unprocessable,
+        errors.Limited,
+        errors.HeadersTooLarge,
+        errors.InternalServerError,
+        errors.Unavailable,
+    )
+}
+"""How an HTTP error that is no refusal of ours is worded; the text it carries may repeat input and is dropped."""
+
+_CLOSING = frozenset({408, 413, 414, 431})
+"""Statuses after which the connection closes, because the rest of the request is not read (behaviour 1.3)."""
+
+_NO_WORD = re.compile(r"[^A-Z]+")
+
+_PREPARED: dict[type[Refusal], bytes] = {}
+"""The bodies of the refusals met so far; there are no more of them than classes."""
+
+_log = structlog.get_logger()
+
+
+def render(error: Exception, request_id: str) -> ErrorResponse:
+    """Give status, headers and body of whatever was raised; what nobody foresaw is a 500, logged with the id."""
+    if isinstance(error, Refusal):
+        return render_refusal(error)
+    if isinstance(error, HTTPException) and error.status_code < 500:
+        return _render_http(error)
+    log_defect(error, request_id)
+    return render_refusal(errors.InternalServerError())  # defence: V88 plain-error
+
+
+def log_defect(error: Exception, request_id: str) -> None:
+    """Write down what nobody foresaw."""
+    _log.error(
+        "internal_server_error", request_id=request_id, error=logs.names(error), trace=logs.frames(error)
+    )
+
+
+def log_outage(refusal: Refusal, request_id: str) -> None:
+    """Write down why the database could not serve; the client is told only to come again."""
+    if refusal.code == errors.Unavailable.code and refusal.__cause__ is not None:
+        _log.warning("service_unavailable", request_id=request_id, reason=reason(refusal.__cause__))
+
+
+def render_refusal(refusal: Refusal) -> ErrorResponse:
+    """Give status, headers and body of a refusal; the body of one that names no field is prepared once."""
+    status = refusal.status
+    if isinstance(refusal, errors.ValidationError):
+        body = _validation_body(refusal)
+    elif refusal.message is type(refusal).message:
+        body = _prepared(type(refusal))
+    else:
+        body = _body(refusal.code, refusal.message)
+    if status == HTTPStatus.BAD_REQUEST:
+        return status, (CONTENT_TYPE,), body
+    return status, (CONTENT_TYPE, *_headers(status, refusal.retry_after)), body
+
+
+def _render_http(error: HTTPException) -> ErrorResponse:
+    status = error.status_code
+    own = tuple((name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items())
+    names = {name for name, _ in own} | {CONTENT_TYPE[0]}
+    added = tuple(header for header in _headers(status, None) if header[0] not in names)
+    headers = (CONTENT_TYPE, *(header for header in own if header[0] != CONTENT_TYPE[0]), *added)
+    if status in _GENERIC:
+        return status, headers, _prepared(_GENERIC[status])
+    phrase = HTTPStatus(status).phrase
+    code = _NO_WORD.sub("_", phrase.replace("'", "").upper())
+    return status, headers, _body(code, phrase[0] + phrase[1:].lower())
+
+
+def _headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
+    """Give what the status itself asks for: a challenge, when to come again (seconds), the end of the connection."""
+    headers: tuple[Header, ...] = ()
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers = ((b"www-authenticate", b"Bearer"),)
+    if status in _CLOSING:
+        headers = (CLOSE,)
+    if retry_after is not None:
+        seconds = str(retry_after).encode()
+        headers = (*headers, (b"retry-after", seconds))
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            headers = (*headers, (b"x-retry-after", seconds))
+    return headers
+
+
+def _prepared(refusal: type[Refusal]) -> bytes:
+    body = _PREPARED.get(refusal)
+    if body is None:
+        body = _PREPARED[refusal] = _body(refusal.code, refusal.message)
+    return body
+
+
+def _validation_body(refusal: errors.ValidationError) -> bytes:
+    fields = [{"in": place, "name": name, "message": message} for place, name, message in refusal.fields]
+    return orjson.dumps({"message": refusal.message, "code": refusal.code, "fields": fields})
+
+
+def _body(code: str, message: str) -> bytes:
+    return orjson.dumps({"message": message, "code": code})  # defence: V88 error-keys

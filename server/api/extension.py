@@ -1,0 +1,35 @@
+"""The extension `x-gatewright`: what the contract says of an operation to this service alone, unpublished."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from codegen.bundle import EXTENSION
+
+
+class OperationExtension(BaseModel):
+    """The keys of the extension, in the contract in camelCase; an operation without a key has its default."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
+
+    switch: str | None = None
+    """The boolean setting, such as `username.enabled`, that decides whether the operation exists."""
+    rate_limited: bool = True
+    """False for what watches the service, which asks as often as it likes (behaviour 10.1)."""
+    signs_in: bool = False
+    """Whether a page of another origin may not navigate a browser there (behaviour 3.4)."""
+    signs_out: bool = False
+    """Whether the session cookie is cleared even where the operation fails."""
+    answers_head: bool = False
+    """Whether HEAD is answered like GET: only where no token can be used up (behaviour 1.2)."""
+    authentication_by_setting: bool = False
+    """Whether `require_authentication = false` opens it to callers without a session (interface 5.6)."""
+
+
+def extension_of(operation: dict[str, Any]) -> OperationExtension:
+    """Return the extension of an operation object of the contract.
+
+    Raises ValueError for a key that does not exist, or whose value is of another type.
+    """
+    return OperationExtension.model_validate(operation.get(EXTENSION, {}))

@@ -1,0 +1,98 @@
+"""What the pipeline is given by the rest of the server."""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from domain.context import Caller, Client
+from domain.errors import Refusal
+from server.api.client_address import ClientAddressResolver
+from server.api.request import Operation, Request
+from server.clock import Clock
+from server.rate_limit.requests import RequestLimiter
+
+
+class Sessions(Protocol):
+    """Where sessions are found."""
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Give the caller behind a token of 32 characters, None when no session that is live at `now` has it. Raises
+        Unavailable."""
+
+    def extension(self, request: Request, caller: Caller) -> datetime | None:
+        """Return the new expiry of the caller's session if the request extends it, or None."""
+
+    async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
+        """Extend the caller's session; when that cannot be written, the request goes on with the session as it was."""
+
+
+class Challenges(Protocol):
+    """Where pending two-factor sign-ins are found."""
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Any | None:
+        """Give the challenge behind a token `2fa_…`, None when none that is live at `now` has it. Raises
+        Unavailable."""
+
+
+class Endpoint(Protocol):
+    """What runs a handler in a Context and commits."""
+
+    def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
+        """Give what the handler returned for an admitted request, after the commit. Raises refusals."""
+
+
+class Refusals(Protocol):
+    """Where refusals are put on record that no rule has made."""
+
+    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
+        """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""
+
+
+class RequestHook(Protocol):
+    """Called for every response."""
+
+    def request(self, operation: str | None, status: int, seconds: float) -> None:
+        """Take note of an answer, by the operationId; None where no operation was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHooks:
+    """Several of them."""
+
+    every: Sequence[RequestHook]
+
+    def request(self, operation: str | None, status: int, seconds: float) -> None:
+        """Call each of them."""
+        for hook in self.every:
+            hook.request(operation, status, seconds)
+
+
+class NoRefusals:
+    """For a service that keeps no record."""
+
+    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
+        """Forget it."""
+
+
+class NoChallenges:
+    """For a service without two-factor sign-in: no pending token is live."""
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> None:
+        """Find nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Everything outside the pipeline that it asks during a request."""
+
+    sessions: Sessions
+    challenges: Challenges
+    endpoint: Endpoint
+    addresses: ClientAddressResolver
+    clock: Clock
+    refusals: Refusals = field(default_factory=NoRefusals)
+    limiter: RequestLimiter | None = None
+    """None where requests have no limit."""
+    request_hook: RequestHook | None = None
+    """None without metrics and tracing."""

@@ -1,0 +1,112 @@
+"""Query and path parameters: read from the request target, converted, checked together (behaviour 1.2)."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from connexion.decorators.parameter import pythonic
+
+from server.api.validation import NOT_UTF8, NUL, TWICE, Failures, Schema
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of an operation in one place, `query` or `path`."""
+
+    place: str
+    schema: Schema
+    converters: dict[str, Callable[[str], Any]]
+    """By the name on the wire; what makes a value of the text, or the text again when it cannot."""
+    arguments: dict[str, str]
+    """By the name on the wire, the handler's name for it."""
+    required: bool
+    takes_any_text: bool = False
+    """Whether U+0000 is no fault here: the text is compared, cleaned or handed on, and never stored."""
+
+    def read_query(self, query: bytes, failures: Failures) -> dict[str, Any]:
+        """Give the declared parameters of a query string; the others are ignored. Adds to `failures`."""
+        values: dict[str, Any] = {}
+        for piece in query.split(b"&") if query else ():
+            name, _, text = piece.partition(b"=")
+            field = _decoded(name)
+            if field is None or field not in self.converters:
+                continue  # defence: R40 unknown-parameter
+            if field in values:  # defence: V9 single-target
+                failures[self.schema.name(field)] = TWICE
+            values[field] = self._value(field, _decoded(text), failures)
+        return values
+
+    def read_path(self, captured: dict[str, str]) -> dict[str, Any]:
+        """Give the values in the path's template. U+0000 may stand here: such a token is simply unknown."""
+        return {name: self.converters[name](text) for name, text in captured.items()}
+
+    def check(self, values: dict[str, Any], failures: Failures) -> None:
+        """Compare with the schema. Adds to `failures`, where a field keeps the first complaint."""
+        if not self.schema.is_valid(values):
+            for field, text in self.schema.failures(values).items():
+                failures.setdefault(field, text)
+
+    def fill(self, arguments: dict[str, Any], values: dict[str, Any]) -> None:
+        """Put every parameter under the handler's name for it; an absent one is None."""
+        for name, argument in self.arguments.items():
+            arguments[argument] = values.get(name)
+
+    def _value(self, field: str, text: str | None, failures: Failures) -> Any:
+        if text is None:
+            failures.setdefault(self.schema.name(field), NOT_UTF8)
+            return ""
+        if "\0" in text and not self.takes_any_text:  # defence: R32 nul-parameter
+            failures.setdefault(self.schema.name(field), NUL)
+        return self.converters[field](text)
+
+
+def compile_parameters(
+    place: str, parameters: Iterable[dict[str, Any]], *, takes_any_text: bool = False
+) -> Parameters | None:
+    """Compile the parameters of the contract that are `in` one place; None when there are none."""
+    declared = [parameter for parameter in parameters if parameter["in"] == place]
+    if not declared:
+        return None
+    properties = {parameter["name"]: parameter["schema"] for parameter in declared}
+    required = [parameter["name"] for parameter in declared if parameter.get("required")]
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return Parameters(
+        place=place,
+        schema=Schema(place, schema),
+        converters={name: _converter(declared) for name, declared in properties.items()},
+        arguments={name: pythonic(name) for name in properties},
+        required=bool(required),
+        takes_any_text=takes_any_text,
+    )
+
+
+def _decoded(text: bytes) -> str | None:
+    try:
+        return unquote_to_bytes(text.replace(b"+", b" ")).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _converter(schema: dict[str, Any]) -> Callable[[str], Any]:
+    """Give what turns the text of a parameter into its type. Raises ValueError for a type that has no text form."""
+    kind = schema.get("type", "string")
+    converters: dict[str, Callable[[str], Any]] = {
+        "string": str,
+        "boolean": _boolean,
+        "integer": lambda text: int(text) if _INTEGER.fullmatch(text) else text,
+        "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
+    }
+    if kind not in converters:
+        raise ValueError(f"a parameter of type {kind} cannot be read from a request target")
+    return converters[kind]
+
+
+def _boolean(text: str) -> Any:
+    return {"true": True, "false": False}.get(text, text)

@@ -1,0 +1,167 @@
+"""The compiled pipeline: a request goes through every check of behaviour 1.3, in its order, and is answered
+once."""
+
+import asyncio
+import time
+from typing import Any
+
+from connexion.middleware.abstract import SpecMiddleware
+from connexion.spec import Specification
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from domain import tokens
+from domain.errors import Refusal, Unavailable
+from domain.policy import Policy
+from handlers.reply import Redirect
+from server.api import cors, errors, request_body, responses
+from server.api.client_address import client_of
+from server.api.compiler import CompiledApi
+from server.api.errors import ErrorResponse
+from server.api.headers import RequestHeaders
+from server.api.interfaces import Dependencies
+from server.api.request import Operation, Request, check_size
+from server.api.request_body import ClientGoneError
+from server.api.routing import Routes
+from server.observability.access_log import access
+from server.observability.redaction import mask_path
+
+
+class Pipeline(SpecMiddleware):  # type: ignore[misc]
+    """The one middleware of the service; what is no HTTP request goes on to the next application."""
+
+    def __init__(
+        self,
+        next_app: ASGIApp,
+        *,
+        policy: Policy,
+        dependencies: Dependencies,
+        disabled: frozenset[str],
+        max_body: int,
+    ) -> None:
+        self._next_app = next_app
+        self._policy = policy
+        self._dependencies = dependencies
+        self._clock = dependencies.clock
+        self._sessions = dependencies.sessions
+        self._limiter = dependencies.limiter
+        self._request_hook = dependencies.request_hook
+        self._disabled = disabled
+        self._max_body = max_body
+        self._cors_of = cors.cors(policy.origins)
+        self._routes = Routes()
+
+    def add_api(self, specification: Specification, **options: Any) -> CompiledApi:
+        """Compile the contract; Connexion calls this once, at start."""
+        api = CompiledApi(
+            specification,
+            policy=self._policy,
+            dependencies=self._dependencies,
+            disabled=self._disabled,
+            **options,
+        )
+        self._routes = api.routes
+        return api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._next_app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        head = RequestHeaders(scope["headers"])
+        addresses = self._dependencies.addresses
+        client = client_of(scope, head, tokens.request_id(), addresses)  # defence: V10 host
+        request = Request(scope, receive, head, client)
+        try:
+            rendered = await self._answer(request)
+        except ClientGoneError:
+            return
+        except Refusal as refusal:
+            self._dependencies.refusals.note(refusal, client, request.caller, request.template)
+            errors.log_outage(refusal, client.request_id)  # defence: R1 log-outage
+            rendered = errors.render_refusal(refusal)
+        except (
+            asyncio.CancelledError
+        ):  # The service stops, and has waited for this request as long as it may.
+            rendered = errors.render_refusal(Unavailable())
+        except Exception as error:
+            rendered = errors.render(error, client.request_id)
+        if request.cookies:
+            rendered = responses.with_cookies(rendered, request.cookies)
+        await responses.send_answer(scope, send, rendered, client.request_id, self._cors_of(head))
+        seconds = time.perf_counter() - began
+        self._log(request, rendered[0], seconds)
+        if self._request_hook is not None:
+            self._request_hook.request(request.operation_id, rendered[0], seconds)
+
+    async def _answer(self, request: Request) -> ErrorResponse:
+        """Find the operation and who calls it, then go on; the numbers are the steps of behaviour 1.3."""
+        scope, head = request.scope, request.head
+        place, request.captured = self._routes.find(scope)  # 1
+        if scope["method"] == "OPTIONS":  # defence: R39 options
+            return responses.options(place.allow, is_preflight=cors.is_preflight(head, self._cors_of(head)))
+        operation = place.operation(scope["method"])
+        request.operation = operation
+        check_size(scope, head, self._max_body)  # 2
+        if operation.inputs.reads_body:
+            request.body = await request_body.read(request.receive, self._max_body)
+        request.now = self._clock()
+        if self._limiter is not None and operation.is_limited:
+            network, name = request.client.network, operation.operation_id  # defence: R42 operation-name
+            # defence: V67 R42 request-limit
+            if network is not None and not self._limiter.passes(network, name, request.now):  # 3
+                await self._limiter.hit(request.client, name)
+                request.now = self._clock()
+        try:
+            await operation.security.authenticate(request)  # 4
+        except Unavailable:
+            self._clear_cookies_on_sign_out(request, operation)
+            raise
+        self._admit(request, operation)
+        if request.caller is not None:
+            expires_at = self._sessions.extension(request, request.caller)
+            if expires_at is not None:
+                await self._sessions.extend(request, request.caller, expires_at)
+                request.now = self._clock()
+        try:
+            result = await self._dependencies.endpoint(operation, request)  # 8
+        except Refusal as refusal:
+            if refusal.ends_challenge:
+                request.cookies += request.ending
+            raise
+        if isinstance(result, Redirect) and result.defect is not None:
+            errors.log_defect(result.defect, request.client.request_id)
+        return responses.answer(result, operation.method)
+
+    def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
+        """Let who wants to leave forget the cookie at least, while nobody can be found."""
+        if operation.forget:
+            self._check_origin(request, operation, by_cookie=False)
+            request.cookies += operation.forget
+
+    def _admit(self, request: Request, operation: Operation) -> None:
+        """Let the operation's remaining checks decide, and find what its handler is called with."""
+        self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
+        request.arguments = operation.inputs.arguments(  # 6, 7
+            request.scope["query_string"], request.captured, request.head, request.body
+        )
+        request.cookies += operation.forget
+
+    def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
+        # defence: V11 V84 origin-check
+        if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
+            cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
+
+    def _log(self, request: Request, status: int, seconds: float) -> None:
+        scope, operation, client = request.scope, request.operation, request.client
+        access(
+            scope["method"],
+            # defence: V86 masked-path
+            mask_path(scope["path"], self._routes.words) if operation is None else operation.template,
+            None if operation is None else operation.operation_id,
+            scope["query_string"],
+            status,
+            seconds,
+            client.address,
+            client.request_id,
+        )

@@ -1,0 +1,113 @@
+"""One request on its way through the pipeline, the operation it is for, and how large it may be."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from starlette.types import Receive, Scope
+
+from domain import errors
+from domain.context import Caller, Client
+from handlers.reply import Header
+from server.api.arguments import Handler, OperationInputs
+from server.api.headers import RequestHeaders
+
+MAX_TARGET = 8 * 1024
+"""Bytes of path and query as sent."""
+
+MAX_HEADERS = 16 * 1024
+"""Bytes of all header lines as sent."""
+
+
+class Security(Protocol):
+    """What an operation asks of who calls it."""
+
+    async def authenticate(self, request: "Request") -> None:
+        """Find who calls, and write that into the request. Raises Unavailable, and the refusal of who may not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the contract, compiled: everything a request to it needs, decided at start."""
+
+    operation_id: str
+    """As in the contract: `sessions.revoke_others`."""
+    handler: Handler
+    method: str
+    template: str
+    """The path as the contract writes it: what the log says, and nothing that was sent."""
+    security: Security
+    inputs: OperationInputs
+    checks_origin: bool
+    signs_in: bool
+    answers_head: bool
+    is_limited: bool
+    """Whether its requests are counted."""
+    forget: tuple[Header, ...]
+    """What clears the session cookie although the operation may fail: nobody stays signed in who wanted to leave."""
+
+
+# Not frozen: the stages fill in what they found.
+@dataclass(slots=True, eq=False)
+class Request:
+    """One request: who asks, for what, with which arguments."""
+
+    scope: Scope
+    receive: Receive
+    head: RequestHeaders
+    """The headers; `head.cookie(name)` gives the raw value of any cookie that was sent along."""
+    client: Client
+    cookies: list[Header] = field(default_factory=list)
+    """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
+    operation: Operation | None = None
+    """Once it is found."""
+    captured: dict[str, str] = field(init=False)
+    """The values in the path's template."""
+    body: bytes = b""
+    now: datetime = field(init=False)
+    """When the request was complete: the moment that all of its checks and its rule go by."""
+    caller: Caller | None = None
+    """Who calls, once that is known."""
+    challenge: Any = None
+    """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is none."""
+    by_cookie: bool = False
+    """Whether a cookie said who calls."""
+    ending: tuple[Header, ...] = ()
+    """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
+    arguments: dict[str, Any] = field(init=False)
+    """What the handler is called with beside `ctx`: `body`, and the parameters by their pythonic names."""
+
+    @property
+    def template(self) -> str | None:
+        """The path as the contract writes it; None without an operation."""
+        return None if self.operation is None else self.operation.template
+
+    @property
+    def operation_id(self) -> str | None:
+        """The operation's name in the contract; None without one."""
+        return None if self.operation is None else self.operation.operation_id
+
+    @property
+    def disable_refresh(self) -> bool:
+        """Whether the caller asked not to extend the session: `?disableRefresh=true` (behaviour 3.5)."""
+        asked = self.arguments.get("disable_refresh")
+        return asked is True or (isinstance(asked, str) and asked.lower() == "true")
+
+
+def check_size(scope: Scope, head: RequestHeaders, max_body: int) -> None:
+    """Refuse what says itself that it is too large. Raises UriTooLong, HeadersTooLarge, PayloadTooLarge.
+
+    Raises BadRequest when it does not name exactly one host (RFC 9112, 3.2).
+    """
+    if scope["http_version"] == "1.1" and not head.occurs_once(b"host"):  # defence: V10 R39 one-host
+        raise errors.BadRequest("Invalid HTTP request")
+    query = scope["query_string"]
+    target = len(scope.get("raw_path") or scope["path"]) + (len(query) + 1 if query else 0)
+    if target > MAX_TARGET:  # defence: R34 target-size
+        raise errors.UriTooLong
+    if head.size() > MAX_HEADERS:  # defence: V28 R34 header-size
+        raise errors.HeadersTooLarge
+    announced = head.fields.get(b"content-length")
+    # defence: V73 R29 announced-size
+    if announced is not None and announced.isdigit() and int(announced) > max_body:
+        raise errors.PayloadTooLarge

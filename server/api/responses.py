@@ -1,0 +1,104 @@
+"""What goes back: status, headers and body of what a handler returned, and the messages that carry them."""
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, Literal, TypedDict
+
+import orjson
+from starlette.types import Scope, Send
+
+from handlers.reply import Header, Page, Redirect, Reply
+from server.api.cors import PREFLIGHT
+from server.api.errors import CONTENT_TYPE, ErrorResponse
+
+DEFAULT_HEADERS: tuple[Header, ...] = (
+    (b"cache-control", b"no-store"),  # defence: V42 no-store
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"vary", b"Origin"),
+)
+"""On every answer, errors included (behaviour 1.7); the request id joins them."""
+
+FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
+"""The ASGI extension of a server that takes an answer as one message, and the type of that message."""
+
+
+class FullResponse(TypedDict):
+    """An answer in one message. The server adds the length of the body, and leaves the body out for HEAD."""
+
+    type: Literal["gatewright.whole"]
+    status: int
+    always: tuple[Header, ...]
+    """Headers of many answers, which the server may keep as it writes them."""
+    request_id: bytes
+    headers: Sequence[Header]
+    """Headers of this answer alone; very often just `JSON`, the same object each time."""
+    body: bytes
+
+
+JSON: tuple[Header, ...] = (CONTENT_TYPE,)
+_HTML: Header = (b"content-type", b"text/html; charset=utf-8")
+
+
+def answer(result: Any, method: str) -> ErrorResponse:
+    """Give status, headers and body for what a handler returned."""
+    if isinstance(result, Reply):
+        return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
+    if isinstance(result, Redirect):
+        # After a POST the browser must come back with a GET, and never post the credentials again (RFC 9110, 15.4.4).
+        status = 303 if method == "POST" else result.status  # defence: V62 see-other
+        return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
+    if isinstance(result, Page):
+        return 200, (_HTML, *result.headers), result.html.encode()
+    return 200, JSON, orjson.dumps(result)
+
+
+def options(allow: str, *, is_preflight: bool) -> ErrorResponse:
+    """Answer what is allowed at a path, and a trusted page what it may do there (behaviour 1.2, 3.4)."""
+    return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
+
+
+def with_cookies(rendered: ErrorResponse, cookies: list[Header]) -> ErrorResponse:
+    """Add Set-Cookie headers, but never a second one for one name: the first counts (behaviour 3.3)."""
+    status, headers, body = rendered
+    taken = {_cookie_name(value) for name, value in headers if name == b"set-cookie"}
+    added: dict[bytes, Header] = {}
+    for header in cookies:
+        added.setdefault(_cookie_name(header[1]), header)
+    # defence: V42 one-cookie
+    return status, (*headers, *(header for name, header in added.items() if name not in taken)), body
+
+
+def _cookie_name(value: bytes) -> bytes:
+    return value.partition(b"=")[0]
+
+
+def send_answer(
+    scope: Scope,
+    send: Send,
+    rendered: ErrorResponse,
+    request_id: str,
+    cors: tuple[Header, ...],
+    *,
+    always: tuple[Header, ...] = DEFAULT_HEADERS,
+) -> Awaitable[None]:
+    """Send an answer with the headers every answer has; HEAD gets no body, whose length is still told."""
+    status, headers, body = rendered
+    whole: dict[str, Any] = {
+        "type": FULL_RESPONSE,
+        "status": status,
+        "always": always,
+        "request_id": request_id.encode(),
+        "headers": (*headers, *cors) if cors else headers,
+        "body": body,
+    }
+    return send(whole) if FULL_RESPONSE in scope.get("extensions", ()) else _send_parts(scope, send, whole)
+
+
+async def _send_parts(scope: Scope, send: Send, whole: dict[str, Any]) -> None:
+    """Send an answer, made for one message, in the two that every server takes."""
+    status, body = whole["status"], whole["body"]
+    own = [*whole["always"], (b"x-request-id", whole["request_id"]), *whole["headers"]]
+    if status not in (204, 304):
+        own.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

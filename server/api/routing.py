@@ -1,0 +1,88 @@
+"""From path and method to the operation: a look-up for fixed paths, patterns for templated ones (behaviour 1.1)."""
+
+import re
+from dataclasses import dataclass, field
+
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from domain import errors
+from server.api.request import Operation
+
+_TEMPLATE = re.compile(r"\{([^{}]+)\}")
+_ENCODED_SEPARATOR = re.compile(rb"%2f|%5c", re.IGNORECASE)
+_DOT_SEGMENTS = frozenset({".", ".."})
+
+
+@dataclass(slots=True)
+class Route:
+    """One path of the contract: its operations by method, and the value of its Allow header."""
+
+    operations: dict[str, Operation] = field(default_factory=dict)
+    allow: str = "OPTIONS"
+
+    def add(self, method: str, operation: Operation) -> None:
+        """Take an operation in; a GET that a HEAD cannot harm answers HEAD too."""
+        self.operations[method] = operation
+        if method == "GET" and operation.answers_head:  # defence: R39 head-method
+            self.operations["HEAD"] = operation
+        self.allow = ", ".join([*sorted(self.operations), "OPTIONS"])
+
+    def operation(self, method: str) -> Operation:
+        """Give the operation of a method. Raises HTTPException 405 with Allow."""
+        operation = self.operations.get(method)
+        if operation is None:
+            raise HTTPException(405, headers={"Allow": self.allow})  # defence: R39 allow-header
+        return operation
+
+
+class Routes:
+    """Every path that is switched on. Paths match exactly and case-sensitively after percent-decoding."""
+
+    def __init__(self) -> None:
+        self._fixed: dict[str, Route] = {}
+        self._templated: dict[str, tuple[re.Pattern[str], Route]] = {}
+        self.words: set[str] = set()
+        """What the paths are made of."""
+
+    def add(self, path: str, method: str, operation: Operation) -> None:
+        """Take in the operation of a path of the contract, base path included."""
+        if _TEMPLATE.search(path) is None:
+            place = self._fixed.setdefault(path, Route())
+        else:
+            _, place = self._templated.setdefault(path, (_pattern(path), Route()))
+        place.add(method, operation)
+        self.words |= set(path.split("/"))
+
+    def find(self, scope: Scope) -> tuple[Route, dict[str, str]]:
+        """Give the place of a request's path and the values in its template. Raises NotFound."""
+        place = self._fixed.get(scope["path"])  # defence: V13 R40 exact-path
+        captured: dict[str, str] = {}
+        if place is None:
+            place, captured = self._match(scope["path"])
+        check_separators(scope)  # defence: V13 encoded-slash
+        return place, captured
+
+    def _match(self, path: str) -> tuple[Route, dict[str, str]]:
+        for pattern, place in self._templated.values():
+            found = pattern.fullmatch(path)
+            if found is not None and _DOT_SEGMENTS.isdisjoint(found.groups()):
+                return place, found.groupdict()
+        raise errors.NotFound
+
+
+def check_separators(scope: Scope) -> None:
+    """Refuse a path that hides a slash or backslash, which decodes to one of ours. Raises NotFound."""
+    raw_path = scope.get("raw_path") or b""
+    # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
+    if raw_path.find(b"%") >= 0 and _ENCODED_SEPARATOR.search(raw_path):  # defence: R39 encoded-separator
+        raise errors.NotFound
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """Turn `/reset-password/{token}` into a pattern; a value is one segment, never empty, without a backslash."""
+    pieces = _TEMPLATE.split(path)
+    literal = [
+        re.escape(piece) if index % 2 == 0 else rf"(?P<{piece}>[^/\\]+)" for index, piece in enumerate(pieces)
+    ]
+    return re.compile("".join(literal), re.DOTALL)

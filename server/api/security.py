@@ -1,0 +1,188 @@
+"""Who is calling: the contract's security of an operation, compiled once into its class (behaviour 3.1, 3.2)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler, SecurityHandlerFactory
+
+from domain import errors, tokens
+from domain.context import Caller
+from domain.policy import Cookies
+from domain.two_factor.errors import InvalidTwoFactorCookie
+from handlers import cookies
+from handlers.reply import Header
+from server.api.headers import MALFORMED
+from server.api.interfaces import Challenges, Sessions
+from server.api.request import Request, Security
+
+PENDING_PREFIX = "2fa_"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Where a security scheme of the contract has its token: a Bearer header, or a cookie by its configured name."""
+
+    cookie: bytes | None = None
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllowAnyone:
+    """Session credentials that are sent along are ignored."""
+
+    async def authenticate(self, request: Request) -> None:
+        """Find nobody, whatever was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequireSession:
+    """A session is required, or used when there is one (`optional`)."""
+
+    sessions: Sessions
+    cookie: bytes
+    forget: tuple[Header, ...]
+    optional: bool
+
+    async def authenticate(self, request: Request) -> None:
+        """Find the session: a Bearer header decides alone, else the cookie. Raises Unavailable, Unauthenticated."""
+        token = request.head.bearer()
+        request.by_cookie = by_cookie = token is None
+        if token is None:
+            token = request.head.cookie(self.cookie)
+        if token and tokens.is_token(token):  # defence: V28 bearer-only
+            request.caller = await self.sessions.find(token, request.now, by_cookie=by_cookie)
+            if request.caller is not None:
+                return
+        if by_cookie and token is not None:
+            request.cookies += self.forget  # defence: V27 clear-cookie
+        if not self.optional:  # defence: V27 session-required
+            raise errors.Unauthenticated
+
+
+@dataclass(frozen=True, slots=True)
+class RequireChallenge:
+    """A pending two-factor token or a session is required; an invalid credential counts as absent."""
+
+    sessions: Sessions
+    challenges: Challenges
+    session_cookie: bytes
+    pending_cookie: bytes
+    forget_session: tuple[Header, ...]
+    forget_pending: tuple[Header, ...]
+
+    async def authenticate(self, request: Request) -> None:
+        """Find the challenge or session in the order of behaviour 3.2. Raises Unavailable, InvalidTwoFactorCookie."""
+        head = request.head
+        bearer = head.bearer()
+        pending, session = head.cookie(self.pending_cookie), head.cookie(self.session_cookie)
+        for token, by_cookie in ((bearer, False), (pending, True)):
+            request.challenge = await self._challenge(token, request.now, by_cookie=by_cookie)
+            if request.challenge is not None:
+                request.by_cookie = by_cookie
+                request.ending = self.forget_pending if pending == token else ()
+                return
+        if pending is not None:
+            request.cookies += self.forget_pending
+        for token, by_cookie in ((bearer, False), (session, True)):
+            request.caller = await self._caller(token, request.now, by_cookie=by_cookie)
+            if request.caller is not None:
+                request.by_cookie = by_cookie
+                return
+        if session is not None:
+            request.cookies += self.forget_session
+        raise InvalidTwoFactorCookie
+
+    async def _challenge(self, token: str | None, now: datetime, *, by_cookie: bool) -> Any:
+        if token is None or not token.startswith(PENDING_PREFIX):
+            return None
+        if not tokens.is_token(token.removeprefix(PENDING_PREFIX)):
+            return None
+        return await self.challenges.find(token, now, by_cookie=by_cookie)
+
+    async def _caller(self, token: str | None, now: datetime, *, by_cookie: bool) -> Caller | None:
+        if token is None or token == MALFORMED or not tokens.is_token(token):
+            return None
+        return await self.sessions.find(token, now, by_cookie=by_cookie)
+
+
+def security_map(policy: Cookies) -> dict[str, type]:
+    """Give Connexion's map from scheme type to handler; ours read the token themselves, the way behaviour 3.2
+    wants it.
+
+    The contract names the cookies by their defaults; the operator may have renamed them.
+    """
+
+    class Bearer(BearerSecurityHandler):  # type: ignore[misc]
+        def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
+            return Credential()
+
+    class Cookie(ApiKeySecurityHandler):  # type: ignore[misc]
+        def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential | None:
+            if security_scheme["in"] != "cookie":
+                return None
+            name = security_scheme["name"]
+            if name != policy.session_name and name.endswith(cookies.PENDING):
+                return Credential(cookies.pending_name(policy).encode(), pending=True)
+            return Credential(policy.session_name.encode())
+
+    return {"bearer": Bearer, "apiKey": Cookie}
+
+
+class SecurityCompiler:
+    """Turns the security requirements of an operation into its class, through Connexion's factory of handlers."""
+
+    def __init__(
+        self, factory: SecurityHandlerFactory, policy: Cookies, sessions: Sessions, challenges: Challenges
+    ):
+        self._factory = factory
+        self._policy = policy
+        self._sessions = sessions
+        self._challenges = challenges
+
+    def compile(self, operation: Any, *, without_session: bool) -> Security:
+        """Give the class of an operation; `without_session` makes a required session optional.
+
+        Raises ValueError when the contract asks for something that cannot be checked: better no start than an
+        open door.
+        """
+        if operation.security is None:
+            raise ValueError(f"{operation.operation_id}: the contract states no security")
+        if not operation.security:
+            return AllowAnyone()
+        credentials = [
+            self._credential(operation, requirement) for requirement in operation.security if requirement
+        ]
+        if any(credential.pending for credential in credentials):
+            return self._for_challenges()
+        if not {None, self._policy.session_name.encode()} <= {
+            credential.cookie for credential in credentials
+        }:
+            raise ValueError(
+                f"{operation.operation_id}: the contract must accept both Bearer header and cookie"
+            )
+        optional = without_session or any(not requirement for requirement in operation.security)
+        forget = (cookies.clear_session(self._policy),)
+        # defence: V41 cookie-setting
+        return RequireSession(self._sessions, self._policy.session_name.encode(), forget, optional)
+
+    def _credential(self, operation: Any, requirement: dict[str, list[str]]) -> Credential:
+        found = [
+            self._factory.parse_security_scheme(operation.security_schemes[name], scopes)
+            for name, scopes in requirement.items()
+        ]
+        if len(found) != 1 or not isinstance(found[0], Credential):
+            raise ValueError(
+                f"{operation.operation_id}: no check exists for the security {sorted(requirement)}"
+            )
+        return found[0]
+
+    def _for_challenges(self) -> RequireChallenge:
+        return RequireChallenge(
+            sessions=self._sessions,
+            challenges=self._challenges,
+            session_cookie=self._policy.session_name.encode(),
+            pending_cookie=cookies.pending_name(self._policy).encode(),
+            forget_session=(cookies.clear_session(self._policy),),
+            forget_pending=(cookies.clear_pending(self._policy),),
+        )

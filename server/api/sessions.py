@@ -1,0 +1,85 @@
+"""Sessions, and sign-ins that wait for their second factor, as the pipeline looks them up (behaviour 3.2, 3.5)."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+from domain import errors
+from domain.context import Caller, Challenge, Context
+from domain.policy import Policy
+from domain.ports import Reads
+from domain.sessions import sessions
+from domain.sessions.policy import SessionPolicy
+from domain.two_factor import challenges
+from handlers import cookies
+from server.api.request import Request
+
+
+class RunRule(Protocol):
+    """What runs a rule in a transaction of its own, at `now` or at the time of the clock. Raises Unavailable."""
+
+    def __call__(
+        self, job: Callable[[Context], Awaitable[None]], *, now: datetime | None = None
+    ) -> Awaitable[None]:
+        """Run the rule, and commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStore:
+    """Finds sessions, deletes those that are dead, and extends those that are due."""
+
+    policy: Policy
+    reads: Callable[[], Reads]
+    """Returns the reads of the database, once it is open."""
+    run: RunRule
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Return the session behind a token if it is live at `now`, or None; a dead one that is presented is deleted
+        (behaviour 3.2)."""
+        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 session-lookup
+        if found is None:
+            return None
+        session, user = found
+        if session.is_active(now) and not user.is_banned(now):  # defence: V33 session-ban
+            return Caller(token, session, user, by_cookie)
+        with contextlib.suppress(errors.Unavailable):
+            await self.run(partial(sessions.discard, session_id=session.id))
+        return None
+
+    def extension(self, request: Request, caller: Caller) -> datetime | None:
+        """Return the new expiry of the caller's session if the request extends it, or None."""
+        if request.disable_refresh:
+            return None
+        return sessions.next_expiry(self.policy[SessionPolicy], caller.session, request.now)
+
+    async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
+        """Extend the caller's session and its cookie, whatever becomes of the request (behaviour 3.5).
+
+        When that cannot be written, the request goes on with the session as it was: its own work may need no write, or
+        none of a row that is locked.
+        """
+        try:
+            await self.run(
+                partial(sessions.extend, session=caller.session, expires_at=expires_at), now=request.now
+            )
+        except errors.Unavailable:
+            return  # defence: R5 failed-extension
+        if caller.by_cookie:
+            max_age = int((expires_at - request.now).total_seconds())
+            request.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
+        session = caller.session._replace(expires_at=expires_at, updated_at=request.now)
+        request.caller = replace(caller, session=session)
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeStore:
+    """Finds the sign-ins that wait for their second factor."""
+
+    reads: Callable[[], Reads]
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Challenge | None:
+        """Return the live challenge behind a pending token, or None (behaviour 3.2)."""
+        return await challenges.find(self.reads(), token, now)

@@ -1,0 +1,260 @@
+"""Schemas of the contract, compiled at start, and what they say of a value (behaviour 1.2, 1.4).
+
+Messages hold names and limits of the contract only, never a value that was sent.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jsonschema_rs import Draft4Validator, RegexOptions, ValidationError
+
+from domain import errors
+from server.json_depth import contains_nul, depth, is_longer
+
+Failures = dict[str, str]
+"""What is wrong, by field: `body.email` → `is required`. Each field once."""
+
+_DEEP = 100
+"""Levels in a field beyond which its complaint is its depth; the validator itself stops at some 250."""
+
+_MANY = 100
+"""Members of a field beyond which it gets one complaint: to find every wrong one of 30 000 would hold up everybody."""
+
+NUL = "must not contain U+0000"
+TOO_DEEP = "is nested too deeply"
+TWICE = "must be given only once"
+NOT_UTF8 = "must be percent-encoded UTF-8"
+REQUIRED = "is required"
+NO_OBJECT = "must be an object"
+WRONG_FORM = "has the wrong form"
+
+_TYPES = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+
+_FORMATS = {
+    "email": "an email address",
+    "uri": "a URL",
+    "date-time": "a point in time",
+    "hostname": "a host name",
+    "ipv4": "an IPv4 address",
+    "ipv6": "an IPv6 address",
+    "redirect-target": "a relative path or a URL",
+}
+
+_LIMITS = {
+    "maxLength": "must be at most {} characters long",
+    "minLength": "must be at least {} characters long",
+    "maximum": "must be at most {}",
+    "minimum": "must be at least {}",
+    "exclusiveMaximum": "must be less than {}",
+    "exclusiveMinimum": "must be greater than {}",
+    "maxItems": "must have at most {} items",
+    "minItems": "must have at least {} items",
+    "maxProperties": "must have at most {} members",
+    "minProperties": "must have at least {} members",
+}
+
+
+def refuse(failures: Failures) -> None:
+    """Raise one ValidationError that names every field that failed, if any did."""
+    if failures:
+        sentences = (f"[{field}] {text}" for field, text in failures.items())
+        raise errors.ValidationError("; ".join(sentences), *_fields(failures))
+
+
+def _fields(failures: Failures) -> Iterator[errors.Field]:
+    """Yield the fields that failed; the whole body, which may have failed too, is none."""
+    for field, text in failures.items():
+        place, _, name = field.partition(".")
+        if name:
+            yield errors.Field(place, name, text)
+
+
+class Schema:
+    """The compiled schema of an object: the body, or all query or path parameters of an operation together."""
+
+    __slots__ = ("_fields", "_names", "_place", "_required", "_validator", "properties")
+
+    def __init__(self, place: str, schema: dict[str, Any]) -> None:
+        """Compile the schema of what stands in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
+        plain = to_json_schema(schema)
+        self.properties: dict[str, Any] = plain.get("properties", {})
+        self._place = place
+        self._required: list[str] = plain.get("required", [])
+        self._validator = _compile(plain)
+        self._fields: dict[str, Draft4Validator] = {}
+        self._names = _names_in(plain)
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether the value fits; the quick question for the many that do."""
+        return _fits(self._validator, value)
+
+    def failures(self, value: Any) -> Failures:
+        """Give what is wrong with a value that does not fit, in the contract's order of fields."""
+        if not isinstance(value, dict):
+            return {self._place: NO_OBJECT}
+        found: Failures = {}
+        for name in self.properties:
+            if name in value:
+                found.update(self._field_failures(name, value[name]))
+            elif name in self._required:
+                found[self.name(name)] = REQUIRED
+        return found or {self._place: WRONG_FORM}
+
+    def nul_failures(self, value: dict[str, Any]) -> Failures:
+        """Give the fields in which U+0000 stands; members the contract does not name count as the whole's."""
+        names = [name for name, item in value.items() if contains_nul([name, item])]
+        return {self.name(name if name in self.properties else ""): NUL for name in names}
+
+    def name(self, field: str) -> str:
+        """Give a field's name for messages: `body.email`, or `body` for the whole."""
+        return f"{self._place}.{field}" if field else self._place  # defence: R36 field-name
+
+    def _field_failures(self, name: str, value: Any) -> Failures:
+        schema, validator = self.properties[name], self._field(name)
+        if depth(value) > _DEEP:
+            # defence: R27 field-depth
+            return {} if _fits(validator, value) else {self.name(name): TOO_DEEP}
+        if validator.is_valid(value):
+            return {}
+        if is_longer(value, _MANY):
+            return {self.name(name): outline(schema, value)}
+        found: Failures = {}
+        met: set[str] = set()
+        for error in validator.iter_errors(value):
+            field, shown = self._path(name, error)
+            if field not in met:
+                met.add(field)
+                found[self.name(shown)] = describe(error, schema)  # defence: V88 field-message
+        return found
+
+    def _field(self, name: str) -> Draft4Validator:
+        """Give what judges a single field, compiled when it is first wanted: only a refusal names fields."""
+        validator = self._fields.get(name)
+        if validator is None:
+            validator = self._fields[name] = _compile(self.properties[name])
+        return validator
+
+    def _path(self, name: str, error: ValidationError) -> tuple[str, str]:
+        """Give the path to what an error is about, without and with positions in lists: a list is one field.
+
+        Only names of the contract and positions may appear in it: any other name was sent by the client.
+        """
+        path = [name, *error.instance_path]
+        if error.kind.name == "required":
+            path.append(error.kind.as_dict()["property"])
+        names = [step for step in path if step in self._names]
+        shown = [step for step in path if isinstance(step, int) or step in self._names]
+        return ".".join(map(str, names)), ".".join(map(str, shown))
+
+
+def _compile(schema: dict[str, Any]) -> Draft4Validator:
+    # These regular expressions take linear time: nothing that is sent can make them backtrack.
+    return Draft4Validator(schema, pattern_options=RegexOptions(), validate_formats=True)
+
+
+def _fits(validator: Draft4Validator, value: Any) -> bool:
+    """Whether a value is valid; one that is deeper than the validator goes is not."""
+    try:
+        return validator.is_valid(value)
+    except ValueError:
+        return False
+
+
+def _names_in(schema: Any) -> frozenset[str]:
+    """Give every name of a member that stands anywhere in a schema."""
+    names: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            names.update(item.get("properties", ()))
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return frozenset(names)
+
+
+def to_json_schema(schema: Any) -> Any:
+    """Turn OpenAPI 3.0's dialect into JSON Schema draft 4: `nullable` becomes one more type or value."""
+    if isinstance(schema, list):
+        return [to_json_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {
+        key: to_json_schema(item)
+        for key, item in schema.items()
+        if key not in ("nullable", "example", "examples")
+    }
+    if schema.get("nullable") is not True:
+        return plain
+    if "enum" in plain:
+        plain["enum"] = [*plain["enum"], None]
+    if "type" in plain:
+        return {**plain, "type": [plain["type"], "null"]}
+    return {"anyOf": [{"type": "null"}, plain]}
+
+
+def describe(error: ValidationError, schema: dict[str, Any]) -> str:
+    """Give the end of the sentence that begins with the field: `must be an email address`."""
+    kind = error.kind.name
+    details = {} if kind in ("anyOf", "oneOf") else error.kind.as_dict()
+    rule = _at(schema, error.schema_path[:-1])
+    if kind in _LIMITS:
+        return _LIMITS[kind].format(details["limit"])
+    if kind == "required":
+        return REQUIRED
+    if kind == "type":
+        return f"must be {_either(details['types'])}"
+    if kind == "enum":
+        return f"must be one of {', '.join(str(option) for option in details['options'])}"
+    if kind == "multipleOf":
+        return f"must be a multiple of {details['multiple_of']}"
+    return {
+        "uniqueItems": "must not have the same item twice",
+        "additionalProperties": "must not have other members",
+        "falseSchema": "must not have other members",
+    }.get(kind) or _form(rule)
+
+
+def outline(rule: dict[str, Any], value: Any) -> str:
+    """Give a complaint about a value with too many members to look for the wrong one."""
+    if isinstance(value, list) and len(value) > rule.get("maxItems", len(value)):
+        return _LIMITS["maxItems"].format(rule["maxItems"])
+    return _form(rule)
+
+
+def _form(rule: dict[str, Any]) -> str:
+    """Name the form a pattern, format or choice of schemas stands for, as far as the contract names it."""
+    parts = [rule, *rule.get("allOf", [])]
+    branches = [
+        *parts,
+        *(branch for part in parts for key in ("anyOf", "oneOf") for branch in part.get(key, [])),
+    ]
+    if any(branch.get("type") == "boolean" for branch in branches):
+        return f"must be {_TYPES['boolean']}"
+    formats = [_FORMATS[branch["format"]] for branch in branches if branch.get("format") in _FORMATS]
+    return f"must be {formats[0]}" if formats else WRONG_FORM
+
+
+def _either(types: Sequence[str]) -> str:
+    """Name the types, `null` last."""
+    return " or ".join(_TYPES[name] for name in sorted(types, key="null".__eq__))
+
+
+def _at(schema: dict[str, Any], path: Sequence[str | int]) -> dict[str, Any]:
+    """Give the part of a schema a path leads to; nothing when it leads out of it."""
+    step: Any = schema
+    for key in path:
+        try:
+            step = step[key]
+        except (KeyError, IndexError, TypeError):
+            return {}
+    return step if isinstance(step, dict) else {}

@@ -1,0 +1,1 @@
+"""Audit records that are written outside the request's transaction."""

@@ -1,0 +1,32 @@
+"""Audit events of the service itself (behaviour chapter 11)."""
+
+from collections.abc import Mapping
+
+from domain.audit.record import Event, Refused, record
+from domain.context import Context
+from models import Outcome
+
+ORIGIN_REFUSED = Event("origin.refused")
+REDIRECT_REFUSED = Event("redirect.refused")
+SERVICE_STARTED = Event("service.started")
+SECRETS_REWRITTEN = Event("secrets.rewritten")
+
+
+def origin_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
+    """A page of an untrusted origin may have sent the request."""
+    record(ctx, ORIGIN_REFUSED, outcome=Outcome.REFUSED, refusal=refusal, path=path)
+
+
+def redirect_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
+    """The request would have led to an untrusted place."""
+    record(ctx, REDIRECT_REFUSED, outcome=Outcome.REFUSED, refusal=refusal, path=path)
+
+
+def service_started(ctx: Context, process_id: int) -> None:
+    """A process serves."""
+    record(ctx, SERVICE_STARTED, process=process_id)
+
+
+def secrets_rewritten(ctx: Context, rewritten: Mapping[str, int], remaining: int) -> None:
+    """So many values of each column were encrypted anew; so many may remain under an older secret."""
+    record(ctx, SECRETS_REWRITTEN, rewritten=dict(rewritten), remaining=remaining)

@@ -1,0 +1,115 @@
+"""The command `gatewright`."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from domain.errors import Refusal
+from server.config.sources import ConfigurationError
+from server.database.compile import is_storable
+from server.database.database import DatabaseAbsent
+from server.database.schema import SchemaRefused
+from server.importers.source import SourceRefused
+from server.mail.message import DeliveryError
+
+Command = TyperCommand | TyperGroup
+
+EXPECTED = (
+    ConfigurationError,
+    DatabaseAbsent,
+    SchemaRefused,
+    SourceRefused,
+    DeliveryError,
+    Refusal,
+)
+"""What an operator can mend: told in plain lines, without a trace."""
+
+COMMANDS = {
+    "serve": ("serve", "serve"),
+    "migrate": ("migrate", "migrate"),
+    "openapi": ("openapi", "openapi"),
+    "check-config": ("check_config", "check_config"),
+    "doctor": ("doctor", "doctor"),
+    "settings": ("settings", "settings"),
+    "audit": ("audit", "audit"),
+    "export": ("export", "app"),
+    "import": ("import_users", "app"),
+    "mail": ("mail", "app"),
+    "providers": ("providers", "app"),
+    "users": ("users", "app"),
+}
+"""Where each command is: a module of server/cli, and a function or a group of further commands in it."""
+
+
+class LazyCommands(Mapping[str, Command]):
+    """The commands by their names, each loaded when it is asked for: what the others need is of no use to a service."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._met:
+            self._met[name] = _load(name)
+        return self._met[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def load_command(name: str) -> Any:
+    """Load what a command runs: a function, or a group of further commands. Raises KeyError for a name of none."""
+    module, attribute = COMMANDS[name]
+    return getattr(import_module(f"{__package__}.{module}"), attribute)
+
+
+def _load(name: str) -> Command:
+    one, holder = load_command(name), typer.Typer()
+    if isinstance(one, typer.Typer):
+        holder.add_typer(one, name=name)
+    else:
+        holder.command(name)(one)
+    return cast(Command, typer.main.get_group(holder).commands[name])
+
+
+class Commands(TyperGroup):
+    """The commands, with one way to report what went wrong."""
+
+    def __init__(self, **attributes: Any) -> None:
+        """Take what typer says of the group; the commands in it are ours."""
+        super().__init__(**{**attributes, "commands": LazyCommands()})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the words of the command line; no command has a use for one that cannot be stored."""
+        if not all(map(is_storable, args)):
+            typer.echo("gatewright: the arguments must be text in UTF-8 without NUL", err=True)
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; an expected fault becomes lines on standard error and the exit status 1."""
+        try:
+            return super().invoke(ctx)
+        except EXPECTED as fault:
+            for line in (str(fault) or type(fault).__name__).splitlines():
+                typer.echo(f"gatewright: {line}", err=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    name="gatewright",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def gatewright() -> None:
+    """An authentication server."""

@@ -1,0 +1,39 @@
+"""`gatewright migrate`: the schema of the database."""
+
+import asyncio
+from typing import Annotated, Literal
+
+import typer
+
+from server.cli import check_config
+from server.config.settings import Settings
+from server.database import migrations
+from server.database.database import open_database
+
+
+def migrate(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if the schema is not current.")
+    ] = False,
+) -> None:
+    """Bring the database schema up to date."""
+    settings = check_config.read()
+    asyncio.run(prepare(settings, "check" if check else "auto"))
+    typer.echo("The database schema is up to date.")
+
+
+async def prepare(settings: Settings, mode: Literal["auto", "check"]) -> None:
+    """Wait for the database and see to its schema.
+
+    Raises DatabaseAbsent, SchemaRefused, and ValueError for a database address that cannot be used.
+    """
+    database = await open_database(
+        settings.database_url.get_secret_value(),
+        pool_size=settings.database.pool_size,
+        timeout=settings.database.timeout.total_seconds(),
+        pooled=settings.database.pooler == "transaction",
+    )
+    try:
+        await migrations.prepare(database, mode)
+    finally:
+        await database.close()

@@ -1,0 +1,1 @@
+"""The groups of settings, one module per capability."""

@@ -1,0 +1,10 @@
+"""The settings of the audit trail (behaviour chapter 2)."""
+
+from server.config.groups.group import Group
+from server.config.value_types import Duration, duration_between
+
+
+class Audit(Group):
+    """`audit.*`: the record of what happened."""
+
+    retention: Duration = duration_between("365d", "How long records are kept; 0 = for ever.", at_least="0s")

@@ -1,0 +1,31 @@
+"""The settings of the database (behaviour chapter 2)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from server.config.groups.group import Group
+from server.config.value_types import Duration, duration_between
+
+
+class Database(Group):
+    """`database.*`: the connections, and the schema at start."""
+
+    pool_size: int = Field(
+        default=10,
+        ge=1,
+        le=1000,
+        description="Connections each server process keeps at most, at least 3; PostgreSQL only.",
+    )
+    pooler: Literal["none", "transaction"] = Field(
+        default="none",
+        description="What stands before PostgreSQL: nothing, or a pooler such as PgBouncer that may give each"
+        " transaction another connection.",
+    )
+    timeout: Duration = duration_between(
+        "5s", "Longest wait for a connection or a statement.", at_least="0.05s"
+    )
+    migrate: Literal["auto", "check"] = Field(
+        default="auto",
+        description="At start: bring the schema up to date (auto), or only refuse an old one (check).",
+    )

@@ -1,0 +1,57 @@
+"""The settings of email addresses: their verification and change (behaviour chapter 2)."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class EmailVerification(Group):
+    """`email_verification.*`: proof that an address is the user's; no effect when `mail.sender` is none."""
+
+    enabled: bool = Field(default=True, description="Whether addresses can be verified by mail.")
+    required: bool = Field(
+        default=False, description="Whether only users with a verified address may sign in."
+    )
+    send_on_sign_up: bool = Field(default=True, description="Whether sign-up sends the verification mail.")
+    send_on_sign_in: bool = Field(
+        default=False, description="Whether a sign-in refused as unverified sends it again."
+    )
+    token_expires_in: Duration = duration_between("1h", "Life of verification and email-change links.")
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return when addresses are verified; never without a mail sender."""
+        sends = settings.mail.has_sender
+        return (
+            fill(
+                EmailVerificationPolicy,
+                self,
+                enabled=self.enabled and sends,
+                required=self.required and sends,
+            ),
+        )
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that the link that everybody needs could not be mailed."""
+        if self.required and not settings.mail.has_sender:
+            yield "email_verification.required: needs a mail.sender, or nobody could sign in"
+
+
+class ChangeEmail(Group):
+    """`change_email.*`: a new address for an existing user."""
+
+    enabled: bool = Field(default=True, description="Whether users may change their address.")
+    immediate_if_unverified: bool = Field(
+        default=True, description="Whether an address that was never verified is replaced without a link."
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how users may change their address."""
+        return (fill(ChangeEmailPolicy, self),)

@@ -1,0 +1,45 @@
+"""What every group of settings has: the policies it fills, and what speaks against its values."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from server.config.settings import Settings
+
+PolicyType = TypeVar("PolicyType", bound="DataclassInstance")
+
+
+class Group(BaseModel):
+    """Settings that share a prefix. Unknown names and wrong types are refused, nothing changes afterwards."""
+
+    # defence: R43 unknown-keys
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", validate_default=True, hide_input_in_errors=True
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return the policies that these settings fill, each an instance of its capability's class."""
+        return ()
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield one line per reason not to start, each beginning with the key."""
+        yield from ()
+
+    def production_problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield what the production profile refuses in addition, in the same form."""
+        yield from ()
+
+
+def fill(kind: type[PolicyType], source: BaseModel, *, prefix: str = "", **computed: object) -> PolicyType:
+    """Create a policy from the settings named like its fields, and from what is computed.
+
+    `prefix` precedes the names of the settings. Raises AttributeError for a field that no setting fills, and TypeError
+    for a computed one that does not exist.
+    """
+    names = [field.name for field in fields(kind) if field.name not in computed]
+    return kind(**computed, **{name: getattr(source, prefix + name) for name in names})

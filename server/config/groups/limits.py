@@ -1,0 +1,65 @@
+"""The settings of limits (behaviour chapters 2 and 10)."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pydantic import Field, SecretStr
+
+from domain.rate_limits.policy import Quota, RateLimitPolicy
+from server.config.groups.group import Group
+from server.config.value_types import CounterStore, Duration, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+MOST = 1_000_000_000
+"""The highest number of a limit: what is counted fits into an integer of every store."""
+
+
+class Limits(Group):
+    """`limits.*`: how often something may be tried; a number of 0 turns that limit off (behaviour 10.1)."""
+
+    enabled: bool = Field(default=True, description="Whether any of these limits holds.")
+    store: CounterStore = Field(
+        default=SecretStr("database"),
+        description="Where is counted: `database`, or the URL of a Valkey or Redis server.",
+    )
+    requests: int = Field(
+        default=100, ge=0, le=MOST, description="Requests per client network and operation."
+    )
+    requests_window: Duration = duration_between("10s", "Window of `requests`.")
+    failures: int = Field(
+        default=10, ge=0, le=MOST, description="Wrong passwords and codes per account and client network."
+    )
+    failures_window: Duration = duration_between("15m", "Window of `failures`.")
+    network_failures: int = Field(
+        default=100, ge=0, le=MOST, description="Wrong passwords and codes per client network."
+    )
+    network_failures_window: Duration = duration_between("15m", "Window of `network_failures`.")
+    account_failures: int = Field(
+        default=100, ge=0, le=MOST, description="Wrong passwords and codes per account."
+    )
+    account_failures_window: Duration = duration_between("24h", "Window of `account_failures`.")
+    mail_burst: int = Field(
+        default=5, ge=0, le=MOST, description="Mails per recipient in `mail_burst_window`."
+    )
+    mail_burst_window: Duration = duration_between("15m", "Window of `mail_burst`.")
+    mail_daily: int = Field(default=20, ge=0, le=MOST, description="Mails per recipient in 24 hours.")
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how often something may be tried."""
+        return (
+            RateLimitPolicy(
+                requests=self._quota(self.requests, self.requests_window),
+                failures=self._quota(self.failures, self.failures_window),
+                network_failures=self._quota(self.network_failures, self.network_failures_window),
+                account_failures=self._quota(self.account_failures, self.account_failures_window),
+                mail_burst=self._quota(self.mail_burst, self.mail_burst_window),
+                mail_daily=self._quota(self.mail_daily, timedelta(days=1)),
+            ),
+        )
+
+    def _quota(self, number: int, window: timedelta) -> Quota:
+        return Quota(number if self.enabled else 0, window)

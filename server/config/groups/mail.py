@@ -1,0 +1,74 @@
+"""The settings of mail (behaviour chapter 2)."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, SecretStr
+
+from domain.mail.policy import MailPolicy, Sender
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, OptionalPath, OptionalSender, OptionalText, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class Smtp(Group):
+    """`mail.smtp.*`: the server that takes the mails."""
+
+    host: OptionalText = Field(default=None, description="Name of the SMTP server.")
+    port: int = Field(default=587, ge=1, le=65535, description="Its port.")
+    username: OptionalText = Field(default=None, description="User name, if it asks for one.")
+    password: SecretStr | None = Field(default=None, description="Password, if it asks for one.")
+    tls: Literal["starttls", "tls", "none"] = Field(
+        default="starttls",
+        description="Encryption after the greeting (starttls), from the start (tls), or none.",
+    )
+
+
+class Mail(Group):
+    """`mail.*`: everything mailed but resets."""
+
+    sender: Sender = Field(default="none", description="How mails are sent; none sends nothing.")
+    from_address: OptionalSender = Field(
+        default=None, alias="from", description="Sender address of every mail."
+    )
+    smtp: Smtp = Field(default=Smtp(), description="The SMTP server.")
+    timeout: Duration = duration_between("10s", "Longest wait for the SMTP server.", at_least="0.05s")
+    retry_for: Duration = duration_between("24h", "How long delivery is tried again.")
+    templates_dir: OptionalPath = Field(
+        default=None, description="Folder of templates that replace the built-in ones."
+    )
+    file_path: Path = Field(
+        default=Path("mail.jsonl"),
+        strict=False,
+        description="File the sender `file` appends one JSON line per mail to.",
+    )
+
+    @property
+    def has_sender(self) -> bool:
+        """Whether mails are sent at all; resets have a sender of their own."""
+        return self.sender != "none"
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how mails are sent."""
+        return (fill(MailPolicy, self, send_email_notifications=settings.send_email_notifications),)
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield what SMTP needs and is not given."""
+        if "smtp" in (self.sender, settings.password_reset.sender):
+            if self.smtp.host is None:
+                yield "mail.smtp.host: must be given when mail is sent by smtp"
+            if self.from_address is None:
+                yield "mail.from: must be given when mail is sent by smtp"
+
+    def production_problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that links would be written to the log."""
+        yield from console_problems("mail", self.sender)
+
+
+def console_problems(group: str, sender: Sender) -> Iterator[str]:
+    """Yield that production must not show the links of mails in its log."""
+    if sender == "console":  # defence: R43 production-checks
+        yield f"{group}.sender: console would write links to the log; use smtp or file"

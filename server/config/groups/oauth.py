@@ -1,0 +1,107 @@
+"""The settings of sign-in through providers and of linked accounts (behaviour chapter 2)."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, SecretStr
+
+from domain.accounts.policy import AccountPolicy
+from domain.social.policy import LinkingPolicy, SocialPolicy
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, Items, OptionalText, OptionalUrl, Size, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class AccountLinking(Group):
+    """`account_linking.*`: one user, several ways to sign in."""
+
+    enabled: bool = Field(default=True, description="Whether provider accounts can be linked to users.")
+    implicit: bool = Field(
+        default=True, description="Whether sign-in links an account with the same address."
+    )
+    require_local_verified: bool = Field(
+        default=True, description="Whether implicit linking needs the user's own address verified."
+    )
+    trusted_providers: Annotated[tuple[str, ...], Items] = Field(
+        default=(), description="Providers whose word counts for an address they do not mark as verified."
+    )
+    allow_different_emails: bool = Field(
+        default=False, description="Whether linked accounts may differ in address."
+    )
+    allow_unlinking_all: bool = Field(default=False, description="Whether the last account may be unlinked.")
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return whose account an identity belongs to, and which accounts may be unlinked."""
+        return fill(LinkingPolicy, self), fill(AccountPolicy, self)
+
+
+class OAuth(Group):
+    """`oauth.*`: what concerns every provider."""
+
+    state_expires_in: Duration = duration_between("10m", "Time for the way to the provider and back.")
+    http_timeout: Duration = duration_between("10s", "Longest wait for a provider.", at_least="0.05s")
+    max_response: Size = Field(
+        default=2**20, ge=1024, le=2**28, description="Largest answer of a provider in bytes."
+    )
+    refresh_skew: Duration = duration_between(
+        "5s", "How long before its end an access token is renewed.", at_least="0s"
+    )
+    expose_refresh_token: bool = Field(default=True, description="Whether answers show refresh tokens.")
+    error_url: OptionalUrl = Field(
+        default=None, description="Page a failed sign-in leads to; by default /error."
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return what concerns every provider."""
+        target = settings.default_redirect_url or settings.base_url + "/"
+        return (fill(SocialPolicy, self, default_redirect_url=target),)
+
+
+class Provider(Group):
+    """`providers.<id>.*`: one identity provider (behaviour 7.1)."""
+
+    preset: OptionalText = Field(default=None, description="Known provider whose endpoints and habits apply.")
+    client_id: OptionalText = Field(
+        default=None, description="Name of this service at the provider; required."
+    )
+    client_secret: SecretStr | None = Field(
+        default=None, description="Password of this service at the provider."
+    )
+    scopes: Annotated[tuple[str, ...] | None, Items] = Field(
+        default=None, description="Replaces the default scopes."
+    )
+    issuer: OptionalUrl = Field(default=None, description="Issuer of an own server (gitlab).")
+    tenant: OptionalText = Field(default=None, description="Tenant (microsoft).")
+    team_id: OptionalText = Field(default=None, description="Team the client secret is made from (apple).")
+    key_id: OptionalText = Field(default=None, description="Key the client secret is made from (apple).")
+    private_key: SecretStr | None = Field(
+        default=None, description="PEM the client secret is made from (apple)."
+    )
+    discovery_url: OptionalUrl = Field(default=None, description="OpenID Connect discovery document.")
+    authorization_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 authorization endpoint.")
+    token_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 token endpoint.")
+    userinfo_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 profile endpoint.")
+    token_auth: Literal["post", "basic"] = Field(default="post", description="How the client secret is sent.")
+    pkce: bool | None = Field(
+        default=None, description="Whether the exchange is bound by PKCE; by default it is."
+    )
+    id_token_sign_in: bool | None = Field(
+        default=None, description="Whether ID tokens are taken directly; by default with OpenID Connect."
+    )
+    allowed_algorithms: Annotated[tuple[str, ...] | None, Items] = Field(
+        default=None, description="Signature algorithms accepted in ID tokens."
+    )
+    claims: dict[str, str] = Field(
+        default={}, description="Names of id, email, email_verified, name and image."
+    )
+    extra_params: dict[str, str] = Field(
+        default={}, description="Further parameters of the authorization URL."
+    )
+    disable_sign_up: bool = Field(default=False, description="Whether strangers are refused.")
+    disable_implicit_sign_up: bool = Field(
+        default=False, description="Whether strangers must ask with requestSignUp."
+    )
+    require_verified_email: bool = Field(default=False, description="Whether the address must be verified.")
+    sync_profile: bool = Field(default=False, description="Whether name and image follow the provider.")

@@ -1,0 +1,43 @@
+"""The settings of logs, metrics and traces (behaviour chapter 2)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from server.config.groups.group import Group
+from server.config.value_types import OptionalUrl
+
+
+class Log(Group):
+    """`log.*`: what is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level written."
+    )
+    format: Literal["json", "console"] = Field(default="json", description="JSON lines, or lines for people.")
+    requests: bool = Field(default=True, description="Whether every request is a line, at the level info.")
+
+
+class Metrics(Group):
+    """`metrics.*`: the numbers for Prometheus."""
+
+    port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port of the numbers for Prometheus; 0 takes a free one."
+    )
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address that port listens on.")
+
+
+class Tracing(Group):
+    """`tracing.*`: spans for OpenTelemetry."""
+
+    endpoint: OptionalUrl = Field(
+        default=None,
+        description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces.",
+    )
+    ratio: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        strict=False,
+        description="Part of the requests traced where no caller has decided.",
+    )

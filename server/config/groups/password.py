@@ -1,0 +1,88 @@
+"""The settings of passwords (behaviour chapter 2)."""
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from domain.mail.policy import Sender
+from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
+from server.config.groups.group import Group, fill
+from server.config.groups.mail import console_problems
+from server.config.value_types import Duration, OptionalPath, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+def _processors() -> int:
+    """Give how many processors this process may use, where the system can tell, or else how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def hash_workers(processes: int = 1) -> int:
+    """Give how many threads hash in each of so many processes that share the processors, if nobody says it."""
+    return max(1, min(_processors() // processes, 4))
+
+
+class Password(Group):
+    """`password.*`: what a new password must satisfy, and what hashing one costs."""
+
+    min_length: int = Field(default=8, ge=1, le=1024, description="Shortest password, in code points.")
+    max_length: int = Field(default=128, ge=1, le=1024, description="Longest password, in code points.")
+    blocklist: bool = Field(default=True, description="Whether common and guessable passwords are refused.")
+    blocklist_file: OptionalPath = Field(
+        default=None, description="File of further refused passwords, one per line."
+    )
+    argon2_memory_kib: int = Field(default=19456, ge=8, le=2**22, description="Memory of one hash, in KiB.")
+    argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over that memory.")
+    argon2_parallelism: int = Field(default=1, ge=1, le=64, description="Lanes of one hash.")
+    hash_workers: int = Field(
+        default_factory=partial(hash_workers, 1),
+        ge=1,
+        le=256,
+        description="Threads that hash; by default one per CPU core that the process may use, but at most 4. "
+        "Processes of `--workers` share the cores.",
+    )
+    hash_queue: int = Field(default=64, ge=0, le=100_000, description="Hashes that may wait for a thread.")
+    hash_nice: int = Field(
+        default=10,
+        ge=0,
+        le=19,
+        description="How far hashing threads step back where the event loop wants their processor, too; Linux alone.",
+    )
+    hash_wait: Duration = duration_between(
+        "5s", "Longest wait for a thread; after it the answer is 503.", at_least="0.05s"
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return what a new password must satisfy."""
+        return (fill(PasswordPolicy, self, require_current_password=settings.require_current_password),)
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield bounds that exclude each other."""
+        if self.min_length > self.max_length:
+            yield "password.min_length: is above password.max_length"
+        if self.argon2_memory_kib < 8 * self.argon2_parallelism:
+            yield "password.argon2_memory_kib: must be at least 8 for each of password.argon2_parallelism"
+
+
+class PasswordReset(Group):
+    """`password_reset.*`: resetting a forgotten password by mail."""
+
+    sender: Sender = Field(
+        default="none", description="How reset mails are sent; `mail.sender` alone does not enable resets."
+    )
+    revoke_sessions: bool = Field(default=True, description="Whether a reset ends every session of the user.")
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how forgotten passwords are reset."""
+        life = timedelta(hours=settings.reset_token_expiry_hours)
+        return (fill(PasswordResetPolicy, self, token_expires_in=life),)
+
+    def production_problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that links would be written to the log."""
+        yield from console_problems("password_reset", self.sender)

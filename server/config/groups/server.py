@@ -1,0 +1,31 @@
+"""The settings of the HTTP server, and of the contract it serves (behaviour chapter 2)."""
+
+from pydantic import Field
+
+from server.config.groups.group import Group
+from server.config.value_types import Duration, Size, duration_between
+
+
+class Server(Group):
+    """`server.*`: the socket and what a request may cost."""
+
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    # defence: V72 R28 max-body
+    max_body: Size = Field(default=65536, ge=1024, le=2**24, description="Largest request body in bytes.")
+    request_timeout: Duration = duration_between(
+        "30s",
+        "Longest time a client may take to send one request, or may read nothing of an answer.",
+        at_least="0.05s",
+    )
+    shutdown_grace: Duration = duration_between(
+        "30s", "Longest wait for requests in flight when the service stops."
+    )
+
+
+class Documents(Group):
+    """`documents.*`: the contract, as the service itself serves it."""
+
+    enabled: bool = Field(
+        default=True, description="Whether /openapi.json, /openapi-clients.json and /docs exist."
+    )

@@ -1,0 +1,88 @@
+"""The settings of sessions and cookies (behaviour chapter 2)."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from domain.policy import Cookies
+from domain.sessions.policy import SessionPolicy
+from server.config.groups.group import Group, fill
+from server.config.value_types import CookieName, CookiePrefix, Duration, OptionalDomain, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class SessionSettings(Group):
+    """`session.*`: how long sessions live, and how their cookies are set."""
+
+    expires_in: Duration = duration_between("7d", "Life of a session; each extension begins it anew.")
+    update_age: Duration = duration_between(
+        "1d", "Age at which a session in use is extended; 0 at every use.", at_least="0s"
+    )
+    absolute_lifetime: Duration = duration_between(
+        "90d", "No session outlives this, however much used; 0 = no limit.", at_least="0s"
+    )
+    not_remembered_expires_in: Duration = duration_between(
+        "1d", "Life of a session opened with rememberMe false."
+    )
+    fresh_age: Duration = duration_between(
+        "1d",
+        "Age up to which a session may delete the account without the password; 0 = any age.",
+        at_least="0s",
+    )
+    list_tokens: bool = Field(
+        default=True,
+        description="Whether /list-sessions shows tokens; false shows handles that can only revoke.",
+    )
+    max_per_user: int = Field(
+        default=1000,
+        ge=0,
+        le=1_000_000,
+        description="Live sessions of one user; one more ends the oldest. 0 = no limit.",
+    )
+    cookie_name: CookieName = Field(
+        default="service.session-token", description="Name of the session cookie."
+    )
+    cookie_secure: bool = Field(
+        default=True, description="Whether browsers send the cookies over https only."
+    )
+    cookie_http_only: bool = Field(
+        default=True, description="Whether scripts are kept from reading the cookies."
+    )
+    cookie_same_site: Literal["Lax", "Strict", "None"] = Field(
+        default="Lax", description="When browsers send the cookies with requests from other sites."
+    )
+    cookie_domain: OptionalDomain = Field(
+        default=None, description="Domain whose hosts all receive the cookies; empty: this host alone."
+    )
+    cookie_prefix: CookiePrefix = Field(
+        default="service.", description="Beginning of the other cookies' names."
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how long sessions live."""
+        return (fill(SessionPolicy, self),)
+
+    def cookies(self) -> Cookies:
+        """Return how cookies are set."""
+        return fill(Cookies, self, prefix="cookie_", session_name=self.cookie_name)
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield what browsers would not accept."""
+        if self.cookie_same_site == "None" and not self.cookie_secure:
+            yield "session.cookie_same_site: None needs session.cookie_secure, or browsers drop the cookie"
+        for key, name in (("cookie_name", self.cookie_name), ("cookie_prefix", self.cookie_prefix)):
+            bound = name.lower().startswith("__host-")
+            if bound and self.cookie_domain is not None:
+                yield f"session.{key}: a __Host- cookie cannot have a session.cookie_domain"
+            if (bound or name.lower().startswith("__secure-")) and not self.cookie_secure:
+                yield f"session.{key}: a cookie of this name needs session.cookie_secure"
+        if self.cookie_name in {self.cookie_prefix + "two-factor", self.cookie_prefix + "trust-device"}:
+            yield "session.cookie_name: is the name of another cookie of the service"
+
+    def production_problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that cookies would travel unencrypted."""
+        if not settings.allow_http and not self.cookie_secure:
+            yield "session.cookie_secure: must be true (or set allow_http)"

@@ -1,0 +1,68 @@
+"""The settings of the second factor and of trusted devices (behaviour chapter 2)."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from domain import identifiers
+from domain.trusted_devices.policy import TrustedDevicePolicy
+from domain.two_factor.policy import TwoFactorPolicy
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, OptionalText, OptionalUrl, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class TwoFactor(Group):
+    """`two_factor.*`: the second factor."""
+
+    issuer: OptionalText = Field(
+        default=None, description="Name authenticator apps show; by default `app_name`."
+    )
+    otp_enabled: bool = Field(
+        default=True, description="Whether codes may come by mail (needs `mail.sender`)."
+    )
+    enforce_for_social: bool = Field(
+        default=True, description="Whether sign-in by a provider asks for it too."
+    )
+    page: OptionalUrl = Field(
+        default=None, description="Page, at a trusted origin, a provider sign-in leads to when a code is due."
+    )
+    totp_window: int = Field(
+        default=1, ge=0, le=10, description="Steps of 30 s accepted before and after the present."
+    )
+    otp_expires_in: Duration = duration_between("3m", "Life of a mailed code.")
+    otp_attempts: int = Field(default=5, ge=1, le=100, description="Tries a mailed code allows.")
+    backup_code_count: int = Field(default=10, ge=1, le=100, description="Backup codes in one set.")
+    challenge_expires_in: Duration = duration_between("10m", "Time to enter the code after the password.")
+    challenge_attempts: int = Field(
+        default=5, ge=1, le=100, description="Tries one sign-in allows over all methods."
+    )
+    lock_after: int = Field(
+        default=10, ge=1, le=10_000, description="Wrong codes in a row, at sign-ins, that lock the factor."
+    )
+    lock_for: Duration = duration_between("15m", "How long it stays locked.")
+    trust_expires_in: Duration = duration_between("30d", "How long a trusted device is not asked again.")
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how the second factor works, and how long devices are trusted."""
+        # A colon would end the issuer early in the address an authenticator reads.
+        issuer = self.issuer or settings.app_name.replace(":", "")[: identifiers.ISSUER_LENGTH]
+        mails_codes = self.otp_enabled and settings.mail.has_sender
+        return (
+            fill(TwoFactorPolicy, self, issuer=issuer, otp_available=mails_codes),
+            fill(TrustedDevicePolicy, self),
+        )
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield an issuer that authenticators cannot show, and a page that may not be redirected to."""
+        if not identifiers.is_issuer(self.issuer or ""):
+            yield (
+                f"two_factor.issuer: at most {identifiers.ISSUER_LENGTH} characters, no colon, no control characters"
+            )
+        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+            if self.page is not None and not settings.parsed_origins().accepts(self.page):
+                yield "two_factor.page: must be at base_url or at one of trusted_origins"

@@ -1,0 +1,17 @@
+"""From the settings to what rules and handlers read."""
+
+from domain.policy import Policy
+from server.config.groups.group import fill
+from server.config.settings import Settings
+
+
+def policy_of(settings: Settings, *others: object) -> Policy:
+    """Return the policy of complete settings: what each group fills, and `others` that are computed elsewhere."""
+    parts = [*(part for group in settings.groups() for part in group.policies(settings)), *others]
+    return fill(
+        Policy,
+        settings,
+        origins=settings.parsed_origins(),
+        cookies=settings.session.cookies(),
+        parts={type(part): part for part in parts},
+    )

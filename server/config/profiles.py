@@ -1,0 +1,80 @@
+"""The settings the service starts with: what a profile supplies, and nothing that it refuses (behaviour 2.1)."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from sqlalchemy import URL
+
+from domain import tokens
+from server.config import settings
+from server.config.settings import Settings
+from server.config.sources import ConfigurationError
+from server.config.validation import Check, problems
+
+SECRET_FILE = "gatewright.secret"  # noqa: S105 - the name of a file
+DATABASE_FILE = "gatewright.db"
+
+
+def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = ()) -> Settings:
+    """Return the settings: read, completed by the profile, and found safe by the groups and by `checks`.
+
+    A service starts with those of `server.services.load_settings`, which knows the checks of all packages. In
+    development a file with a secret is placed in `directory`. Raises ConfigurationError with one line per problem, each
+    naming the key.
+    """
+    written = settings.load(environ, directory)
+    completed = (
+        _with_development_defaults(written, directory) if written.profile == "development" else written
+    )
+    found = list(problems(completed, checks))  # defence: R43 all-problems
+    if found:
+        raise ConfigurationError("\n".join(found))
+    return completed
+
+
+def warnings(environ: Mapping[str, str]) -> list[str]:
+    """Give what is odd but no reason not to start: unknown variables."""
+    return [f"{name}: names no setting" for name in settings.unknown_variables(environ)]
+
+
+def _with_development_defaults(written: Settings, directory: Path) -> Settings:
+    supplied: dict[str, Any] = {}
+    if not written.base_url:
+        supplied["base_url"] = f"http://127.0.0.1:{written.server.port}"
+    if not written.database_url.get_secret_value():
+        url = URL.create("sqlite+aiosqlite", database=str(directory.absolute() / DATABASE_FILE))
+        supplied["database_url"] = SecretStr(url.render_as_string(hide_password=False))
+    if not written.secrets:
+        supplied["secrets"] = (SecretStr(_kept_secret(directory / SECRET_FILE)),)
+    for name, group in (("mail", written.mail), ("password_reset", written.password_reset)):
+        if "sender" not in group.model_fields_set:
+            supplied[name] = group.model_copy(update={"sender": "console"})
+    return written.model_copy(update=supplied)
+
+
+def _kept_secret(path: Path) -> str:
+    """Give the secret in the file; make one the first time, readable by its owner alone.
+
+    The file appears complete or not at all, so that two services that start at once read the same secret.
+    """
+    try:
+        if not path.exists():
+            _keep(path, tokens.token(64))
+        return path.read_text("utf-8").strip()
+    except (OSError, ValueError) as fault:
+        raise ConfigurationError(
+            f"secrets: {path} cannot be read or made ({fault.__class__.__name__})"
+        ) from None
+
+
+def _keep(path: Path, secret: str) -> None:
+    draft = path.with_name(f"{path.name}.{tokens.token(8)}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(secret + "\n")
+    with contextlib.suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()

@@ -1,0 +1,182 @@
+"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen (behaviour chapter 2)."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from domain.trusted_origins import TrustedOrigins
+from server.config.durations import OutOfRange
+from server.config.groups.audit import Audit
+from server.config.groups.authentication import EmailPassword, SignUp
+from server.config.groups.database import Database
+from server.config.groups.emails import ChangeEmail, EmailVerification
+from server.config.groups.group import Group
+from server.config.groups.limits import Limits
+from server.config.groups.mail import Mail
+from server.config.groups.oauth import AccountLinking, OAuth, Provider
+from server.config.groups.observability import Log, Metrics, Tracing
+from server.config.groups.password import Password, PasswordReset
+from server.config.groups.server import Documents, Server
+from server.config.groups.session import SessionSettings
+from server.config.groups.two_factor import TwoFactor
+from server.config.groups.users import DeleteUser, Username
+from server.config.sources import CONFIG, ConfigurationError, Environment, TomlFile, fields
+from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin, range_of
+
+FILE = "gatewright.toml"
+"""The settings file looked for in the working folder when GATEWRIGHT_CONFIG names none."""
+
+_BEYOND = ("greater_than_equal", "less_than_equal")
+"""The types of pydantic's errors for a number or duration that is out of its range."""
+
+ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
+
+
+class Settings(BaseSettings):
+    """Everything the operator decides. `profiles.py` fills in what the profile supplies."""
+
+    model_config = SettingsConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
+
+    profile: Literal["production", "development"] = Field(
+        default="production",
+        description="development fills in what a first try needs; production refuses it.",
+    )
+    base_url: Origin = Field(
+        default="", description="Public origin of the service; links are built from it alone."
+    )
+    base_path: BasePath = Field(default="", description="Path all operations lie under, such as /api/auth.")
+    allow_http: bool = Field(
+        default=False, description="Lets production run with an http `base_url` and insecure cookies."
+    )
+    secrets: Annotated[tuple[SecretStr, ...], Items] = Field(
+        default=(), description="Service keys of at least 32 bytes, the newest first."
+    )
+    database_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL or SQLite database. Of PostgreSQL one host: the primary's, or a proxy's.",
+    )
+    app_name: str = Field(
+        default="Gatewright",
+        min_length=1,
+        max_length=128,
+        description="Name shown in mails and authenticator apps.",
+    )
+    trusted_origins: Annotated[tuple[str, ...], Items] = Field(
+        default=(), description="Origins that may call with cookies and be redirected to, beside `base_url`."
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], Items] = Field(
+        default=(), description="Networks of proxies whose X-Forwarded-For is believed."
+    )
+    default_redirect_url: OptionalUrl = Field(
+        default=None,
+        description="Where a provider sign-in leads without callbackURL; by default `base_url` and /.",
+    )
+    require_authentication: bool = Field(
+        default=True,
+        description="False: session operations answer empty bodies instead of 401 without a session.",
+    )
+    enable_session_listing: bool = Field(default=True, description="Whether /list-sessions exists.")
+    enable_session_revocation: bool = Field(
+        default=True, description="Whether the three revoke operations exist."
+    )
+    reset_token_expiry_hours: int = Field(
+        default=24, ge=1, le=87600, description="Life of a reset link, in hours."
+    )
+    require_current_password: bool = Field(
+        default=True, description="False: /change-password accepts a missing currentPassword."
+    )
+    send_email_notifications: bool = Field(
+        default=True, description="Whether users are told of changes by mail."
+    )
+
+    database: Database = Database()
+    server: Server = Server()
+    session: SessionSettings = SessionSettings()
+    email_password: EmailPassword = EmailPassword()
+    sign_up: SignUp = SignUp()
+    username: Username = Username()
+    password: Password = Password()
+    password_reset: PasswordReset = PasswordReset()
+    email_verification: EmailVerification = EmailVerification()
+    change_email: ChangeEmail = ChangeEmail()
+    delete_user: DeleteUser = DeleteUser()
+    two_factor: TwoFactor = TwoFactor()
+    account_linking: AccountLinking = AccountLinking()
+    oauth: OAuth = OAuth()
+    providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
+    documents: Documents = Documents()
+    mail: Mail = Mail()
+    limits: Limits = Limits()
+    audit: Audit = Audit()
+    log: Log = Log()
+    metrics: Metrics = Metrics()
+    tracing: Tracing = Tracing()
+
+    def groups(self) -> Iterator[Group]:
+        """Yield the groups of settings, in the order of their declaration."""
+        for name in type(self).model_fields:
+            if isinstance(group := getattr(self, name), Group):
+                yield group
+
+    def parsed_origins(self) -> TrustedOrigins:
+        """Return the trusted origins; in development with none set also the loopback ones (behaviour 1.6).
+
+        Raises ValueError that names an invalid entry.
+        """
+        loopback = self.profile == "development" and "trusted_origins" not in self.model_fields_set
+        return TrustedOrigins.parse(self.base_url, self.trusted_origins, loopback=loopback)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take values from the caller only: `load` brings the file and the environment."""
+        return (init_settings,)
+
+
+def load(environ: Mapping[str, str], directory: Path) -> Settings:
+    """Give the settings as written; `server.services.load_settings` is what a service starts with.
+
+    The file is GATEWRIGHT_CONFIG's, else `gatewright.toml` in `directory`. Raises ConfigurationError with one
+    line per unknown name, wrong type or value out of range.
+    """
+    named = environ.get(CONFIG)
+    path = directory / (named or FILE)
+    environment = Environment(Settings, environ)
+    file = TomlFile(Settings, path, required=bool(named))
+    try:
+        return Settings(_build_sources=((environment, file), {}))  # type: ignore[call-arg]  # hidden from mypy
+    except ValidationError as faults:
+        lines = [_line(fault, environment, path) for fault in faults.errors()]
+    raise ConfigurationError("\n".join(dict.fromkeys(lines)))
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Give the GATEWRIGHT_* variables that name no setting; worth a warning only: Kubernetes injects such."""
+    return Environment(Settings, environ).unknown
+
+
+def _line(fault: Mapping[str, Any], environment: Environment, file: Path) -> str:
+    """Say what is wrong with one value, and where it was written; it may be a secret and stays out."""
+    names = tuple(str(part) for part in fault["loc"] if part != "[key]")
+    found = (environment.origins.get(names[:length]) for length in range(len(names), 0, -1))
+    origin = next((name for name in found if name), str(file))
+    return f"{'.'.join(names)}: {_says(fault, names)} ({origin})"
+
+
+def _says(fault: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    if fault["type"] == "extra_forbidden":
+        return "is no known setting"
+    if fault["type"] in _BEYOND or isinstance(fault.get("ctx", {}).get("error"), OutOfRange):
+        field = dict(fields(Settings)).get(names)
+        if field is not None and (allowed := range_of(field)) is not None:
+            return f"should be {allowed}"
+    return str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")

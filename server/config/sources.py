@@ -1,0 +1,188 @@
+"""Where settings come from: a TOML file and GATEWRIGHT_* variables, turned into tables of typed values."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+PREFIX = "GATEWRIGHT_"
+CONFIG = "GATEWRIGHT_CONFIG"
+"""The variable that names the TOML file; it is no setting itself."""
+_FILE = "_FILE"
+_WORDS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+
+
+class ConfigurationError(Exception):
+    """The service cannot start as it is configured; one line per problem, each with the key's name."""
+
+
+def variable(path: tuple[str, ...]) -> str:
+    """Give the variable for a setting: `session.cookie_name` is GATEWRIGHT_SESSION__COOKIE_NAME."""
+    return PREFIX + "__".join(path).upper()
+
+
+def fields(
+    model: type[BaseModel], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Give every setting of a model and the models in it, with its path; tables by name are left out."""
+    for name, field in model.model_fields.items():
+        path = (*above, field.alias or name)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from fields(field.annotation, path)
+        elif table_of(field) is None:
+            yield path, field
+
+
+def setting(settings: BaseModel, key: str) -> Any:
+    """Return the value of a setting by its dotted key, such as `audit.retention`. Raises ValueError for no setting."""
+    if tuple(key.split(".")) not in {path for path, _ in fields(type(settings))}:
+        raise ValueError(f"there is no setting {key}")
+    return reduce(getattr, key.split("."), settings)
+
+
+def table_of(field: FieldInfo) -> type[BaseModel] | None:
+    """Give the model of a table whose keys are names (`providers.<id>`), or None for any other field."""
+    kinds = get_args(field.annotation) if get_origin(field.annotation) is dict else ()
+    return kinds[1] if kinds and isinstance(kinds[1], type) and issubclass(kinds[1], BaseModel) else None
+
+
+class TomlFile(PydanticBaseSettingsSource):
+    """The settings file; types are TOML's own."""
+
+    def __init__(self, settings: type[BaseSettings], path: Path, *, required: bool) -> None:
+        super().__init__(settings)
+        self.values: dict[str, Any] = {}
+        try:
+            self.values = tomllib.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            if required:
+                raise ConfigurationError(f"{CONFIG}: there is no file {path}") from None
+        except (OSError, ValueError) as fault:
+            raise ConfigurationError(f"{path}: {reason(fault)}") from None
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Give the value of one top-level setting, its name, and that it needs no decoding."""
+        return self.values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Give all values that are written there."""
+        return self.values
+
+
+class Environment(PydanticBaseSettingsSource):
+    """The GATEWRIGHT_* variables; texts become what the setting they name is."""
+
+    def __init__(self, settings: type[BaseSettings], environ: Mapping[str, str]) -> None:
+        super().__init__(settings)
+        known = {variable(path): (path, field) for path, field in fields(settings)}
+        known |= _named_tables(settings, environ)
+        self.values: dict[str, Any] = {}
+        self.origins: dict[tuple[str, ...], str] = {}
+        """Which variable each value came from, by the path of the setting."""
+        self.unknown: list[str] = []
+        """Variables with our prefix that name no setting; they only cause a warning."""
+        for name in sorted(name for name in environ if name.startswith(PREFIX) and name != CONFIG):
+            self._take(name, environ[name], known)
+
+    def _take(self, name: str, text: str, known: Mapping[str, tuple[tuple[str, ...], FieldInfo]]) -> None:
+        if name not in known and name.removesuffix(_FILE) in known:
+            path, field = known[name.removesuffix(_FILE)]
+            text = _contents(name, text)
+        elif name in known:
+            path, field = known[name]
+        else:
+            self.unknown.append(name)
+            return
+        if path in self.origins:
+            raise ConfigurationError(f"{'.'.join(path)}: both {self.origins[path]} and {name} are set")
+        self.origins[path] = name
+        *above, last = path
+        table = self.values
+        for key in above:
+            table = table.setdefault(key, {})
+        table[last] = _typed(field.annotation, text)
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Give the value of one top-level setting, its name, and that it needs no decoding."""
+        return self.values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Give all values that are written there."""
+        return self.values
+
+
+def _named_tables(
+    settings: type[BaseModel], environ: Mapping[str, str]
+) -> dict[str, tuple[tuple[str, ...], FieldInfo]]:
+    """Give what GATEWRIGHT_PROVIDERS__<ID>__<KEY> may name; an id's `_` means `-`, which shells refuse."""
+    known: dict[str, tuple[tuple[str, ...], FieldInfo]] = {}
+    for name, field in settings.model_fields.items():
+        table, begin = table_of(field), variable((name,)) + "__"
+        if table is None:
+            continue
+        for entry in {key[len(begin) :].partition("__")[0] for key in environ if key.startswith(begin)}:
+            path = (name, entry.lower().replace("_", "-"))
+            known |= {f"{begin}{entry}__{key[-1].upper()}": (key, kind) for key, kind in fields(table, path)}
+    return known
+
+
+def _contents(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except (OSError, ValueError) as fault:
+        raise ConfigurationError(f"{name}: {path}: {reason(fault)}") from None
+
+
+def reason(fault: OSError | ValueError) -> str:
+    """Say in one line what is wrong with a file."""
+    return (
+        (fault.strerror or "cannot be read") if isinstance(fault, OSError) else " ".join(str(fault).split())
+    )
+
+
+def _typed(annotation: Any, text: str) -> Any:
+    """Turn text into the boolean, number, list or table the setting is; what does not fit stays text."""
+    kind = _kind(annotation)
+    if kind is bool:
+        return _WORDS.get(text.strip().lower(), text)
+    if kind is int:
+        return int(text) if re.fullmatch(r"-?[0-9]{1,300}", text.strip(), re.ASCII) else text
+    if kind is tuple:
+        return _from_json(text) if text.lstrip().startswith("[") else _split(text)
+    return _from_json(text) if kind is dict else text
+
+
+def _kind(annotation: Any) -> Any:
+    """Give the plain type of a field, the first one of a union."""
+    origin = get_origin(annotation)
+    if origin in {Union, UnionType}:
+        return _kind(get_args(annotation)[0])
+    return origin or annotation
+
+
+def _split(text: str) -> list[str]:
+    return [item.strip() for item in re.split(r"[,\n]", text) if item.strip()]
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

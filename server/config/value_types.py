@@ -1,0 +1,127 @@
+"""The forms a setting may take: what each accepts, and how a field declares it (behaviour chapter 2)."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from email.utils import parseaddr
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic.fields import FieldInfo
+
+from domain.trusted_origins import TrustedOrigins, origin_of
+from server.config import durations
+
+_LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
+_URL = re.compile(r"https?://[^/?#@\\]+(?:[/?#].*)?", re.ASCII)
+_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?", re.ASCII)
+_DOMAIN = re.compile(rf"\.?({_LABEL}(?:\.{_LABEL})+)", re.ASCII)
+
+
+def duration_between(default: str, description: str, *, at_least: str = "1s") -> Any:
+    """Declare a duration with its default and its lower bound; the upper one is that of all durations."""
+    return Field(
+        default=durations.parse(default),
+        ge=durations.parse(at_least),
+        le=durations.LONGEST,
+        description=description,
+    )
+
+
+def range_of(field: FieldInfo) -> str | None:
+    """Return the range of a number or duration, such as `from 1s to 36500d`; None for a field without one."""
+    least = next((bound.ge for bound in field.metadata if hasattr(bound, "ge")), None)
+    most = next((bound.le for bound in field.metadata if hasattr(bound, "le")), None)
+    if least is None or most is None:
+        return None
+    return f"from {_spell(least)} to {_spell(most)}"
+
+
+def _spell(bound: float | timedelta) -> str:
+    return durations.spell(bound) if isinstance(bound, timedelta) else str(bound)
+
+
+def is_http(url: str) -> bool:
+    """Whether an address is reached without encryption."""
+    return url.lower().startswith("http://")
+
+
+def _origin(text: str) -> str:
+    try:
+        (origin,) = TrustedOrigins.parse(text.removesuffix("/"), ()).exact
+    except ValueError:
+        raise ValueError("should be an origin such as https://auth.example.com, without a path") from None
+    return origin
+
+
+def _url(text: str) -> str:
+    if len(text) > 2048 or not _URL.fullmatch(text) or origin_of(text) is None:
+        raise ValueError("should be a URL that begins with http:// or https://")
+    return text
+
+
+def _base_path(text: str) -> str:
+    if not _PATH.fullmatch(text):
+        raise ValueError("should be empty or a path such as /api/auth")
+    return text.rstrip("/")
+
+
+def _domain(text: str) -> str:
+    match = _DOMAIN.fullmatch(text)
+    if match is None:
+        raise ValueError("should be a domain such as example.com")
+    return match[1].lower()
+
+
+def _sender_address(text: str) -> str:
+    local, _, domain = parseaddr(text)[1].rpartition("@")
+    if not text.isprintable() or not local or not _DOMAIN.fullmatch(domain):
+        raise ValueError(
+            "should be an address such as no-reply@example.com or Example <no-reply@example.com>"
+        )
+    return text
+
+
+def _network(written: object) -> IPv4Network | IPv6Network:
+    if isinstance(written, IPv4Network | IPv6Network):
+        return written
+    try:
+        return ip_network(written if isinstance(written, str) else "")
+    except ValueError:
+        raise ValueError("should be a network such as 10.0.0.0/8 or an address") from None
+
+
+def _optional(convert: Callable[[str], Any]) -> BeforeValidator:
+    """Count an empty text as not set (an environment variable cannot say it otherwise), convert any other."""
+    return BeforeValidator(
+        lambda value: (convert(value) if value else None) if isinstance(value, str) else value
+    )
+
+
+def _counter_store(url: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"database|(?:rediss?|valkeys?|unix)://\S+", url.get_secret_value()):
+        raise ValueError("should be database, or an address such as redis://127.0.0.1:6379/0")
+    return url
+
+
+def _items(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Duration = Annotated[timedelta, BeforeValidator(durations.parse)]
+Size = Annotated[int, BeforeValidator(durations.parse_size)]
+Origin = Annotated[str, AfterValidator(lambda text: _origin(text) if text else "")]
+BasePath = Annotated[str, AfterValidator(_base_path)]
+OptionalUrl = Annotated[str | None, _optional(_url)]
+OptionalText = Annotated[str | None, _optional(str)]
+OptionalPath = Annotated[Path | None, _optional(Path)]
+OptionalDomain = Annotated[str | None, _optional(_domain)]
+OptionalSender = Annotated[str | None, _optional(_sender_address)]
+Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
+Items = BeforeValidator(_items)
+"""Beside a tuple: TOML and JSON know lists only."""
+CounterStore = Annotated[SecretStr, AfterValidator(_counter_store)]
+CookieName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+CookiePrefix = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]*$")]

@@ -1,0 +1,1 @@
+"""Encryption at rest, password hashing, hashes of other programs, common passwords."""

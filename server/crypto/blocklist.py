@@ -1,0 +1,44 @@
+"""The passwords nobody may choose: the built-in list, and the operator's own (behaviour 4.1)."""
+
+from collections.abc import Iterator, Set
+from functools import cache
+from pathlib import Path
+
+from domain.passwords.strength import canonical
+from server.config.settings import Settings
+from server.config.sources import reason
+from server.crypto.word_set import SortedWordSet
+
+COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
+"""In their canonical form and the order of `Words`, one per line, after a line that says where they come from."""
+
+
+def blocklist(enabled: bool, extra_file: Path | None) -> Set[str]:
+    """Give the case-folded NFKC forms of all that is refused; none when the list is switched off.
+
+    `extra_file` is UTF-8, one password per line. Raises OSError or UnicodeDecodeError if it is unreadable.
+    """
+    if not enabled:
+        return SortedWordSet()
+    if extra_file is None:
+        return _common()
+    return SortedWordSet([*_common(), *(canonical(password) for password in _lines(extra_file) if password)])
+
+
+def check(settings: Settings) -> Iterator[str]:
+    """Yield what is wrong with `password.blocklist_file`."""
+    if (listed := settings.password.blocklist_file) is not None:
+        try:
+            blocklist(settings.password.blocklist, listed)
+        except (OSError, UnicodeDecodeError) as fault:
+            yield f"password.blocklist_file: {listed}: {reason(fault)}"
+
+
+@cache
+def _common() -> SortedWordSet:
+    return SortedWordSet.of(COMMON_PASSWORDS.read_bytes().partition(b"\n")[2])
+
+
+def _lines(file: Path) -> list[str]:
+    """Split at line ends only: any other separator may be part of a password."""
+    return [line.removesuffix("\r") for line in file.read_text(encoding="utf-8-sig").split("\n")]

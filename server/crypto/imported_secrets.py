@@ -1,0 +1,141 @@
+"""What other programs hashed and encrypted, as it is taken over with their users (behaviour 4.2).
+
+A password hash that can be checked at sign-in is taken, if checking costs no more than these bounds: a hash names its
+own cost, and one that takes a minute or a gigabyte would stop everybody's sign-in.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from argon2 import extract_parameters
+from argon2.exceptions import InvalidHashError
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
+from nacl.exceptions import CryptoError
+from passlib.context import CryptContext
+
+from domain.data_import.eligibility import Field, Problem
+from server.crypto import foreign_hashes
+
+LONGEST = 1024
+"""Characters of a hash."""
+SCRYPT_BYTES = 256 * 2**20
+SCRYPT_WORK = 2**24
+"""N times r times p; Better Auth's is 2**18."""
+ARGON2_KIB = 1024 * 1024
+ARGON2_WORK = 4 * 1024 * 1024
+"""KiB times passes; OWASP's strongest is about a twentieth."""
+ARGON2_LANES = 16
+"""Each is a thread while a password is checked."""
+PBKDF2_ROUNDS = 10_000_000
+BCRYPT_ROUNDS = 15
+"""As a power of two."""
+
+UNKNOWN = "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, those of Django and Better Auth can)"
+BROKEN = "is damaged: it begins like a supported format and does not go on like it"
+COSTLY = "costs too much to check"
+
+_DJANGO_ARGON2 = "argon2"
+"""What Django writes before the standard form."""
+
+_NONCE_BYTES = 24
+_ENVELOPE = re.compile(r"\$ba\$[0-9]+\$(?P<sealed>.*)", re.DOTALL)
+"""How Better Auth marks what is encrypted under one of several secrets."""
+
+_PASSLIB: CryptContext = foreign_hashes.PASSLIB
+
+
+def stored(hashed: str) -> str:
+    """Give a hash as it is stored. Raises Problem for one that could not be checked, or not in reasonable time."""
+    if len(hashed) > LONGEST or not hashed.isascii() or not hashed.isprintable():
+        raise _problem(UNKNOWN)
+    if hashed.startswith("$argon2"):
+        _look_at_argon2(hashed)
+        # In Django's form it is compared with the password as it is typed, too: who made it did not normalize.
+        return _DJANGO_ARGON2 + hashed
+    if hashed.startswith(_DJANGO_ARGON2 + "$argon2"):
+        _look_at_argon2(hashed.removeprefix(_DJANGO_ARGON2))
+    elif (match := foreign_hashes.DJANGO_SCRYPT.fullmatch(hashed)) is not None:
+        _look_at_django_scrypt(match["key"], *(int(match[name]) for name in "nrp"))
+    elif foreign_hashes.BETTER_AUTH.fullmatch(hashed) is None:
+        _look_at_modular(hashed)
+    return hashed
+
+
+def decrypt_better_auth(sealed: Any, secrets: Sequence[str]) -> bytes | None:
+    """Decrypt what Better Auth has encrypted; None when none of the secrets fits.
+
+    That is XChaCha20-Poly1305 under the SHA-256 of a secret, in hexadecimal digits, with the nonce in front.
+    """
+    envelope = _ENVELOPE.fullmatch(sealed) if isinstance(sealed, str) else None
+    try:
+        octets = bytes.fromhex(envelope["sealed"] if envelope is not None else sealed)
+    except (ValueError, TypeError):
+        return None
+    for secret in secrets:
+        key = hashlib.sha256(secret.encode()).digest()
+        try:
+            return crypto_aead_xchacha20poly1305_ietf_decrypt(
+                octets[_NONCE_BYTES:], None, octets[:_NONCE_BYTES], key
+            )
+        except (CryptoError, ValueError):
+            continue
+    return None
+
+
+def _problem(reason: str) -> Problem:
+    return Problem("passwordHash", reason, Field.PASSWORD)
+
+
+def _look_at_argon2(hashed: str) -> None:
+    try:
+        found = extract_parameters(hashed)
+        salt, tag = (_octets(part) for part in hashed.split("$")[-2:])
+    except (InvalidHashError, ValueError):
+        raise _problem(BROKEN) from None
+    if found.memory_cost > ARGON2_KIB or found.memory_cost * found.time_cost > ARGON2_WORK:
+        raise _problem(COSTLY)
+    if found.parallelism > ARGON2_LANES:
+        raise _problem(COSTLY)
+    if min(found.memory_cost, found.time_cost, found.parallelism) < 1 or len(salt) < 8 or len(tag) < 4:
+        raise _problem(BROKEN)
+
+
+def _octets(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+
+
+def _look_at_django_scrypt(key: str, n: int, r: int, p: int) -> None:
+    try:
+        length = len(base64.b64decode(key, validate=True))
+    except binascii.Error:
+        raise _problem(BROKEN) from None
+    if length != foreign_hashes.SCRYPT_KEY_LENGTH:
+        raise _problem(BROKEN)
+    _look_at_scrypt(n, r, p)
+
+
+def _look_at_scrypt(n: int, r: int, p: int) -> None:
+    if n < 2 or n & (n - 1) or r < 1 or p < 1:
+        raise _problem(BROKEN)
+    if 128 * r * (n + p + 2) > SCRYPT_BYTES or n * r * p > SCRYPT_WORK:
+        raise _problem(COSTLY)
+
+
+def _look_at_modular(hashed: str) -> None:
+    scheme = _PASSLIB.identify(hashed)
+    if scheme is None or hashed.startswith("$2x$"):
+        raise _problem(UNKNOWN)
+    try:
+        parsed: Any = _PASSLIB.handler(scheme).from_string(hashed)
+    except (ValueError, TypeError):
+        raise _problem(BROKEN) from None
+    if not parsed.checksum:
+        raise _problem(BROKEN)
+    if scheme == "scrypt":
+        _look_at_scrypt(2**parsed.rounds, parsed.block_size, parsed.parallelism)
+    elif parsed.rounds > (BCRYPT_ROUNDS if "bcrypt" in scheme else PBKDF2_ROUNDS):
+        raise _problem(COSTLY)

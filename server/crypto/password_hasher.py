@@ -1,0 +1,155 @@
+"""Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
+
+import unicodedata
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+from argon2 import Type
+from argon2.low_level import ARGON2_VERSION, hash_secret_raw
+from passlib.context import CryptContext
+from passlib.utils import MAX_PASSWORD_SIZE
+from passlib.utils.binary import b64s_encode
+
+from domain import tokens
+from domain.passwords.strength import LONGEST_PASSWORD
+from server.crypto.hash_pool import BoundedExecutor, PoolState
+
+_log = structlog.get_logger(__name__)
+
+_SALT_BYTES = 16
+_TAG_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class HashingRules:
+    """What one argon2id hash costs, and how much hashing is done and waits at a time."""
+
+    memory_kib: int = 19456
+    time: int = 2
+    """Passes over the memory."""
+    parallelism: int = 1
+    workers: int = 1
+    """Threads."""
+    queue: int = 64
+    """Jobs that may wait for a thread."""
+    wait: timedelta = timedelta(seconds=5)
+    """How long each of them may wait."""
+    nice: int = 10
+    """By how much a hashing thread steps back behind the event loop."""
+
+
+def _normal(password: str) -> str:
+    return unicodedata.normalize("NFKC", password)  # defence: V72 whole-password
+
+
+def _fits(password: str) -> bool:
+    """Whether passlib takes it: NFKC makes up to 18 characters of one."""
+    return len(password) <= int(MAX_PASSWORD_SIZE)
+
+
+def _shape(hashed: str) -> tuple[str, list[int]]:
+    """Give the algorithm with its parameters, and the lengths of salt and tag."""
+    parameters, *values = hashed.rsplit("$", 2)
+    return parameters, [len(value) for value in values]
+
+
+def _random_hash(params: str) -> str:
+    """Give a PHC string that is nobody's: to find its password would take as long as for any other."""
+    salt, tag = (b64s_encode(tokens.random_bytes(length)).decode() for length in (_SALT_BYTES, _TAG_BYTES))
+    return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
+
+
+def _hash_code(code: str, salt: bytes, params: str) -> bytes:
+    cost = dict(part.split("=") for part in params.split(","))
+    return hash_secret_raw(
+        code.encode(),
+        salt,
+        time_cost=int(cost["t"]),
+        memory_cost=int(cost["m"]),
+        parallelism=int(cost["p"]),
+        hash_len=_TAG_BYTES,
+        type=Type.ID,
+    )
+
+
+class PasswordHasher:
+    """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
+
+    def __init__(self, rules: HashingRules) -> None:
+        """Start no thread yet, and hash nothing: the dummy only has to cost what a hash costs."""
+        self._argon2 = CryptContext(
+            schemes=["argon2"],
+            argon2__type="ID",
+            argon2__memory_cost=rules.memory_kib,
+            argon2__time_cost=rules.time,
+            argon2__parallelism=rules.parallelism,
+            argon2__salt_size=_SALT_BYTES,
+            argon2__digest_size=_TAG_BYTES,
+        )
+        self.hash_params = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
+        self._dummy = _random_hash(self.hash_params)
+        self._current = _shape(self._dummy)
+        self._threads = BoundedExecutor(
+            rules.workers, queue=rules.queue, wait=rules.wait.total_seconds(), nice=rules.nice
+        )
+
+    def admission(self) -> AbstractAsyncContextManager[None]:
+        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded."""
+        return self._threads.admission()
+
+    async def hash(self, password: str) -> str:
+        """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
+        return await self._threads.run(self._hash, password)
+
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        """Whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
+
+        Over 1 024 code points the answer is no, without any work.
+        """
+        if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 password-length
+            return False
+        return await self._threads.run(self._verify, password, hashed)
+
+    async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
+        """Give 32 bytes of argon2id over a code at the cost of `params`, as in `m=19456,t=2,p=1`.
+
+        Raises Overloaded.
+        """
+        return await self._threads.run(_hash_code, code, salt, params)  # defence: V53 code-hash
+
+    def needs_rehash(self, hashed: str) -> bool:
+        """Whether the hash is anything but argon2id with the parameters and lengths of today."""
+        return _shape(hashed) != self._current
+
+    def state(self) -> PoolState:
+        """Give how much there is to do now."""
+        return self._threads.state()
+
+    def close(self) -> None:
+        """Finish what is being hashed and stop the threads; whoever still waits for one gets none."""
+        self._threads.close()
+
+    def _hash(self, password: str) -> str:
+        hashed: str = self._argon2.hash(_normal(password))
+        return hashed
+
+    def _verify(self, password: str, hashed: str | None) -> bool:
+        if hashed is not None and _fits(_normal(password)):
+            try:
+                return self._matches(password, hashed)
+            except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+                # Passlib's own errors are among these. The hash itself stays out of the log.
+                _log.warning("password_hash.unreadable", reason=type(error).__name__)
+        self._argon2.verify(_normal(password)[:MAX_PASSWORD_SIZE], self._dummy)  # defence: V71 dummy-hash
+        return False
+
+    def _matches(self, password: str, hashed: str) -> bool:
+        normal = _normal(password)
+        if hashed.startswith("$argon2"):
+            return bool(self._argon2.verify(normal, hashed))
+        # A service whose users all began here meets no other hash: what checks them is loaded with the first.
+        from server.crypto.foreign_hashes import matches  # noqa: PLC0415 - see above
+
+        return matches(normal, hashed) or (password != normal and matches(password, hashed))

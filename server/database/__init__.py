@@ -1,0 +1,1 @@
+"""The database: engine, connection pool, transactions, reads, migrations, errors."""

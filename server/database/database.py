@@ -1,0 +1,279 @@
+"""The database: one object for its transactions and reads, opened in the lifespan and closed in it (behaviour 9.1)."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, Protocol
+from urllib.parse import parse_qs
+
+import structlog
+from sqlalchemy import URL, make_url, text
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.ports import Reads
+from server.config.settings import Settings
+from server.database.errors import is_retryable, is_unavailable, reason
+from server.database.pool import CountingPool, PoolState
+from server.database.session import TimedSession
+from server.database.sqlite.engine import sqlite_engine
+from server.database.sqlite.group_commit import GroupCommit
+from server.database.sqlite.reads import SqliteReads
+from server.database.sqlite.transaction import SqliteTransaction
+from server.database.transaction import StatementCache, Transaction
+
+__all__ = [
+    "Address",
+    "Database",
+    "DatabaseAbsent",
+    "check",
+    "is_retryable",
+    "is_unavailable",
+    "open_database",
+    "parse",
+]
+
+_PAUSE = 0.5
+"""Seconds between two attempts to reach a database that is absent at start."""
+
+_READER_SETTINGS = {
+    "enable_seqscan": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "default_transaction_isolation": "read committed",
+}
+"""Every read finds few rows by an index. Planned once, it must stay that way also where the table was empty then."""
+
+_WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defence: R7 isolation
+"""A transaction of a single statement has no BEGIN that would say so."""
+
+_POOLER_ERROR = "unsupported startup parameter"
+"""What PgBouncer says to somebody who takes it for PostgreSQL, and would say for ever."""
+
+_log = structlog.get_logger(__name__)
+
+
+class DatabaseAbsent(Exception):
+    """The database could not be reached at start; the message is one line for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the database is: the path of a SQLite file, or the DSN of a PostgreSQL server."""
+
+    dialect: Literal["sqlite", "postgresql"]
+    target: str
+    label: str
+    """For messages: without the password."""
+
+
+class _ClosableReads(Reads, Protocol):
+    async def close(self) -> None: ...
+
+
+class Database:
+    """An open database. Open it in the process that uses it: its connections do not survive a fork."""
+
+    def __init__(
+        self,
+        address: Address,
+        engine: AsyncEngine,
+        reads: _ClosableReads,
+        timeout: float,
+        transactions: Callable[..., Transaction],
+        *,
+        pooled: bool = False,
+        group_commit: GroupCommit | None = None,
+    ) -> None:
+        self.address = address
+        self.pooled = pooled
+        self.timeout = timeout
+        self.dialect = address.dialect
+        self.engine = engine
+        self.reads: Reads = reads
+        self._reads = reads
+        self._group_commit = group_commit
+        self._begin = partial(
+            transactions,
+            engine,
+            statements=StatementCache(engine.dialect),
+            expire_on_commit=False,
+            sync_session_class=TimedSession,
+        )
+
+    def begin(self) -> Transaction:
+        """Give a session; its transaction begins at its first statement. The caller ends it, and closes the session."""
+        return self._begin()
+
+    def pool_state(self) -> PoolState:
+        """Return how much of the pool of connections for transactions is in use now."""
+        pool = self.engine.pool
+        assert isinstance(pool, CountingPool)  # noqa: S101 - for the types: both engines are made with one
+        return pool.state()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Give a session that is committed at the end, rolled back after an exception, and closed."""
+        async with self._begin() as session:
+            yield session
+            await session.commit()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._reads.close()
+        if self._group_commit is not None:
+            await self._group_commit.close()
+        await self.engine.dispose()
+
+
+async def open_database(  # the time-out is the database's, not this function's
+    url: str,
+    *,
+    pool_size: int,
+    timeout: float,  # noqa: ASYNC109
+    patience: float = 30.0,
+    pooled: bool = False,
+) -> Database:
+    """Open the database at `url` with at most `pool_size` connections; `timeout` (seconds) is `database.timeout`.
+
+    `pooled` says that a pooler in transaction mode stands before PostgreSQL.
+    Waits `patience` seconds for a database that is absent (behaviour 12), then raises DatabaseAbsent. Raises ValueError
+    for an address that cannot be used, and for fewer than three connections to PostgreSQL.
+    """
+    address = parse(url)
+    if address.dialect == "sqlite":
+        database = _sqlite(address, timeout)
+    else:
+        database = _postgresql(address, pool_size, timeout, pooled=pooled)
+    try:
+        await _reach(database, patience)
+    except BaseException:
+        await database.close()
+        raise
+    return database
+
+
+def parse(url: str) -> Address:
+    """Read a database address: `postgresql://…`, `postgres://…`, `sqlite:///path`, each also with its async driver."""
+    if _names_several_hosts(url):
+        raise ValueError(
+            "the database address names several hosts; give one that leads to the primary: that of a proxy, such as"
+            " HAProxy, or a virtual address"
+        )
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise ValueError("the database address is not a URL") from error
+    if parsed.drivername in ("sqlite", "sqlite+aiosqlite"):
+        return _sqlite_address(parsed)
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        dsn = "postgresql:" + url.split(":", 1)[1]
+        return Address("postgresql", dsn, parsed.set(drivername="postgresql", query={}).render_as_string())
+    raise ValueError(
+        f"the database address begins with {parsed.drivername}://; it takes postgresql:// or sqlite:///"
+    )
+
+
+def check(settings: Settings) -> Iterator[str]:
+    """Yield what is wrong with `database_url`, if it is given, and with the size of the pool."""
+    url = settings.database_url.get_secret_value()
+    if not url:
+        return
+    try:
+        address = parse(url)
+    except ValueError as fault:
+        yield f"database_url: {fault}"
+    else:
+        if address.dialect == "postgresql" and settings.database.pool_size < 3:
+            yield "database.pool_size: must be at least 3 with PostgreSQL"
+
+
+def _names_several_hosts(url: str) -> bool:
+    # The driver tries one after the other for each connection, so that the first that is frozen holds up all of them.
+    scheme, _, rest = url.partition("://")
+    if scheme.startswith("sqlite"):
+        return False
+    authority, query = rest.partition("/")[0].partition("?")[0], parse_qs(rest.partition("?")[2])
+    named = [authority.rpartition("@")[2], *query.get("host", ()), *query.get("port", ())]
+    return any("," in hosts for hosts in named)
+
+
+def _sqlite_address(url: URL) -> Address:
+    path = url.database or ""
+    if path in ("", ":memory:") or path.startswith("file:"):
+        raise ValueError("the database address needs the path of a file: sqlite:///gatewright.db")
+    return Address("sqlite", path, f"sqlite:///{path}")
+
+
+def _sqlite(address: Address, timeout: float) -> Database:
+    engine, reads = sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout)
+    group_commit = GroupCommit(engine)
+    return Database(
+        address,
+        engine,
+        reads,
+        timeout,
+        partial(SqliteTransaction, group_commit=group_commit),
+        group_commit=group_commit,
+    )
+
+
+def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
+    if pool_size < 3:
+        raise ValueError(
+            "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
+        )
+    readers = 2 if pool_size < 8 else 3
+    # Loaded here, with SQLAlchemy's half for PostgreSQL and the driver: on SQLite, it would be for nothing.
+    from server.database.postgresql.engine import postgresql_connect, postgresql_engine  # noqa: PLC0415 - see above
+    from server.database.postgresql.reads import PostgresqlReads  # noqa: PLC0415 - see above
+    from server.database.postgresql.transaction import PostgresqlTransaction  # noqa: PLC0415 - see above
+
+    connect = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
+    engine: AsyncEngine = postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
+    read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
+    reads: _ClosableReads = PostgresqlReads(read, readers, timeout)
+    transactions = partial(PostgresqlTransaction, pooled=pooled)
+    return Database(address, engine, reads, timeout, transactions, pooled=pooled)
+
+
+async def _reach(database: Database, patience: float) -> None:
+    """Return once the database answers; raises DatabaseAbsent after `patience` seconds."""
+    deadline = time.monotonic() + patience
+    is_told = False
+    while True:
+        try:
+            async with database.transaction() as session:
+                await session.execute(text("SELECT 1"))
+            return
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            if _POOLER_ERROR in str(error):
+                raise DatabaseAbsent(_wants_pooler(database.address)) from error
+            if time.monotonic() >= deadline:  # defence: R2 patience
+                raise DatabaseAbsent(_absence(database.address, patience, error)) from error
+            if not is_told:
+                is_told = True
+                _log.warning(
+                    "database.awaited",
+                    database=database.address.label,
+                    reason=reason(error),
+                    seconds=patience,
+                )
+        await asyncio.sleep(_PAUSE)
+
+
+def _wants_pooler(address: Address) -> str:
+    return (
+        f"the database {address.label} is reached through a pooler, which takes no run-time parameters:"
+        " set database.pooler to transaction"
+    )
+
+
+def _absence(address: Address, patience: float, error: Exception) -> str:
+    reason = str(getattr(error, "orig", None) or error).partition("\n")[0] or type(error).__name__
+    return f"the database {address.label} cannot be used after {patience:g} s of trying: {reason}"

@@ -1,0 +1,135 @@
+"""What a database error means: worth a second try, a database that cannot serve now, or neither (behaviour 12)."""
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Iterator
+
+from sqlalchemy import exc
+
+_RETRYABLE_STATES = frozenset({"40001", "40P01"})
+"""serialization_failure, deadlock_detected."""
+
+_UNAVAILABLE_CLASSES = frozenset({"08", "28", "3D", "53", "57", "58", "F0", "XX"})
+"""Connection, authorization, unknown database, resources (disk full among them), operator (restart, statement timeout),
+system, configuration, internal: PostgreSQL's appendix A."""
+
+_UNAVAILABLE_STATES = frozenset({"25006", "25P03", "55P03"})  # defence: R9 read-only
+"""read_only_sql_transaction, idle_in_transaction_session_timeout, lock_not_available."""
+
+_READ_ONLY = "25006"
+_LOCK_NOT_AVAILABLE = "55P03"
+_UNDEFINED_TABLE = "42P01"
+
+_UNAVAILABLE_SQLITE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether the whole transaction should be tried again: it lost against another one (behaviour 9.1)."""
+    return any(sqlstate(cause) in _RETRYABLE_STATES for cause in _causes(error))
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether the database cannot serve now, so that the caller answers 503.
+
+    Network faults, time-outs (of the pool, a statement, a lock), a full disk and a read-only database are; a violated
+    constraint is not, nor is a serialization fault or deadlock.
+    """
+    return any(_says_unavailable(cause) for cause in _causes(error))
+
+
+def is_missing_table(error: BaseException) -> bool:
+    """Whether a statement names a table that does not exist; SQLite has no code for that, only a text."""
+    return any(
+        sqlstate(cause) == _UNDEFINED_TABLE
+        or (isinstance(cause, sqlite3.Error) and str(cause).startswith("no such table"))
+        for cause in _causes(error)
+    )
+
+
+def is_read_only(error: BaseException) -> bool:
+    """Whether PostgreSQL does not let anything be written: it is a standby, or was made read-only."""
+    return any(sqlstate(cause) == _READ_ONLY for cause in _causes(error))
+
+
+def is_lock_timeout(error: BaseException) -> bool:
+    """Whether PostgreSQL gave up waiting for a lock, as `lock_timeout` told it to."""
+    return any(sqlstate(cause) == _LOCK_NOT_AVAILABLE for cause in _causes(error))
+
+
+def reason(error: BaseException) -> str:
+    """Give for the log what kept the database from serving: the name and code of the first cause, never its text.
+
+    As in `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
+    """
+    causes = list(_causes(error))
+    known = [cause for cause in causes if _says_unavailable(cause) or sqlstate(cause) in _RETRYABLE_STATES]
+    first = (known or causes)[-1]
+    name = getattr(first, "sqlite_errorname", None) or type(first).__name__
+    return f"{sqlstate(first)} {name}".lstrip()
+
+
+def sqlstate(error: BaseException) -> str:
+    """Return the SQLSTATE, which asyncpg's errors and SQLAlchemy's adapters carry alike; empty when there is none."""
+    return getattr(error, "sqlstate", None) or ""
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether SQLite failed because somebody else holds the lock."""
+    return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Give the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in, each once."""
+    met: list[BaseException] = []
+    while error is not None and error not in met:
+        met.append(error)
+        yield error
+        error = (error.orig if isinstance(error, exc.StatementError) else None) or error.__cause__
+
+
+def _says_unavailable(error: BaseException) -> bool:
+    # defence: R1 refused-connection
+    match error:
+        case OSError() | exc.TimeoutError():  # asyncio's TimeoutError is an OSError
+            return True
+        case asyncio.IncompleteReadError():
+            return True
+        case exc.DBAPIError(connection_invalidated=True):
+            return True
+        case sqlite3.Error():
+            return _sqlite_code(error) in _UNAVAILABLE_SQLITE
+    state = sqlstate(error)
+    return _drops_connection(error) or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES
+
+
+def _drops_connection(error: BaseException) -> bool:
+    """Whether the driver of PostgreSQL has lost a connection; it is loaded only by a service that has one.
+
+    Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
+    which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.
+    """
+    asyncpg = sys.modules.get("asyncpg")
+    if asyncpg is None:
+        return False
+    is_closed = isinstance(error, asyncpg.InterfaceError) and "closed" in str(error)
+    return is_closed or isinstance(error, asyncpg.InternalClientError)
+
+
+def _sqlite_code(error: sqlite3.Error) -> int:
+    """Give the primary result code; errors of the Python module itself have none (0)."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,1 @@
+"""What is particular to PostgreSQL: its engine, transactions, batched reads."""

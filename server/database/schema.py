@@ -1,0 +1,101 @@
+"""The schema this program needs, and whether a database has it (behaviour 2, 12)."""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    bindparam,
+    column,
+    func,
+    literal,
+    select,
+    table,
+    values,
+)
+
+from models import metadata, migrations
+from models.queries import ReadStatement
+from server.database.database import Database
+from server.database.errors import is_missing_table
+
+_version = column("version_num", String(32))
+_given = bindparam("value", type_=String(32))
+_schema = select(_version).select_from(table("alembic_version"))
+
+SCRIPTS = Path(migrations.__file__).parent
+VERSIONS = SCRIPTS / "versions"
+
+Mode = Literal["auto", "empty", "check"]
+
+
+class SchemaRefused(Exception):
+    """The program cannot work with the schema it found; the message is one line for the operator."""
+
+
+@cache
+def known() -> frozenset[str]:
+    """Give every revision this program knows: files are named for theirs, in rising order."""
+    return frozenset(file.name.partition("_")[0] for file in VERSIONS.glob("[0-9]*_*.py"))
+
+
+def head() -> str:
+    """Give the newest revision this program knows."""
+    return max(known())
+
+
+async def current_is_head(database: Database) -> bool:
+    """Whether the schema is what this program was written for. Raises Unavailable when the database does not answer."""
+    return await _finds(database, _at_revision(database.dialect))
+
+
+async def suffices(database: Database) -> bool:
+    """Whether this program, which has started already, can go on with the schema.
+
+    It can with a newer one: a migration adds, and the program it belongs to may run beside this one until this one is
+    stopped. It cannot on a standby, which a pooler may lead to. Raises Unavailable when the database does not answer.
+    """
+    return await _finds(database, _at_least(database.dialect))
+
+
+def tables_found(dialect: str) -> Select[tuple[str]]:
+    """Return what finds the names of this program's tables that exist: in the catalogue, so that no lock is waited for,
+    and no table is read."""
+    names = sorted(metadata.tables)
+    if dialect == "postgresql":
+        known = values(column("name", String), name="known").data([(name,) for name in names])
+        return select(known.c.name).where(func.to_regclass(func.quote_ident(known.c.name)).is_not(None))
+    catalogue = table("sqlite_master", column("type", String), column("name", String))
+    is_known = catalogue.c.name.in_([literal(name) for name in names])
+    return select(catalogue.c.name).where(catalogue.c.type == "table", is_known)
+
+
+@cache
+def _at_revision(dialect: str) -> ReadStatement[tuple[object, ...]]:
+    """Return the query whether the schema is at the given revision, with every table."""
+    return ReadStatement(_schema.where(_version == _given, _is_complete(dialect)), tuple)
+
+
+@cache
+def _at_least(dialect: str) -> ReadStatement[tuple[object, ...]]:
+    """Return the query whether the schema is at the given revision or a later one, with every table, and the server may
+    be used; names of revisions are numbers of four digits."""
+    query = _schema.where(_version >= _given, _is_complete(dialect))  # defence: R23 at-least
+    return ReadStatement(query.where(~func.pg_is_in_recovery()) if dialect == "postgresql" else query, tuple)
+
+
+def _is_complete(dialect: str) -> ColumnElement[bool]:
+    found = select(func.count()).select_from(tables_found(dialect).subquery())
+    return found.scalar_subquery() == len(metadata.tables)
+
+
+async def _finds(database: Database, query: ReadStatement[tuple[object, ...]]) -> bool:
+    try:
+        return await database.reads.one(query, head()) is not None
+    except Exception as error:
+        if is_missing_table(error):
+            return False
+        raise

@@ -1,0 +1,240 @@
+"""Reads on SQLite: on the event loop where they take microseconds, in a thread where they may take longer.
+
+A point read takes about 20 µs, less than the way to a thread and back. It does not wait there: when somebody holds the
+lock (rare, readers and writers do not disturb each other in WAL mode), or when a list is long, a thread asks again.
+
+Look-ups by a unique key that come in one turn of the event loop are answered together at its end, by one statement:
+most of the 20 µs is the way into SQLite and its lock, which all of them then share, and so is the row of those who ask
+for the same. What a caller gets was read after the call. Whoever meets a fault there meets it alone: each of them asks
+once more, and may wait in the thread until it is over.
+"""
+
+import asyncio
+import math
+import sqlite3
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+
+from domain.errors import Unavailable
+from models.queries import ReadStatement
+from server.database.compile import (
+    CompiledRead,
+    Row,
+    compile_in_list,
+    compile_read,
+    in_list_results,
+    is_storable,
+)
+from server.database.errors import is_busy, is_unavailable
+
+Result = TypeVar("Result")
+
+_Lookup = tuple[ReadStatement[Any], object, "asyncio.Future[Any]"]
+"""Somebody who waits for one row: the query, the value, the answer. A bare tuple, because each request makes one."""
+
+_LARGEST = 32
+"""Look-ups that one statement answers. There is a statement for each power of two, so that there are few of them."""
+
+_LONG = 100
+"""Rows; a longer list is read and decoded in the thread."""
+
+
+class SqliteReads:
+    """The `Reads` of a SQLite file that exists; a read waits at most `timeout` seconds for the lock."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        self._dialect = SQLiteDialect_pysqlite()
+        self._compiled: dict[ReadStatement[Any], CompiledRead[Any]] = {}
+        self._in_lists: dict[tuple[ReadStatement[Any], int], CompiledRead[Any]] = {}
+        self._results: dict[ReadStatement[Any], Callable[[Row], Any]] = {}
+        self._timeout = timeout
+        self._here = _Connection(path, 0)
+        self._there = _Connection(path, timeout)
+        self._thread = ThreadPoolExecutor(1, "sqlite-reads")
+        self._waiting: list[_Lookup] = []
+        self._is_closed = False
+        self._repeating: set[asyncio.Task[None]] = set()
+
+    def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
+        """Give the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        if self._is_closed:
+            raise Unavailable
+        if query.key is not None and is_storable(value):
+            return self._ask(query, value)
+        return self._first(query, value)
+
+    async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
+        """Give the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        if self._is_closed:
+            raise Unavailable
+        try:
+            found = self._here.look_up(*self._in_list(query, list(values)))
+        except Exception:
+            # Somebody may have the lock, or there is a fault, which each of them meets again.
+            found = {value: await self._first(query, value) for value in values}
+        return [found.get(value) for value in values]
+
+    async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
+        """Give every row for `value`. Raises Unavailable, also once it is closed."""
+        if self._is_closed:
+            raise Unavailable
+        return await self._fetch(query, value, None)
+
+    async def close(self) -> None:
+        """Close the connections; a read under way in the thread ends first."""
+        self._is_closed = True
+        self._answer_all()
+        await asyncio.gather(*self._repeating)
+        self._here.close()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._there.close)
+        self._thread.shutdown()
+
+    def _ask(self, query: ReadStatement[Result], value: object) -> "asyncio.Future[Result | None]":
+        """Give the future answer of a look-up that this turn of the event loop ends with."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._answer_all)
+        answer: asyncio.Future[Result | None] = loop.create_future()
+        self._waiting.append((query, value, answer))
+        return answer
+
+    def _answer_all(self) -> None:
+        asked, self._waiting = self._waiting, []
+        together: defaultdict[ReadStatement[Any], list[_Lookup]] = defaultdict(list)
+        for lookup in asked:
+            if not lookup[2].done():
+                together[lookup[0]].append(lookup)
+        for query, lookups in together.items():
+            for start in range(0, len(lookups), _LARGEST):
+                self._answer(query, lookups[start : start + _LARGEST])
+
+    def _answer(self, query: ReadStatement[Any], asked: Sequence[_Lookup]) -> None:
+        values = [value for _, value, _ in asked]
+        try:
+            found = self._here.look_up(*self._in_list(query, values))
+        except Exception:
+            self._ask_again(asked)
+        else:
+            for _, value, answer in asked:
+                answer.set_result(found.get(value))
+
+    def _in_list(
+        self, query: ReadStatement[Any], values: list[object]
+    ) -> tuple[CompiledRead[Any], list[object]]:
+        """Give what looks up so many values or more, and the values, of which the last stands in for the rest."""
+        count = 1 << math.ceil(math.log2(len(values)))
+        compiled = self._in_lists.get((query, count))
+        if compiled is None:
+            result = self._results.setdefault(query, in_list_results(query, self._dialect))
+            compiled = self._in_lists[query, count] = compile_in_list(query, self._dialect, count, result)
+        return compiled, values + values[-1:] * (count - len(values))
+
+    def _ask_again(self, asked: Sequence[_Lookup]) -> None:
+        for lookup in asked:
+            task = asyncio.create_task(self._repeat(*lookup))
+            self._repeating.add(task)
+            task.add_done_callback(self._repeating.discard)
+
+    async def _repeat(self, query: ReadStatement[Any], value: object, answer: "asyncio.Future[Any]") -> None:
+        try:
+            found = await self._first(query, value)
+        except Exception as fault:
+            if not answer.done():
+                answer.set_exception(fault)
+        else:
+            if not answer.done():
+                answer.set_result(found)
+
+    def _compile(self, query: ReadStatement[Result]) -> CompiledRead[Result]:
+        compiled = self._compiled.get(query)
+        if compiled is None:
+            compiled = self._compiled[query] = compile_read(query, self._dialect)
+        return compiled
+
+    async def _first(self, query: ReadStatement[Result], value: object) -> Result | None:
+        found = await self._fetch(query, value, 1)
+        return found[0] if found else None
+
+    async def _fetch(self, query: ReadStatement[Result], value: object, limit: int | None) -> list[Result]:
+        compiled = self._compile(query)
+        if not is_storable(value):
+            return []
+        arguments = compiled.arguments(value)
+        try:
+            rows = self._here.fetch(compiled.sql, arguments, limit or _LONG + 1)
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                if is_unavailable(error):
+                    raise Unavailable from error
+                raise
+        else:
+            if limit or len(rows) <= _LONG:
+                return [compiled.result(row) for row in rows]
+        return await self._fetch_in_thread(compiled, arguments, limit)
+
+    async def _fetch_in_thread(
+        self, compiled: CompiledRead[Result], arguments: tuple[object, ...], limit: int | None
+    ) -> list[Result]:
+        def work() -> list[Result]:
+            return [compiled.result(row) for row in self._there.fetch(compiled.sql, arguments, limit or -1)]
+
+        try:
+            # The limit holds for those, too, who wait for the thread.
+            async with asyncio.timeout(self._timeout):
+                return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except (sqlite3.Error, TimeoutError) as error:
+            if is_unavailable(error):
+                raise Unavailable from error
+            raise
+
+
+class _Connection:
+    """A connection that is opened when needed, by the thread that uses it, and dropped after a fault."""
+
+    def __init__(self, path: str, busy_timeout: float) -> None:
+        self._path = path
+        self._busy_timeout = busy_timeout
+        self._connection: sqlite3.Connection | None = None
+
+    def fetch(self, sql: str, arguments: tuple[object, ...], limit: int) -> list[tuple[Any, ...]]:
+        """Give the first `limit` rows, or all of them (-1), as they are when the call is made."""
+        try:
+            connection = self._connection or self._open()
+            cursor = connection.execute(sql, arguments)
+            try:
+                return cursor.fetchall() if limit < 0 else cursor.fetchmany(limit)
+            finally:
+                # An unfinished statement would keep its view of the database, and every later read would share it.
+                cursor.close()
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                self.close()
+            raise
+
+    def look_up(self, compiled: CompiledRead[Any], values: Sequence[object]) -> dict[object, Any]:
+        """Give the results of look-ups by the value that was looked up; all see the database at one moment."""
+        try:
+            connection = self._connection or self._open()
+            # All rows are fetched: a statement that has not ended keeps its view of the database.
+            rows = connection.execute(compiled.sql, compiled.arguments(values)).fetchall()
+        except sqlite3.Error:
+            self.close()
+            raise
+        return {row[0]: compiled.result(row[1:]) for row in rows}
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        # Not read-only: when a writer was killed, whoever comes next has to be able to recover the write-ahead log.
+        uri = "file:" + self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=rw"
+        self._connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout, isolation_level=None)
+        self._connection.execute("PRAGMA query_only = ON").close()
+        return self._connection

@@ -1,0 +1,48 @@
+"""A map of texts that is kept on disk and thrown away at the end: millions of entries need no more memory than one."""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_AT_ONCE = 500
+"""Keys that one statement looks up."""
+
+
+class TemporaryMap:
+    """Values by their keys. The file is nobody else's, so its two statements are plain SQL."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Take a connection to an empty database."""
+        self._connection = connection
+        connection.execute("CREATE TABLE entry (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+
+    def find(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return the values of those keys that are there."""
+        found: dict[str, str] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            part = keys[start : start + _AT_ONCE]
+            places = ",".join("?" * len(part))
+            found |= self._connection.execute(
+                f"SELECT key, value FROM entry WHERE key IN ({places})",  # noqa: S608 - question marks alone
+                part,
+            ).fetchall()
+        return found
+
+    def update(self, entries: Mapping[str, str]) -> None:
+        """Add entries, or replace those with the same key."""
+        self._connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?)", entries.items())
+
+
+@contextmanager
+def temporary_map() -> Iterator[TemporaryMap]:
+    """Yield an empty map; its file is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="gatewright-") as folder:
+        connection = sqlite3.connect(Path(folder) / "map.db", isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("PRAGMA synchronous = OFF")
+            yield TemporaryMap(connection)
+        finally:
+            connection.close()

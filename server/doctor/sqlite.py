@@ -1,0 +1,74 @@
+"""A SQLite file as the service would find it: folder, room, version, who may read it, locks, schema."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import disk_usage
+from stat import S_IMODE, S_IRWXG, S_IRWXO
+
+from server.config.settings import Settings
+from server.database.database import Address
+from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file
+from server.doctor import schema
+from server.doctor.findings import Finding, odd, ok, wrong
+
+LEAST_SQLITE = (3, 35)
+LEAST_FREE = 256 * 2**20
+"""Bytes of a disk below which SQLite is soon without room."""
+
+
+def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Finding]:
+    """Look at the file; nothing is written, and it is not made. `least_free` is in bytes."""
+    path = Path(address.target)
+    if not path.parent.is_dir():
+        yield wrong("database", f"there is no folder {path.parent}", f"mkdir -p {path.parent}")
+        return
+    yield _room(path.parent, least_free)
+    if VERSION < LEAST_SQLITE:
+        yield wrong(
+            "database",
+            f"SQLite {_version()} is too old",
+            "use a Python with SQLite 3.35 or newer",
+        )
+    if not path.exists():
+        yield odd("database", f"there is no {path} yet", "nothing: the service makes it when it starts")
+        return
+    mode = S_IMODE(path.stat().st_mode)
+    if mode & (S_IRWXG | S_IRWXO):
+        yield wrong(
+            "files", f"{path} holds hashes and addresses, and its mode is {mode:o}", f"chmod 600 {path}*"
+        )
+    yield from _file(chosen, path)
+
+
+def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
+    try:
+        revision = revision_in_file(path, chosen.database.timeout.total_seconds())
+    except UnusableFile as fault:
+        yield _fault(path, str(fault))
+        return
+    yield ok("database", f"{path}: SQLite {_version()}, can be written")
+    yield schema.judge(chosen, revision)
+
+
+def _version() -> str:
+    return ".".join(map(str, VERSION))
+
+
+def _fault(path: Path, name: str) -> Finding:
+    if name.startswith("SQLITE_BUSY"):
+        return wrong("database", f"another process has locked {path}", "find it with: fuser -v " + str(path))
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return wrong("database", f"{path} is damaged, or no database", "restore it from a backup")
+    return wrong(
+        "database",
+        f"{path} cannot be written ({name})",
+        "give the user of the service the file and its folder, and look whether the disk is read-only or full",
+    )
+
+
+def _room(folder: Path, least_free: int) -> Finding:
+    free = disk_usage(folder).free
+    megabytes = f"{free // 2**20} MiB free for {folder}"
+    if free < least_free:
+        return wrong("disk", megabytes, "make room: without it nothing can be written")
+    return ok("disk", megabytes)

@@ -1,0 +1,85 @@
+"""A copy of what a provider publishes: kept for an hour, and for longer while the provider is down (behaviour 7.6)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from server.clock import Clock
+from server.identity_providers.http_client import ProviderError
+
+Value = TypeVar("Value")
+
+LIFE = timedelta(hours=1)
+PAUSE = timedelta(seconds=60)
+"""Between two fetches that nothing but an unknown key asks for, and between two tries while an old copy serves."""
+PATIENCE = 2.0
+"""Seconds that who could have an old copy waits for a new one."""
+
+
+@dataclass(slots=True)
+class CachedDocument(Generic[Value]):
+    """What `fetch` gave, by the service's clock. However many ask at once, one fetch is under way."""
+
+    fetch: Callable[[], Awaitable[Value]]
+    clock: Clock
+    patience: float = PATIENCE
+    _held: tuple[Value, datetime] | None = None
+    _failed_at: datetime | None = None
+    _renewed_at: datetime | None = None
+    _running: asyncio.Task[ProviderError | None] | None = field(default=None)
+
+    async def get(self) -> Value:
+        """Return the document, fetched again when it is an hour old. Raises ProviderError when there is none."""
+        if self._held is None:
+            await self._fetched()
+        elif not self._is_within(LIFE, self._held[1]) and not self._is_within(PAUSE, self._failed_at):
+            try:
+                async with asyncio.timeout(self.patience):
+                    await self._fetched()
+            except (ProviderError, TimeoutError):  # defence: R13 stale-keys
+                self._failed_at = self.clock()
+        assert self._held is not None, "a fetch either fails or gives a copy"  # noqa: S101
+        return self._held[0]
+
+    async def renewed(self) -> Value:
+        """Give a new copy, for the old one lacks something; at most once a minute, in between the old one.
+
+        Raises ProviderError when the fetch fails.
+        """
+        if self._running is not None:
+            await self._fetched()
+        elif not self._is_within(PAUSE, self._renewed_at):  # defence: R16 key-pause
+            self._renewed_at = self.clock()
+            await self._fetched()
+        return await self.get()
+
+    def _is_within(self, span: timedelta, moment: datetime | None) -> bool:
+        """Whether a moment is no further away than that, on either side: the clock may have been set back."""
+        return moment is not None and abs(self.clock() - moment) < span
+
+    async def _fetched(self) -> None:
+        """Wait for the fetch that is under way, or for a new one; it goes on when who waits is gone."""
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        fault = await asyncio.shield(self._running)
+        if fault is not None:
+            raise fault
+
+    async def _run(self) -> ProviderError | None:
+        try:
+            self._held = (await self.fetch(), self.clock())
+        except ProviderError as fault:
+            self._failed_at = self.clock()
+            return fault
+        finally:
+            self._running = None
+        self._failed_at = None
+        return None
+
+    async def close(self) -> None:
+        """End the fetch that may be under way."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)

@@ -1,0 +1,166 @@
+"""The client of one configured provider: what the rules ask of it, and what they are told when it fails."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+import structlog
+
+from domain.identity_provider import (
+    AuthorizationParams,
+    CallbackParams,
+    CodeRefused,
+    Identity,
+    IdentityRefused,
+    IdTokenCredential,
+    ProviderTraits,
+    RefreshRefused,
+    Tokens,
+    TokenUse,
+    VerifiedIdentity,
+)
+from domain.social.errors import ProviderUnavailable
+from server.clock import Clock
+from server.identity_providers import messages
+from server.identity_providers.configuration import Configuration
+from server.identity_providers.http_client import Calls, ProviderError
+from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instrumentation
+from server.identity_providers.oauth2 import OAuth2
+from server.identity_providers.openid_connect import open_id
+
+_log = structlog.get_logger(__name__)
+
+
+class ProviderProtocol(Protocol):
+    """OpenID Connect or plain OAuth 2.0. Methods raise ProviderError when the provider is down, slow, or garbled."""
+
+    async def authorization_endpoint(self) -> str:
+        """Return the URL of the authorization endpoint."""
+
+    async def token_endpoint(self) -> str:
+        """Give where tokens are granted."""
+
+    async def check_redirect(self, issuer: str | None) -> None:
+        """Compare what a redirect says of its origin (RFC 9207). Raises IssuerMismatch."""
+
+    async def authenticate(self, answer: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
+        """Give who the tokens are of that a code was good for, and those that are sound. Raises IdentityRefused."""
+
+    async def verify_id_token(self, proof: IdTokenCredential, now: datetime) -> Identity:
+        """Give who an ID token is of that an application brought. Raises IdentityRefused."""
+
+    async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
+        """Give what the provider says now of the owner of a token. Raises IdentityRefused."""
+
+    async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
+        """Give renewed tokens without an ID token that is not valid."""
+
+    async def close(self) -> None:
+        """End what may be under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderClient:
+    """Speaks with one provider. Each call raises ProviderUnavailable when it is down, slow, or answers garbage."""
+
+    configuration: Configuration
+    calls: Calls
+    kind: ProviderProtocol
+    instrumentation: Instrumentation = NO_INSTRUMENTATION
+
+    @property
+    def traits(self) -> ProviderTraits:
+        """What was decided about it."""
+        return self.configuration.traits
+
+    async def authorization_url(self, params: AuthorizationParams) -> str:
+        """Give the address of the provider's page; works from the copy while the provider is down."""
+        async with self._available():
+            endpoint = await self.kind.authorization_endpoint()
+        return messages.authorization_url(self.configuration, endpoint, params)
+
+    async def check_issuer(self, issuer: str | None) -> None:
+        """Compare what a redirect says of its origin (RFC 9207). Raises IssuerMismatch."""
+        async with self._available():
+            await self.kind.check_redirect(issuer)
+
+    async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
+        """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        await self.check_issuer(params.issuer)
+        async with self._available():
+            request = messages.code_request(
+                self.configuration, params.redirect_uri, params.code, params.verifier, now
+            )
+            granted = await self._granted(*request)
+            if granted is None:
+                raise CodeRefused
+            return await self.kind.authenticate(params, messages.tokens_of(granted, now), now)
+
+    async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
+        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused."""
+        async with self._available():
+            identity = await self.kind.verify_id_token(proof, now)
+        # defence: V18 nonce-use
+        use = TokenUse.UNTIL_IT_ENDS if identity.profile.get("nonce") is None else TokenUse.ONCE
+        return VerifiedIdentity(
+            identity, Tokens(proof.access_token, proof.refresh_token, proof.id_token), use
+        )
+
+    async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
+        """Renew tokens. Raises RefreshRefused."""
+        async with self._available():
+            granted = await self._granted(*messages.refresh_request(self.configuration, refresh_token, now))
+            if granted is None:
+                raise RefreshRefused
+            return await self.kind.drop_invalid(messages.tokens_of(granted, now), now)
+
+    async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
+        """Give what the provider says now about the owner of a token. Raises IdentityRefused.
+
+        A provider without a userinfo endpoint is asked what the stored, once verified ID token says.
+        """
+        async with self._available():
+            identity = await self.kind.fetch_userinfo(access_token, id_token)
+        if identity.subject != subject:
+            raise IdentityRefused
+        return identity
+
+    async def close(self) -> None:
+        """End what may be under way."""
+        await self.kind.close()
+
+    async def _granted(self, form: str, headers: Mapping[str, str]) -> Mapping[str, Any] | None:
+        """Ask for tokens; None is a refusal, which the log names for the operator to mend what they can."""
+        reply = await self.calls.post(await self.kind.token_endpoint(), form, headers)
+        granted = messages.granted(reply)
+        if granted is None:
+            error = messages.error_code(reply)
+            # defence: V86 refused-log
+            _log.warning("provider.refused", provider=self.traits.id, status=reply.status, error=error)
+        return granted
+
+    @asynccontextmanager
+    async def _available(self) -> AsyncIterator[None]:
+        """Tell the operator of a fault, and the rules that there was one."""
+        try:
+            with self.instrumentation.measure(self.traits.id):
+                yield
+        except ProviderError as fault:
+            _log.warning("provider.unavailable", provider=self.traits.id, reason=str(fault))
+            raise ProviderUnavailable from fault
+
+
+def client_of(
+    configuration: Configuration,
+    calls: Calls,
+    clock: Clock,
+    instrumentation: Instrumentation = NO_INSTRUMENTATION,
+) -> ProviderClient:
+    """Give the client of one provider."""
+    endpoints = configuration.endpoints
+    kind: ProviderProtocol = (
+        open_id(configuration, calls, clock) if endpoints is None else OAuth2(configuration, endpoints, calls)
+    )
+    return ProviderClient(configuration, calls, kind, instrumentation)

@@ -1,0 +1,104 @@
+"""What an OpenID provider publishes of itself, and whether it may say so (OpenID Connect Discovery 1.0)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.identity_providers.configuration import Configuration
+from server.identity_providers.http_client import Calls, ProviderError
+from server.identity_providers.urls import is_askable
+
+_TENANT = "{tenantid}"
+"""What stands in Microsoft's discovered issuer where each token names its own tenant."""
+_GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_CONSUMERS = "9188040d-6c67-4c5b-b112-36a304b66dad"
+"""The tenant of everybody's private accounts."""
+_OPEN_TENANTS = ("common", "organizations")
+
+
+class ForeignIssuer(ProviderError):
+    """The document is of another issuer than the configured one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a discovery document says, as far as it is used."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None
+    announces_issuer: bool
+    """Whether every redirect carries `iss` (RFC 9207)."""
+    announced: Mapping[str, Any]
+    """The whole document; only the command that checks a provider looks further."""
+
+
+async def discover(calls: Calls, configuration: Configuration) -> Metadata:
+    """Fetch and check the document. Raises ProviderError, also for an issuer other than the configured one."""
+    reply = await calls.get(configuration.discovery_url)
+    if not reply.is_success:
+        raise ProviderError(f"the discovery document is not there ({reply.status})")
+    return metadata_of(reply.members, configuration)
+
+
+def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> Metadata:
+    """Read a document. Raises ForeignIssuer, and ProviderError naming another member that is wrong."""
+    issuer = announced.get("issuer")
+    if not isinstance(issuer, str) or not _may_be_issuer(issuer, configuration):
+        raise ForeignIssuer("the discovered issuer is not the configured one")
+    userinfo = "userinfo_endpoint"
+    return Metadata(
+        issuer=issuer,
+        authorization_endpoint=_address(announced, "authorization_endpoint", configuration),
+        token_endpoint=_address(announced, "token_endpoint", configuration),
+        jwks_uri=_address(announced, "jwks_uri", configuration),
+        userinfo_endpoint=_address(announced, userinfo, configuration) if announced.get(userinfo) else None,
+        announces_issuer=announced.get("authorization_response_iss_parameter_supported") is True,
+        announced=announced,
+    )
+
+
+def issuers(configuration: Configuration, metadata: Metadata, tenant: object = None) -> tuple[str, ...]:
+    """Give how a token or a redirect may spell the issuer; `tenant` is what the token says of itself (microsoft)."""
+    if not configuration.preset.tenanted:
+        return (metadata.issuer, *configuration.preset.aliases)
+    if _TENANT not in metadata.issuer:
+        return (metadata.issuer,)
+    if not isinstance(tenant, str) or not _GUID.fullmatch(tenant):
+        return ()
+    if configuration.tenant == "organizations" and tenant == _CONSUMERS:
+        return ()
+    return (metadata.issuer.replace(_TENANT, tenant),)
+
+
+def is_issuer_of_redirect(configuration: Configuration, metadata: Metadata, written: str | None) -> bool:
+    """Whether a redirect's `iss` is right, or is rightly absent (RFC 9207)."""
+    if written is None:
+        return not metadata.announces_issuer  # defence: V56 issuer-announced
+    before, _, after = metadata.issuer.partition(_TENANT)
+    tenant = written.removeprefix(before).removesuffix(after)
+    return written in issuers(configuration, metadata, tenant)
+
+
+def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
+    """Whether it is the configured issuer. A tenant that is configured by a name is discovered by its number."""
+    if issuer in configuration.issuers and issuer not in configuration.preset.aliases:
+        return True
+    if not configuration.preset.tenanted or _GUID.fullmatch(configuration.tenant):
+        return False
+    before, _, after = configuration.preset.issuer.partition("{tenant}")
+    found = issuer.removeprefix(before).removesuffix(after)
+    if issuer != before + found + after:
+        return False
+    return found == _TENANT if configuration.tenant in _OPEN_TENANTS else _GUID.fullmatch(found) is not None
+
+
+def _address(announced: Mapping[str, Any], name: str, configuration: Configuration) -> str:
+    url = announced.get(name)
+    # defence: V59 https-only
+    if not isinstance(url, str) or not is_askable(url, loopback_http=configuration.loopback_http):
+        raise ProviderError(f"{name} is missing or no https address")
+    return url

@@ -1,0 +1,173 @@
+"""Calls to providers, each bounded in time and size: no redirect is followed, no proxy of the environment used.
+
+Authlib's own client reads a whole answer, inflated, before anybody can look at its size, so that its messages are used
+(`messages.py`) but not its transport.
+"""
+
+import asyncio
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+import orjson
+
+from server.config.settings import Settings
+from server.identity_providers.urls import is_askable
+from server.json_depth import depth
+
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "gatewright"}
+_UNCOMPRESSED = ("", "identity")
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+_DOWN = frozenset({408, 425, 429})
+"""Refusals of the moment: they say nothing of what was asked."""
+
+DEEPEST = 100
+"""Levels of arrays and objects in what a provider says; what is shown of it must still be writable as JSON."""
+
+
+class ProviderError(Exception):
+    """A provider is down, slow, or answers garbage. The text says which, in no words of the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a provider answered, below 500: any JSON value, which is an object when all went well.
+
+    A refusal need not be JSON; one that is not has the body None.
+    """
+
+    status: int
+    body: Any = field(repr=False)
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says so."""
+        return 200 <= self.status < 300
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The JSON object of the answer. Raises ProviderError when it is something else."""
+        if not isinstance(self.body, dict):
+            raise ProviderError("the answer is no JSON object")
+        return self.body
+
+
+def make_client() -> httpx.AsyncClient:
+    """Give the one client that a service asks all its providers with; certificates are checked as the system does.
+
+    It keeps no cookies, and none waits for the calls of another provider to end.
+    """
+    return httpx.AsyncClient(
+        verify=ssl.create_default_context(),
+        headers=_HEADERS,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        timeout=None,  # noqa: S113 - each call as a whole has one
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        follow_redirects=False,  # defence: V59 no-redirects
+        trust_env=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How providers are asked: `timeout` is in seconds for a call as a whole, `max_response` in bytes once inflated."""
+
+    client: httpx.AsyncClient
+    timeout: float
+    max_response: int
+    loopback_http: bool
+
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Reply:
+        """Ask for a document. Raises ProviderError."""
+        return await self._call("GET", url, headers or {}, None)
+
+    async def post(self, url: str, form: str, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send an encoded form. Raises ProviderError."""
+        typed = {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}
+        return await self._call("POST", url, typed, form.encode())
+
+    async def _call(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> Reply:
+        if not is_askable(url, loopback_http=self.loopback_http):
+            raise ProviderError("the address is not https")
+        try:
+            async with (
+                asyncio.timeout(self.timeout),  # defence: R14 call-timeout
+                self.client.stream(method, url, headers=headers, content=content) as answer,
+            ):
+                _check_status(answer.status_code)
+                return _reply(answer.status_code, await self._read(answer))
+        except TimeoutError:
+            raise ProviderError(f"no answer within {self.timeout:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as fault:
+            raise ProviderError(f"the call failed ({type(fault).__name__})") from fault
+
+    async def _read(self, answer: httpx.Response) -> bytes:
+        """Give the body, inflated; never holds more than `max_response` bytes and one piece of the network's."""
+        body = bytearray()
+        async for piece in _inflated(answer, self.max_response + 1):
+            body += piece
+            if len(body) > self.max_response:  # defence: R15 response-size
+                raise ProviderError(f"the answer is longer than {self.max_response} bytes")
+        return bytes(body)
+
+
+def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
+    """Return how providers are asked by these settings."""
+    return Calls(
+        client,
+        timeout=settings.oauth.http_timeout.total_seconds(),
+        max_response=settings.oauth.max_response,
+        loopback_http=settings.profile == "development",
+    )
+
+
+@asynccontextmanager
+async def calls_of(settings: Settings) -> AsyncIterator[Calls]:
+    """Yield the calls of a command, bounded like those of the service."""
+    async with make_client() as client:
+        yield calls_by(settings, client)
+
+
+async def _inflated(answer: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """Give the pieces of a body as they come, none inflated beyond `most` bytes."""
+    encoding = answer.headers.get("Content-Encoding", "").strip().lower()
+    if encoding in _UNCOMPRESSED:
+        async for piece in answer.aiter_raw():
+            yield piece
+        return
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise ProviderError("the answer is in an encoding that was not asked for")
+    inflating = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        async for piece in answer.aiter_raw():
+            if inflating.eof:
+                raise ProviderError("the answer goes on after its end")
+            yield inflating.decompress(piece, most)  # defence: R15 inflated-size
+    except zlib.error:
+        raise ProviderError("the answer is not compressed as it says") from None
+    if not inflating.eof:
+        raise ProviderError("the answer ends too early")
+
+
+def _check_status(status: int) -> None:
+    if 300 <= status < 400:
+        raise ProviderError(f"the answer is a redirect ({status})")
+    if status >= 500 or status in _DOWN:
+        raise ProviderError(f"the answer has status {status}")
+
+
+def _reply(status: int, body: bytes) -> Reply:
+    try:
+        said = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if 200 <= status < 300:
+            raise ProviderError("the answer is no JSON") from None
+        return Reply(status, None)
+    if depth(said) > DEEPEST:
+        raise ProviderError("the answer is nested too deeply")
+    return Reply(status, said)

@@ -1,0 +1,181 @@
+"""ID tokens: whether the provider signed one, for this service, just now (behaviour 7.6, OpenID Connect 3.1.3.7)."""
+
+import hmac
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import orjson
+from authlib.oidc.core.util import create_half_hash
+from joserfc import jws
+from joserfc.errors import JoseError, SecurityWarning
+from joserfc.jwk import Key
+from joserfc.jwt import JWTClaimsRegistry
+
+from domain.identity_provider import DIRECT_AGE, LEEWAY, IdentityRefused, SubjectMissing
+from server.identity_providers.http_client import DEEPEST
+from server.json_depth import depth
+
+LONGEST = 16 * 1024
+"""Characters of an ID token."""
+_LONGEST_HEADER = 4096
+_TYPES = frozenset({"jwt", "id_token+jwt"})
+"""What the header may call an ID token, if it calls it anything; in lower case, without `application/` (RFC 7515)."""
+_MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading a hostile token may raise; a header deep enough exhausts the parser's stack."""
+
+
+class SignatureRefused(IdentityRefused):
+    """No key that is known made the signature."""
+
+
+KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
+"""Gives the key of a `kid` for an algorithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a token must say."""
+
+    client_id: str
+    algorithms: Sequence[str]
+    issuers: Callable[[Mapping[str, Any]], Sequence[str]]
+    """Which spellings are right, by the token's own claims."""
+    now: datetime
+    nonce: str | None = field(default=None, repr=False)
+    access_token: str | None = field(default=None, repr=False)
+    """The one that came along; `at_hash` must name it when there is one."""
+    is_direct: bool = False
+    """Whether an application brought the token, not the provider itself."""
+
+
+async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str, Any]:
+    """Give the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
+    header = _header(token)
+    algorithm = header["alg"]
+    # defence: V19 header-checks
+    if algorithm not in expected.algorithms or "crit" in header or not _is_id_token(header.get("typ")):
+        raise IdentityRefused
+    key = await key_of(header.get("kid"), algorithm)  # defence: V17 own-key
+    if key is None:
+        raise SignatureRefused
+    claims = _signed_claims(token, key, algorithm)
+    _check_claims(claims, expected)
+    _check_key_issuer(claims, key)
+    _check_access_token(claims, expected.access_token, algorithm)
+    return claims
+
+
+def unverified_claims(token: str) -> Mapping[str, Any]:
+    """Give the claims of a token that was verified when it came. Raises IdentityRefused when it is none."""
+    try:
+        return _object(_extract(token).payload)
+    except _MALFORMED:
+        raise IdentityRefused from None
+
+
+def _header(token: str) -> Mapping[str, Any]:
+    """Give the header; whatever it says of where keys are to be found is not heeded."""
+    try:
+        header = _extract(token).headers()
+        if isinstance(header["alg"], str) and isinstance(header.get("kid"), str | None):
+            return header
+    except _MALFORMED:
+        raise IdentityRefused from None
+    raise IdentityRefused
+
+
+def _is_id_token(kind: object) -> bool:
+    """Whether the header's `typ` allows an ID token. The same key signs access tokens (`at+jwt`), logout tokens
+    (`logout+jwt`) and others of which the claims may look alike (RFC 8725, 3.11 and 3.12)."""
+    if kind is None:
+        return True
+    return isinstance(kind, str) and kind.lower().removeprefix("application/") in _TYPES
+
+
+def _extract(token: str) -> jws.CompactSignature:
+    if len(token) > LONGEST:  # defence: V19 token-size
+        raise IdentityRefused
+    return jws.extract_compact(token.encode("ascii"), registry=_registry(()))
+
+
+def _registry(algorithms: Sequence[str]) -> jws.JWSRegistry:
+    registry = jws.JWSRegistry(algorithms=algorithms, strict_check_header=False)
+    registry.max_header_length = _LONGEST_HEADER  # defence: V19 header-size
+    return registry
+
+
+def _signed_claims(token: str, key: Key, algorithm: str) -> Mapping[str, Any]:
+    try:
+        with warnings.catch_warnings():
+            # The library warns of the name EdDSA, which providers go on using.
+            warnings.simplefilter("ignore", SecurityWarning)
+            # defence: V19 signature
+            content = jws.deserialize_compact(token, key, registry=_registry((algorithm,)))
+    except _MALFORMED:
+        raise SignatureRefused from None
+    try:
+        return _object(content.payload)
+    except _MALFORMED:
+        raise IdentityRefused from None
+
+
+def _object(payload: bytes) -> Mapping[str, Any]:
+    claims = orjson.loads(payload)
+    if not isinstance(claims, dict):
+        raise TypeError("the claims are no object")
+    if depth(claims) > DEEPEST:
+        raise ValueError("the claims are nested too deeply")
+    return claims
+
+
+def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
+    seconds = int(expected.now.timestamp())  # defence: V18 claims
+    rules = JWTClaimsRegistry(
+        now=seconds,
+        leeway=LEEWAY,
+        iss={"essential": True},
+        aud={"essential": True, "value": expected.client_id},  # defence: V18 audience
+        exp={"essential": True},  # defence: V18 expiry
+        iat={"essential": expected.is_direct},
+    )
+    try:
+        # A subject may be a number (behaviour 7.5), which the registry would not take.
+        rules.validate({name: value for name, value in claims.items() if name != "sub"})
+    except _MALFORMED:
+        raise IdentityRefused from None
+    # defence: V18 issuer
+    if claims["iss"] not in expected.issuers(claims) or _is_of_another(claims, expected.client_id):
+        raise IdentityRefused
+    if expected.is_direct and claims["iat"] < seconds - DIRECT_AGE.total_seconds():  # defence: V18 age
+        raise IdentityRefused
+    if expected.nonce is not None and claims.get("nonce") != expected.nonce:  # defence: V18 nonce-check
+        raise IdentityRefused
+    if not claims.get("sub"):
+        raise SubjectMissing
+
+
+def _is_of_another(claims: Mapping[str, Any], client_id: str) -> bool:
+    """Whether a token for several audiences was asked for by another one of them."""
+    audience = claims["aud"]
+    # defence: V18 authorized-party
+    return isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != client_id
+
+
+def _check_key_issuer(claims: Mapping[str, Any], key: Key) -> None:
+    """Refuse a key that signs for another tenant only; Microsoft's keys name whom they sign for."""
+    named = key.get("issuer")
+    if isinstance(named, str) and named.replace("{tenantid}", str(claims.get("tid"))) != claims["iss"]:
+        raise IdentityRefused
+
+
+def _check_access_token(claims: Mapping[str, Any], access_token: str | None, algorithm: str) -> None:
+    named = claims.get("at_hash")
+    if access_token is None or named is None:
+        return
+    # Ed25519 is the new name of what the library knows as EdDSA.
+    expected = create_half_hash(access_token, "EdDSA" if algorithm == "Ed25519" else algorithm)
+    if not isinstance(named, str) or not hmac.compare_digest(named.encode(), expected):
+        raise IdentityRefused

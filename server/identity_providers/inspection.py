@@ -1,0 +1,101 @@
+"""What does not agree between a provider's settings and what it publishes, for the operator to mend."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from server.identity_providers.configuration import Configuration
+from server.identity_providers.discovery import ForeignIssuer, metadata_of
+from server.identity_providers.http_client import Calls, ProviderError
+from server.identity_providers.jwks import fetch_keys
+
+_TYPE = "code"
+"""The response type that the service asks for."""
+_METHODS = {"post": "client_secret_post", "basic": "client_secret_basic"}
+
+
+async def problems(calls: Calls, configuration: Configuration) -> list[str]:
+    """Ask an OpenID provider now; give one line for each problem, beginning with a key where there is one to change.
+
+    Plain OAuth 2.0 publishes nothing to ask for.
+    """
+    if not configuration.traits.is_openid:
+        return []
+    key = f"providers.{configuration.traits.id}"
+    try:
+        reply = await calls.get(configuration.discovery_url)
+        announced = reply.members if reply.is_success else {}
+    except ProviderError as fault:
+        return [
+            f"{configuration.discovery_url}: {fault}; check the address, and that this machine reaches it"
+        ]
+    if not reply.is_success:
+        return [
+            f"{configuration.discovery_url}: answers {reply.status}; check {key}.discovery_url or its issuer"
+        ]
+    return [
+        *(f"{key}{problem}" for problem in _disagreements(announced, configuration)),
+        *await _unusable(calls, announced, configuration),
+    ]
+
+
+async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: Configuration) -> list[str]:
+    """Give what would stop every sign-in: a document that is refused, or keys that are not to be had."""
+    try:
+        metadata = metadata_of(announced, configuration)
+    except ForeignIssuer as foreign:
+        return [f"{configuration.discovery_url}: {foreign}{_said(announced, configuration)}"]
+    except ProviderError as fault:
+        return [f"{configuration.discovery_url}: {fault}; nobody could sign in"]
+    try:
+        await fetch_keys(calls, metadata.jwks_uri)
+    except ProviderError as fault:
+        return [f"{metadata.jwks_uri}: {fault}; nobody could sign in"]
+    return []
+
+
+def _said(announced: Mapping[str, Any], configuration: Configuration) -> str:
+    """Give what an issuer was to be and is, and how to agree with it."""
+    issuer, key = announced.get("issuer"), f"providers.{configuration.traits.id}.issuer"
+    if not _is_plain(issuer):
+        return f"; expected {configuration.issuers[0]!r}"
+    return f"; it says {issuer!r}, expected {configuration.issuers[0]!r}; if it is right, set {key} to what it says"
+
+
+def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -> Iterator[str]:
+    algorithms = _listed(announced, "id_token_signing_alg_values_supported")
+    if algorithms and not set(configuration.algorithms) & algorithms:
+        yield f".allowed_algorithms: it signs with {_joined(algorithms)} only"
+    methods = _listed(announced, "token_endpoint_auth_methods_supported")
+    if configuration.secret is not None and methods and _METHODS[configuration.token_auth] not in methods:
+        fitting = [name for name, method in _METHODS.items() if method in methods]
+        remedy = (
+            f"set it to {fitting[0]}"
+            if fitting
+            else f"only {_joined(methods)}, which the service does not speak"
+        )
+        yield f".token_auth: {configuration.token_auth} is not taken; {remedy}"
+    types = _listed(announced, "response_types_supported")
+    if types and _TYPE not in types:
+        yield f": it answers with {_joined(types)} only, and the service asks for a code"
+    challenges = _listed(announced, "code_challenge_methods_supported")
+    if configuration.pkce and challenges and "S256" not in challenges:
+        yield ".pkce: it does not know S256; set it to false"
+    scopes = _listed(announced, "scopes_supported")
+    unknown = sorted(set(configuration.traits.scopes) - scopes) if scopes else []
+    if unknown:
+        yield f".scopes: it does not know {_joined(unknown)}"
+
+
+def _listed(announced: Mapping[str, Any], name: str) -> set[str]:
+    """Give a list of words; empty where the document does not say, or says something else."""
+    written = announced.get(name)
+    return {word for word in written if _is_plain(word)} if isinstance(written, list) else set()
+
+
+def _is_plain(word: object) -> bool:
+    """Whether a provider's word can be shown on a terminal."""
+    return isinstance(word, str) and len(word) <= 2048 and word.isprintable()
+
+
+def _joined(words: set[str] | list[str]) -> str:
+    return ", ".join(sorted(words))

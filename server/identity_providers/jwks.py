@@ -1,0 +1,81 @@
+"""The keys a provider signs with (RFC 7517); what is not understood is skipped, so that one new key breaks none."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joserfc.errors import JoseError, SecurityWarning
+from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
+
+from server.identity_providers.http_client import Calls, ProviderError
+
+_MOST = 64
+"""Keys of one set that are looked at."""
+_RSA_BITS = range(2048, 8193)
+_KINDS = {"RS": RSAKey, "PS": RSAKey, "ES": ECKey, "Ed": OKPKey}
+"""Which keys an algorithm works with, by the beginning of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one set that can sign."""
+
+    keys: tuple[Key, ...]
+
+    def of(self, kid: str | None, algorithm: str) -> Key | None:
+        """Give the key of a name, or the only one that fits where a token names none; else None."""
+        fitting = [key for key in self.keys if kid in {None, key.kid} and _fits(key, algorithm)]
+        return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
+
+    def knows(self, kid: str | None) -> bool:
+        """Whether there is a key of that name; who names none cannot mean a new one."""
+        return kid is None or any(key.kid == kid for key in self.keys)
+
+
+async def fetch_keys(calls: Calls, url: str) -> Keys:
+    """Fetch a set. Raises ProviderError."""
+    reply = await calls.get(url)
+    if not reply.is_success:
+        raise ProviderError(f"the keys are not there ({reply.status})")
+    return keys_of(reply.members.get("keys"))
+
+
+def keys_of(written: object) -> Keys:
+    """Read the member `keys` of a set. Raises ProviderError when it holds no key to verify with."""
+    if not isinstance(written, Sequence) or isinstance(written, str):
+        raise ProviderError("the keys are no list")
+    keys = tuple(key for entry in written[:_MOST] if (key := _key(entry)) is not None)
+    if not keys:
+        raise ProviderError("there is no key to verify with")
+    return Keys(keys)
+
+
+def is_p256(pem: str) -> bool:
+    """Return whether a PEM is that of a private key on the curve P-256, which client secrets can be signed with."""
+    try:
+        key = ECKey.import_key(pem)
+        return key.is_private and key.curve_name == "P-256"
+    except (JoseError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _key(written: Any) -> Key | None:
+    if not isinstance(written, dict) or written.get("kty") not in ("RSA", "EC", "OKP"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            # The library warns of short keys; they are refused below.
+            warnings.simplefilter("ignore", SecurityWarning)
+            key = import_key(written)
+        key.check_use("sig")
+        key.check_key_op("verify")
+    except (JoseError, ValueError, TypeError, KeyError):
+        return None
+    if isinstance(key, RSAKey) and key.public_key.key_size not in _RSA_BITS:
+        return None
+    return key
+
+
+def _fits(key: Key, algorithm: str) -> bool:
+    return isinstance(key, _KINDS[algorithm[:2]]) and key.get("alg") in {None, algorithm}

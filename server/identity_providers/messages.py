@@ -1,0 +1,182 @@
+"""The messages of OAuth 2.0: the authorization URL, token requests, what token answers say (behaviour 7.2, RFC 6749).
+
+Authlib writes them; `http_client.py` says why it does not send them.
+"""
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from authlib.common.urls import add_params_to_qs, add_params_to_uri
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_request
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from domain.identity_provider import AuthorizationParams, Tokens
+from server.identity_providers.configuration import Configuration, SigningKey
+from server.identity_providers.http_client import ProviderError, Reply
+
+_TOKEN = re.compile(r"[!-~]+", re.ASCII)
+_KIND = re.compile(r"[A-Za-z0-9._~+-]{1,64}", re.ASCII)
+_SCOPE = re.compile(r"[!#-\[\]-~]{1,255}", re.ASCII)
+_SECONDS = re.compile(r"[0-9]{1,10}", re.ASCII)
+_ERROR = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+_LONGEST_LIFE = 10 * 365 * 86400
+"""Seconds; what is said to last longer is taken to last that long."""
+_PASSING = ("server_error", "temporarily_unavailable")
+"""Errors that a provider means of itself, whatever status it sends them with."""
+_SECRET_LIFE = timedelta(minutes=5)
+"""Life of a client secret that is made for one call."""
+
+
+def authorization_url(configuration: Configuration, endpoint: str, question: AuthorizationParams) -> str:
+    """Give where the user is sent. Every value is encoded as one, so that none can add a parameter."""
+    scopes = question.scopes
+    if configuration.traits.is_openid and "openid" not in scopes:
+        scopes = ("openid", *scopes)
+    more = {"login_hint": question.login_hint}
+    if configuration.traits.is_openid and configuration.preset.nonce:
+        more["nonce"] = question.nonce
+    if configuration.pkce:
+        more["code_challenge"] = create_s256_code_challenge(question.verifier)  # defence: V57 code-challenge
+        more["code_challenge_method"] = "S256"  # defence: V31 V57 code-challenge-method
+    url = prepare_grant_uri(
+        endpoint,
+        configuration.client_id,
+        "code",
+        redirect_uri=question.redirect_uri,
+        scope=scopes,
+        state=question.state,
+        **more,
+    )
+    # defence: V61 encoded-parameters
+    return str(add_params_to_uri(url, list(configuration.extra_params.items())))
+
+
+def code_request(
+    configuration: Configuration, redirect_uri: str, code: str, verifier: str, now: datetime
+) -> tuple[str, Mapping[str, str]]:
+    """Give the form and the headers that turn a code into tokens."""
+    proof = verifier if configuration.pkce else None
+    form = prepare_token_request(
+        "authorization_code", redirect_uri=redirect_uri, code=code, code_verifier=proof
+    )
+    return _authenticated(configuration, form, now)
+
+
+def refresh_request(
+    configuration: Configuration, refresh_token: str, now: datetime
+) -> tuple[str, Mapping[str, str]]:
+    """Give the form and the headers that renew tokens."""
+    form = prepare_token_request("refresh_token", refresh_token=refresh_token)
+    return _authenticated(configuration, form, now)
+
+
+def _authenticated(configuration: Configuration, form: str, now: datetime) -> tuple[str, Mapping[str, str]]:
+    """Add who is asking (RFC 6749 2.3.1): in the form or in a header, or only the name of a client without secret."""
+    secret = configuration.secret
+    if configuration.signing_key is not None:
+        secret = signed_secret(configuration, configuration.signing_key, now)
+    if secret is not None and configuration.token_auth == "basic":  # noqa: S105 - the name of a method
+        pair = f"{quote(configuration.client_id, safe='')}:{quote(secret, safe='')}"
+        return form, {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    own = [("client_id", configuration.client_id)]
+    own += [("client_secret", secret)] if secret is not None else []
+    return str(add_params_to_qs(form, own)), {}
+
+
+def signed_secret(configuration: Configuration, key: SigningKey, now: datetime) -> str:
+    """Give the JWT that stands for a client secret, of five minutes' life (Apple)."""
+    issued = int(now.timestamp())
+    claims = {
+        "iss": key.team_id,
+        "sub": configuration.client_id,
+        "aud": configuration.issuers[0],
+        "iat": issued,
+        "exp": issued + int(_SECRET_LIFE.total_seconds()),
+    }
+    return jwt.encode({"alg": "ES256", "kid": key.key_id}, claims, ECKey.import_key(key.pem))
+
+
+def granted(reply: Reply) -> Mapping[str, Any] | None:
+    """Return the token response, or None for a refusal, with any status. Raises ProviderError for garbage."""
+    answer = reply.members
+    if answer.get("error") in _PASSING:
+        raise ProviderError("the token endpoint is out of order")
+    if not reply.is_success or answer.get("error") or answer.get("ok") is False:
+        return None
+    return answer
+
+
+def error_code(reply: Reply) -> str | None:
+    """Give the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to mend."""
+    error = reply.members.get("error")
+    return error if isinstance(error, str) and _ERROR.fullmatch(error) else None
+
+
+def tokens_of(answer: Mapping[str, Any], now: datetime) -> Tokens:
+    """Read a token answer. Raises ProviderError for members of other types than they should have."""
+    access_token = _text(answer, "access_token", _TOKEN)
+    if access_token is None:
+        raise ProviderError("the token endpoint gave no access token")
+    refresh_life = (
+        "refresh_token_expires_in" if "refresh_token_expires_in" in answer else "refresh_expires_in"
+    )
+    return Tokens(
+        access_token=access_token,
+        refresh_token=_text(answer, "refresh_token", _TOKEN),
+        id_token=_text(answer, "id_token", _TOKEN),
+        token_type=_text(answer, "token_type", _KIND),
+        scopes=_scopes(answer.get("scope")),
+        access_token_expires_at=_end(answer, "expires_in", now),
+        # Some servers say 0 of a refresh token that does not end.
+        refresh_token_expires_at=_end(answer, refresh_life, now) if answer.get(refresh_life) != 0 else None,
+    )
+
+
+def is_sendable(access_token: str) -> bool:
+    """Whether a token can stand in a header at all; an application may have brought any text for one."""
+    return _TOKEN.fullmatch(access_token) is not None
+
+
+def bearer(access_token: str) -> Mapping[str, str]:
+    """Give the header of a call in the name of a user."""
+    return {"Authorization": f"Bearer {access_token}"}
+
+
+def _text(answer: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str | None:
+    value = answer.get(name)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or not form.fullmatch(value):  # defence: R15 text-form
+        raise ProviderError(f"{name} is not what it should be")
+    return value
+
+
+def _scopes(value: object) -> tuple[str, ...] | None:
+    """Read scopes written with blanks, with commas (GitHub), or as a list (Twitch)."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = value.replace(",", " ").split()
+    if not isinstance(value, Sequence) or not all(
+        isinstance(one, str) and _SCOPE.fullmatch(one) for one in value
+    ):
+        raise ProviderError("scope is not what it should be")
+    return tuple(dict.fromkeys(value))
+
+
+def _end(answer: Mapping[str, Any], name: str, now: datetime) -> datetime | None:
+    """Read a life in seconds, which some servers write as text."""
+    value = answer.get(name)
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and _SECONDS.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise ProviderError(f"{name} is not what it should be")
+    return now + timedelta(seconds=int(min(value, _LONGEST_LIFE)))

@@ -1,0 +1,176 @@
+"""OpenID providers: found by discovery, believed by their ID tokens, completed by userinfo (behaviour 7.3, 7.6)."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from joserfc.jwk import Key
+
+from domain.identifiers import clean_name
+from domain.identity_provider import (
+    CallbackParams,
+    Identity,
+    IdentityRefused,
+    IdTokenCredential,
+    IssuerMismatch,
+    Tokens,
+    VerifiedIdentity,
+)
+from server.clock import Clock
+from server.identity_providers import claims as identity_providers_claims
+from server.identity_providers import discovery
+from server.identity_providers import id_token as identity_providers_id_token
+from server.identity_providers import userinfo as identity_providers_userinfo
+from server.identity_providers.cache import CachedDocument
+from server.identity_providers.configuration import Configuration
+from server.identity_providers.discovery import Metadata
+from server.identity_providers.http_client import Calls, ProviderError
+from server.identity_providers.jwks import Keys, fetch_keys
+
+_CHECKING = 2.0
+"""Seconds that renewed tokens wait until the ID token among them is checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIdConnect:
+    """One such provider; the methods are those of `Kind`. What it publishes is kept as copies."""
+
+    configuration: Configuration
+    calls: Calls
+    metadata: CachedDocument[Metadata]
+    keys: CachedDocument[Keys]
+
+    async def authorization_endpoint(self) -> str:
+        """Give where users are sent."""
+        return (await self.metadata.get()).authorization_endpoint
+
+    async def token_endpoint(self) -> str:
+        """Give where tokens are granted."""
+        return (await self.metadata.get()).token_endpoint
+
+    async def check_redirect(self, issuer: str | None) -> None:
+        """Refuse a redirect that names another issuer, or none where one is announced. Raises IssuerMismatch."""
+        if not discovery.is_issuer_of_redirect(self.configuration, await self.metadata.get(), issuer):
+            raise IssuerMismatch  # defence: V56 issuer-match
+
+    async def authenticate(self, params: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
+        """Give who the ID token is of, completed by userinfo. Raises IdentityRefused."""
+        if tokens.id_token is None:
+            raise IdentityRefused
+        nonce = params.nonce if self.configuration.preset.nonce else None
+        expected = await self._expected(now, nonce=nonce, access_token=tokens.access_token)
+        claims = await self._claims(tokens.id_token, expected)
+        userinfo = await self._userinfo(tokens.access_token)
+        profile = (
+            claims
+            if userinfo is None
+            else identity_providers_claims.completed(self.configuration, claims, userinfo)
+        )
+        identity = await self._identity(profile, claims["iss"], self._name_in_form(params.form_user))
+        return VerifiedIdentity(identity, tokens)
+
+    async def verify_id_token(self, proof: IdTokenCredential, now: datetime) -> Identity:
+        """Give who an ID token is of that an application brought. Raises IdentityRefused."""
+        expected = await self._expected(now, nonce=proof.nonce, access_token=proof.access_token)
+        claims = await self._claims(proof.id_token, replace(expected, is_direct=True))
+        return await self._identity(claims, claims["iss"], proof.name or "")
+
+    async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
+        """Give what userinfo says now; without one, what the stored ID token says. Raises IdentityRefused."""
+        userinfo = await self._userinfo(access_token)
+        if userinfo is not None:
+            return await self._identity(userinfo, (await self.metadata.get()).issuer)
+        if id_token is None:
+            raise IdentityRefused
+        claims = identity_providers_id_token.unverified_claims(id_token)
+        return await self._identity(claims, str(claims.get("iss")))
+
+    async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
+        """Leave a renewed ID token out unless it is valid, which must be known soon.
+
+        The new refresh token must not be lost over it.
+        """
+        if tokens.id_token is None:
+            return tokens
+        try:
+            async with asyncio.timeout(_CHECKING):
+                expected = await self._expected(now, nonce=None, access_token=tokens.access_token)
+                await self._claims(tokens.id_token, expected)
+        except (ProviderError, IdentityRefused, TimeoutError):
+            return replace(tokens, id_token=None)
+        return tokens
+
+    async def close(self) -> None:
+        """End the fetches that may be under way."""
+        await self.metadata.close()
+        await self.keys.close()
+
+    async def _expected(
+        self, now: datetime, *, nonce: str | None, access_token: str | None
+    ) -> identity_providers_id_token.Expected:
+        metadata = await self.metadata.get()
+        return identity_providers_id_token.Expected(
+            client_id=self.configuration.client_id,
+            algorithms=self.configuration.algorithms,
+            issuers=lambda claims: discovery.issuers(self.configuration, metadata, claims.get("tid")),
+            now=now,
+            nonce=nonce,
+            access_token=access_token,
+        )
+
+    async def _claims(self, token: str, expected: identity_providers_id_token.Expected) -> Mapping[str, Any]:
+        """Give the claims of a valid ID token. Raises IdentityRefused.
+
+        Keys may be exchanged without a new name, so that a signature they do not explain is a reason to renew them.
+        """
+        try:
+            return await identity_providers_id_token.verified(token, expected, self._key)
+        except identity_providers_id_token.SignatureRefused:
+            with contextlib.suppress(ProviderError):
+                await self.keys.renewed()
+            return await identity_providers_id_token.verified(token, expected, self._key)
+
+    async def _key(self, kid: str | None, algorithm: str) -> Key | None:
+        keys = await self.keys.get()
+        if not keys.knows(kid):
+            keys = await self.keys.renewed()
+        return keys.of(kid, algorithm)
+
+    async def _userinfo(self, access_token: str | None) -> Mapping[str, Any] | None:
+        """Give what the endpoint says, or None when there is none. Raises IdentityRefused."""
+        endpoint = (await self.metadata.get()).userinfo_endpoint
+        if endpoint is None or not self.configuration.preset.asks_userinfo:
+            return None
+        return await identity_providers_userinfo.profile(self.calls, endpoint, access_token)
+
+    async def _identity(self, profile: Mapping[str, Any], issuer: str, name: str = "") -> Identity:
+        """Give who a profile is of, whichever way the issuer is spelt; `name` counts where the profile has none."""
+        if issuer in self.configuration.preset.aliases:
+            issuer = (await self.metadata.get()).issuer
+        identity = identity_providers_claims.identity_of(self.configuration, issuer, profile)
+        return identity if identity.name else replace(identity, name=clean_name(name))
+
+    def _name_in_form(self, form_user: str | None) -> str:
+        """Give the name that Apple sends beside its first answer only; nobody signed it, so it is but a name."""
+        if form_user is None or not self.configuration.preset.signs_secret:
+            return ""
+        try:
+            name = json.loads(form_user)["name"]
+            return " ".join(part for key in ("firstName", "lastName") if (part := name.get(key)))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return ""
+
+
+def open_id(configuration: Configuration, calls: Calls, clock: Clock) -> OpenIdConnect:
+    """Give a provider of which nothing is known yet."""
+    metadata = CachedDocument(partial(discovery.discover, calls, configuration), clock)
+
+    async def keys() -> Keys:
+        return await fetch_keys(calls, (await metadata.get()).jwks_uri)
+
+    return OpenIdConnect(configuration, calls, metadata, CachedDocument(keys, clock))

@@ -1,0 +1,38 @@
+"""Asking a provider in the name of a user: userinfo, profile, addresses; any refusal means it does not tell."""
+
+from typing import Any
+
+from domain.identity_provider import IdentityRefused
+from server.identity_providers import messages
+from server.identity_providers.http_client import Calls, ProviderError, Reply
+
+
+async def profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
+    """Give what the endpoint says of the owner of a token. Raises IdentityRefused, ProviderError."""
+    return (await _asked(calls, endpoint, access_token)).members
+
+
+async def primary_address(calls: Calls, endpoint: str, access_token: str | None) -> tuple[str | None, bool]:
+    """Give the primary one of a list of addresses, and whether it is verified; none if the user withheld the list.
+
+    Raises ProviderError.
+    """
+    try:
+        listed = (await _asked(calls, endpoint, access_token)).body
+    except IdentityRefused:
+        return None, False
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+        raise ProviderError("the addresses are no list")
+    for entry in listed:
+        if entry.get("primary") is True and isinstance(entry.get("email"), str):
+            return entry["email"], entry.get("verified") is True
+    return None, False
+
+
+async def _asked(calls: Calls, endpoint: str, access_token: str | None) -> Reply:
+    if access_token is None or not messages.is_sendable(access_token):
+        raise IdentityRefused
+    reply = await calls.get(endpoint, messages.bearer(access_token))
+    if not reply.is_success or (isinstance(reply.body, dict) and reply.body.get("ok") is False):
+        raise IdentityRefused
+    return reply

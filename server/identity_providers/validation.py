@@ -1,0 +1,109 @@
+"""What is wrong with the tables of providers, found before the service starts (behaviour 2.1, 7.1)."""
+
+from collections.abc import Iterator
+
+from server.config.groups.oauth import Provider
+from server.config.settings import Settings
+from server.config.value_types import is_http
+from server.identity_providers.configuration import (
+    ALGORITHMS,
+    discovery_url_of,
+    issuers_of,
+    preset_of,
+    secret_of,
+    uses_pkce,
+)
+from server.identity_providers.presets import OPENID_NAMES, PRESETS, Preset
+from server.identity_providers.urls import is_loopback
+
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
+_ADDRESSES = ("issuer", "discovery_url", *_ENDPOINTS)
+_RESERVED = (
+    *("response_type", "client_id", "redirect_uri", "scope", "state", "nonce", "login_hint"),
+    *("code_challenge", "code_challenge_method", "request", "request_uri"),
+)
+"""Parameters of the authorization URL that the service itself answers for."""
+
+
+def check(settings: Settings) -> Iterator[str]:
+    """Yield one line per reason not to start, each beginning with the key."""
+    for id_, table in settings.providers.items():
+        key = f"providers.{id_}"
+        if id_ == "credential":
+            yield f"{key}: is the name of the password account"
+        for name, url in _addresses(table):
+            if is_http(url) and (settings.profile == "production" or not is_loopback(url)):
+                yield f"{key}.{name}: must be https"
+        yield from (f"{key}{problem}" for problem in _of_table(table))
+    for id_ in settings.account_linking.trusted_providers:
+        if id_ not in settings.providers:
+            yield f"account_linking.trusted_providers: there is no provider {id_!r}"
+
+
+def _addresses(table: Provider) -> Iterator[tuple[str, str]]:
+    for name in _ADDRESSES:
+        if url := getattr(table, name):
+            yield name, url
+
+
+def _of_table(table: Provider) -> Iterator[str]:
+    """Give the problems of one table, each with what follows the provider's id."""
+    if table.client_id is None:
+        yield ".client_id: must be given"
+    if table.preset is not None and table.preset not in PRESETS:
+        yield f".preset: is none of {', '.join(PRESETS)}"
+        return
+    preset = preset_of(table)
+    yield from _place(table, preset)
+    yield from _secrets(table, preset)
+    yield from _details(table, preset)
+
+
+def _place(table: Provider, preset: Preset) -> Iterator[str]:
+    """Say what is missing or too much of issuer, discovery and endpoints."""
+    given = [name for name in _ENDPOINTS if getattr(table, name)]
+    if preset.is_openid:
+        if given:
+            yield f".{given[0]}: is told by discovery, which this provider is found by"
+        if not discovery_url_of(table, preset):
+            yield ".discovery_url: must be given, or a preset, or all of " + ", ".join(_ENDPOINTS)
+        elif not issuers_of(table, preset):
+            yield ".issuer: must be given, for the discovery_url does not end as discovery has it"
+        return
+    if table.discovery_url is not None:
+        yield ".discovery_url: the preset is of a provider without discovery"
+    if table.preset is None:
+        yield from (f".{name}: must be given" for name in _ENDPOINTS if name not in given)
+
+
+def _secrets(table: Provider, preset: Preset) -> Iterator[str]:
+    if preset.signs_secret:
+        for name in ("team_id", "key_id"):
+            if getattr(table, name) is None:
+                yield f".{name}: must be given, the client secret is made from it"
+        if not _is_signing_key(secret_of(table.private_key)):
+            yield ".private_key: must be the PEM of a P-256 key, the client secret is made from it"
+        return
+    is_public = table.preset is None and table.token_auth == "post" and uses_pkce(table, preset)  # noqa: S105
+    if secret_of(table.client_secret) is None and not is_public:
+        yield ".client_secret: must be given"
+
+
+def _is_signing_key(pem: str | None) -> bool:
+    # What reads keys of every kind is loaded where there is one to be read.
+    from server.identity_providers.jwks import is_p256  # noqa: PLC0415 - see above
+
+    return pem is not None and is_p256(pem)
+
+
+def _details(table: Provider, preset: Preset) -> Iterator[str]:
+    if table.tenant is not None and not preset.tenanted:
+        yield ".tenant: only the preset microsoft has tenants"
+    if table.allowed_algorithms is not None:
+        wrong = [name for name in table.allowed_algorithms if name not in ALGORITHMS]
+        if wrong or not table.allowed_algorithms:
+            yield f".allowed_algorithms: may hold {', '.join(ALGORITHMS)}"
+    if unknown := sorted(set(table.claims) - set(OPENID_NAMES)):
+        yield f".claims: {unknown[0]!r} is none of {', '.join(OPENID_NAMES)}"
+    if reserved := sorted(set(_RESERVED) & set(table.extra_params)):
+        yield f".extra_params: {reserved[0]} is set by the service"

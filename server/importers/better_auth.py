@@ -1,0 +1,101 @@
+"""Users from a database of Better Auth, with its plugins username, admin and twoFactor where they were mounted."""
+
+import base64
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from domain.data_import.eligibility import Field, Problem
+from models import CREDENTIAL
+from server.crypto import imported_secrets
+from server.importers.rows import flag, instant
+from server.importers.source import Row
+from server.importers.tables import Record, SourceDatabase, SourceTable
+
+ORIGIN = "better-auth"
+
+_USER = ("id", "email", "name", "emailVerified", "createdAt")
+_ACCOUNT = ("id", "userId", "providerId", "accountId", "password")
+_TWO_FACTOR = ("id", "userId", "secret")
+_SCOPES = re.compile(r"[ ,]+")
+
+
+@dataclass(frozen=True)
+class BetterAuth:
+    """An open database of Better Auth."""
+
+    origin = ORIGIN
+    source: SourceDatabase
+    users: SourceTable
+    accounts: SourceTable
+    second_factors: SourceTable | None
+    total: int | None
+    secrets: Sequence[str] = field(repr=False)
+    """Its own, to decrypt the secrets of authenticators; may be empty."""
+
+    async def rows(self) -> AsyncIterator[Row]:
+        """Give every user. Raises SourceRefused when the database fails on the way."""
+        position = 0
+        async for page in self.source.pages(self.users):
+            ids = [record["id"] for record in page]
+            accounts = await self.source.belonging(self.accounts, ids)
+            factors = await self.source.belonging(self.second_factors, ids)
+            for record in page:
+                position, id_ = position + 1, record["id"]
+                fields = self._fields(record, accounts.get(id_, []), factors.get(id_, []))
+                yield Row(f"id {id_}", fields, str(id_), position)
+
+    def _fields(self, record: Record, accounts: list[Record], factors: list[Record]) -> dict[str, object]:
+        passwords = [account["password"] for account in accounts if account["providerid"] == CREDENTIAL]
+        return {
+            "id": record["id"],
+            "email": record["email"],
+            "emailVerified": flag(record["emailverified"]),
+            "name": record["name"],
+            "image": record.get("image"),
+            "username": record.get("username"),
+            "displayUsername": record.get("displayusername"),
+            "role": record.get("role"),
+            "banned": flag(record.get("banned")),
+            "banReason": record.get("banreason"),
+            "banExpires": instant(record.get("banexpires")),
+            "createdAt": instant(record["createdat"]),
+            "updatedAt": instant(record.get("updatedat")),
+            "passwordHash": passwords[0] if passwords else None,
+            "twoFactor": self._second_factor(record, factors),
+            "accounts": [_account(each) for each in accounts if each["providerid"] != CREDENTIAL],
+        }
+
+    def _second_factor(self, record: Record, factors: list[Record]) -> object:
+        if not record.get("twofactorenabled"):
+            return None
+        ciphertext = [factor["secret"] for factor in factors if factor["secret"]]
+        if not ciphertext:
+            return Problem("twoFactor", "is on, but there is no secret", Field.TWO_FACTOR)
+        if not self.secrets:
+            return Problem("twoFactor", "is encrypted: its secret is needed to read it", Field.TWO_FACTOR)
+        opened = imported_secrets.decrypt_better_auth(ciphertext[0], self.secrets)
+        if opened is None:
+            return Problem("twoFactor", "cannot be decrypted with the given secret", Field.TWO_FACTOR)
+        return {"secret": base64.b32encode(opened).decode("ascii")}
+
+
+async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterAuth:
+    """Find its tables in a database. Raises SourceRefused when one of them, or a column, is missing."""
+    users = source.table("user", _USER)
+    accounts = source.table("account", _ACCOUNT)
+    factors = source.optional_table("twoFactor")
+    if factors is not None:
+        factors = source.table("twoFactor", _TWO_FACTOR)
+    return BetterAuth(source, users, accounts, factors, await source.count(users), secrets)
+
+
+def _account(record: Record) -> dict[str, object]:
+    scope = record.get("scope")
+    return {
+        "providerId": record["providerid"],
+        "issuer": record.get("issuer") or None,
+        "accountId": record["accountid"],
+        "scopes": [each for each in _SCOPES.split(scope) if each] if isinstance(scope, str) else None,
+        "createdAt": instant(record.get("createdat")),
+    }

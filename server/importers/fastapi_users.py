@@ -1,0 +1,62 @@
+"""Users from a database of fastapi-users, in the tables of its SQLAlchemy models."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from server.importers.rows import flag, instant
+from server.importers.source import Row
+from server.importers.tables import Record, SourceDatabase, SourceTable
+
+ORIGIN = "fastapi-users"
+INACTIVE = "Not active in the application this user comes from"
+ADMINISTRATOR = "admin"
+
+_USER = ("id", "email", "hashed_password", "is_active", "is_superuser", "is_verified")
+_ACCOUNT = ("id", "user_id", "oauth_name", "account_id")
+
+
+@dataclass(frozen=True)
+class FastapiUsers:
+    """An open database of fastapi-users; applications add columns as they like, some of which mean something here."""
+
+    origin = ORIGIN
+    source: SourceDatabase
+    users: SourceTable
+    accounts: SourceTable | None
+    total: int | None
+
+    async def rows(self) -> AsyncIterator[Row]:
+        """Give every user. Raises SourceRefused when the database fails on the way."""
+        position = 0
+        async for page in self.source.pages(self.users):
+            accounts = await self.source.belonging(self.accounts, [record["id"] for record in page])
+            for record in page:
+                position, id_ = position + 1, record["id"]
+                yield Row(f"id {id_}", _fields(record, accounts.get(id_, [])), str(id_), position)
+
+
+async def fastapi_users(source: SourceDatabase) -> FastapiUsers:
+    """Find its tables in a database. Raises SourceRefused when one of them, or a column, is missing."""
+    users = source.table("user", _USER)
+    accounts = source.optional_table("oauth_account")
+    if accounts is not None:
+        accounts = source.table("oauth_account", _ACCOUNT)
+    return FastapiUsers(source, users, accounts, await source.count(users))
+
+
+def _fields(record: Record, accounts: list[Record]) -> dict[str, object]:
+    active = flag(record["isactive"])
+    return {
+        "id": record["id"],
+        "email": record["email"],
+        "emailVerified": flag(record["isverified"]),
+        "name": record.get("name"),
+        "username": record.get("username"),
+        "role": ADMINISTRATOR if flag(record["issuperuser"]) is True else None,
+        "banned": not active if isinstance(active, bool) else active,
+        "banReason": INACTIVE if active is False else None,
+        "createdAt": instant(record.get("createdat")),
+        "updatedAt": instant(record.get("updatedat")),
+        "passwordHash": record["hashedpassword"] or None,
+        "accounts": [{"providerId": each["oauthname"], "accountId": each["accountid"]} for each in accounts],
+    }

@@ -1,0 +1,63 @@
+"""Users from a file of JSON lines (docs/pages/guides/import.md)."""
+
+import os
+from collections.abc import AsyncIterator
+from typing import BinaryIO
+
+import orjson
+
+from domain import tokens
+from domain.data_import.eligibility import Problem
+from server.importers.source import Row, SourceRefused
+from server.importers.values import Fields
+
+LONGEST_LINE = 2**20
+"""Bytes."""
+
+
+class JsonLines:
+    """A file, or standard input, with one object on each line; empty lines are left out."""
+
+    origin = "json-lines"
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Take a file that is open for reading bytes."""
+        self._file = file
+        self.total = _size(file) if file.seekable() else None
+
+    async def rows(self) -> AsyncIterator[Row]:
+        """Give every line. Raises SourceRefused when the file cannot be read on."""
+        number = position = 0
+        while line := self._next_line():
+            number, position = number + 1, position + len(line)
+            too_long = len(line) > LONGEST_LINE
+            while too_long and not line.endswith(b"\n") and (line := self._next_line()):
+                position += len(line)
+            if too_long:
+                problem = Problem("line", f"is longer than {LONGEST_LINE} bytes")
+                yield Row(f"line {number}", problem, position=position)
+            elif line.strip():
+                # Who has no id is known again by the line: it is another user's as soon as it says something else.
+                known_by = tokens.digest(line.strip().decode("latin-1")).hex()
+                yield Row(f"line {number}", _object(line), known_by, position)
+
+    def _next_line(self) -> bytes:
+        try:
+            return self._file.readline(LONGEST_LINE + 1)
+        except OSError as fault:
+            raise SourceRefused(f"the file cannot be read: {fault.strerror}") from fault
+
+
+def _size(file: BinaryIO) -> int:
+    here = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(here)
+    return end
+
+
+def _object(line: bytes) -> Fields | Problem:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return Problem("line", "is no JSON")
+    return value if isinstance(value, dict) else Problem("line", "is no JSON object")

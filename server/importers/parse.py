@@ -1,0 +1,250 @@
+"""One user in the format of docs/pages/guides/import.md, read and held against the rules of sign-up.
+
+Every source gives its users in this format, so that there is one place that judges them. A value may be a `Problem`
+that its source has found; it is raised where the field is read.
+"""
+
+import base64
+import binascii
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from domain import identifiers, tokens
+from domain.admin import users
+from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor
+from domain.errors import Refusal
+from models import CREDENTIAL
+from server.crypto import imported_secrets
+from server.database.compile import is_storable
+from server.importers import values
+from server.importers.values import Fields
+
+Value = TypeVar("Value")
+
+NAMES = frozenset(
+    {
+        "id", "email", "emailVerified", "name", "image", "username", "displayUsername", "role", "banned", "banReason",
+        "banExpires", "createdAt", "updatedAt", "passwordHash", "twoFactor", "accounts",
+    }
+)  # fmt: skip
+ACCOUNT_NAMES = frozenset({"providerId", "issuer", "accountId", "scopes", "createdAt"})
+TWO_FACTOR_NAMES = frozenset({"secret", "issuer"})
+
+NAMELESS: tuple[str | None, str | None] = (None, None)
+ACCOUNTS_AT_MOST = 100
+LONGEST_SUBJECT = 255
+LONGEST_ISSUER = 2048
+LONGEST_SCOPE = 256
+TOTP_BYTES = range(10, 129)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a row is held against."""
+
+    now: datetime
+    issuers: Mapping[str, str | None]
+    """The configured providers by id: the issuer of an identity there, None where only the provider knows it."""
+    mails_codes: bool
+    """Whether users may come whose second factor is a code by mail: without a sender they could never sign in."""
+    origin: str
+    """Where the users come from; ids that cannot stay as they are, are made of it and of the id."""
+    without: frozenset[Field] = frozenset()
+    without_providers: frozenset[str] = frozenset()
+
+
+def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, tuple[Problem, ...]]:
+    """Give the user, and what they come without. Raises Problem for one who is refused.
+
+    `fallback_id` is what a user without an id is known by, so that they are known again.
+    """
+    values.refuse_unknown(fields, NAMES)
+    left: list[Problem] = []
+
+    def optional(take: Callable[[], Value], default: Value) -> Value:
+        try:
+            return take()
+        except Problem as problem:
+            if problem.may_be_left not in rules.without:
+                raise
+            left.append(problem)
+            return default
+
+    email = _email(fields)
+    username, display_username = optional(lambda: _usernames(fields), NAMELESS)
+    user = ImportedUser(
+        id=_id(fields.get("id"), rules.origin, fallback_id),
+        email=email,
+        email_verified=values.flag(fields, "emailVerified"),
+        name=_name(fields, email),
+        image=optional(lambda: _image(fields), None),
+        username=username,
+        display_username=display_username,
+        role=values.line(fields, "role") or "user",
+        banned=values.flag(fields, "banned"),
+        ban_reason=values.text(fields, "banReason", users.LONGEST_REASON),
+        ban_expires=values.instant(fields, "banExpires"),
+        created_at=values.past(fields, "createdAt", rules.now),
+        updated_at=values.past(fields, "updatedAt", rules.now),
+        password=optional(lambda: _password(fields), None),
+        second_factor=optional(lambda: _second_factor(fields, rules), None),
+        accounts=optional(lambda: _accounts(fields, rules), ()),
+    )
+    return user, tuple(left)
+
+
+def _id(value: object, origin: str, fallback: str) -> str:
+    """Give an id of 32 letters and digits: the one there is if it is such or a UUID, otherwise one made of it.
+
+    No username is as long, so that a command never finds two users under one name.
+    """
+    if isinstance(value, Problem):
+        raise value
+    if value is None or value == "":
+        return _made(f"{origin} {fallback}")
+    if isinstance(value, bool) or not isinstance(value, str | int | uuid.UUID):
+        raise Problem("id", "must be text or a whole number")
+    text = str(value)
+    if len(text) > LONGEST_SUBJECT or not is_storable(text):
+        raise Problem("id", f"must be text of at most {LONGEST_SUBJECT} characters without U+0000")
+    if tokens.is_token(text):
+        return text
+    return _uuid_digits(text) or _made(f"{origin} id {text}")
+
+
+def _uuid_digits(text: str) -> str | None:
+    try:
+        parsed = uuid.UUID(text)
+    except ValueError:
+        return None
+    return parsed.hex if str(parsed) == text.lower() else None
+
+
+def _made(name: str) -> str:
+    return tokens.digest(name).hex()[:32]
+
+
+def _email(fields: Fields) -> str:
+    text = values.text(fields, "email", LONGEST_ISSUER)
+    if text is None:
+        raise Problem("email", "is missing")
+    try:
+        return identifiers.email(text)
+    except Refusal:
+        raise Problem("email", "is no address that could sign up") from None
+
+
+def _name(fields: Fields, email: str) -> str:
+    name = values.line(fields, "name")
+    return email.partition("@")[0] if name is None else name
+
+
+def _image(fields: Fields) -> str | None:
+    text = values.text(fields, "image", 2**20, Field.IMAGE)
+    if text and identifiers.image_or_none(text) is None:
+        raise Problem("image", "is no http or https address of at most 2048 characters", Field.IMAGE)
+    return text or None
+
+
+def _usernames(fields: Fields) -> tuple[str | None, str | None]:
+    username = values.text(fields, "username", LONGEST_SUBJECT, Field.USERNAME)
+    shown = values.text(fields, "displayUsername", LONGEST_SUBJECT, Field.USERNAME)
+    if shown is None:
+        shown = username
+    try:
+        return (
+            None if username is None else identifiers.username(username),
+            None if shown is None else identifiers.display_username(shown),
+        )
+    except Refusal as refusal:
+        raise Problem("username", f"cannot be one here: {refusal.message}", Field.USERNAME) from None
+
+
+def _password(fields: Fields) -> str | None:
+    text = values.text(fields, "passwordHash", imported_secrets.LONGEST, Field.PASSWORD)
+    return None if text is None else imported_secrets.stored(text)
+
+
+def _second_factor(fields: Fields, rules: Rules) -> SecondFactor | None:
+    value = values.present(fields, "twoFactor")
+    if value is None:
+        return None
+    table = values.table(value, "twoFactor", TWO_FACTOR_NAMES, Field.TWO_FACTOR)
+    issuer = values.text(table, "issuer", identifiers.ISSUER_LENGTH, Field.TWO_FACTOR)
+    if issuer is not None and not identifiers.is_issuer(issuer):
+        raise Problem("twoFactor", "the issuer holds a colon or control characters", Field.TWO_FACTOR)
+    secret = _totp_secret(values.text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR))
+    if secret is None and not rules.mails_codes:
+        raise Problem("twoFactor", "has no secret, and no codes are mailed here", Field.TWO_FACTOR)
+    return SecondFactor(secret, issuer)
+
+
+def _totp_secret(text: str | None) -> str | None:
+    """Give a secret in base32 as it is stored: capitals without padding and spaces."""
+    if text is None:
+        return None
+    secret = text.replace(" ", "").upper().rstrip("=")
+    try:
+        length = len(base64.b32decode(secret + "=" * (-len(secret) % 8)))
+    except (binascii.Error, ValueError):
+        raise Problem("twoFactor", "the secret is not base32", Field.TWO_FACTOR) from None
+    if length not in TOTP_BYTES:
+        raise Problem("twoFactor", "the secret has not 10 to 128 bytes", Field.TWO_FACTOR)
+    return secret
+
+
+def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
+    value = values.present(fields, "accounts")
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > ACCOUNTS_AT_MOST:
+        raise Problem("accounts", f"must be a list of at most {ACCOUNTS_AT_MOST} objects", Field.ACCOUNTS)
+    tables = [values.table(each, "accounts", ACCOUNT_NAMES, Field.ACCOUNTS) for each in value]
+    wanted = [table for table in tables if table.get("providerId") not in rules.without_providers]
+    linked = tuple(_linked(table, rules) for table in wanted)
+    if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
+        raise Problem("accounts", "names an identity twice", Field.ACCOUNTS)
+    return linked
+
+
+def _linked(table: Fields, rules: Rules) -> Linked:
+    provider_id = values.text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS)
+    if not provider_id or not identifiers.is_name(provider_id) or provider_id == CREDENTIAL:
+        raise Problem("accounts", "needs the providerId of a provider", Field.ACCOUNTS)
+    if provider_id not in rules.issuers:
+        raise Problem(
+            "accounts", f"{provider_id[:64]} is no provider that is configured here", Field.ACCOUNTS
+        )
+    issuer = values.text(table, "issuer", LONGEST_ISSUER, Field.ACCOUNTS)
+    if issuer is None:
+        issuer = rules.issuers[provider_id]
+    if issuer is None:
+        raise Problem("accounts", f"the settings do not say the issuer of {provider_id}", Field.ACCOUNTS)
+    return Linked(
+        provider_id, issuer, _subject(table), _scopes(table), values.past(table, "createdAt", rules.now)
+    )
+
+
+def _subject(table: Fields) -> str:
+    subject = values.text(table, "accountId", LONGEST_SUBJECT, Field.ACCOUNTS)
+    if not subject or not subject.isprintable():
+        raise Problem("accounts", "needs an accountId of printable characters", Field.ACCOUNTS)
+    return subject
+
+
+def _scopes(table: Fields) -> tuple[str, ...]:
+    value = values.present(table, "scopes")
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(_is_scope(scope) for scope in value):
+        raise Problem("accounts", "has scopes that are no list of words", Field.ACCOUNTS)
+    return tuple(dict.fromkeys(value))
+
+
+def _is_scope(value: object) -> bool:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_SCOPE:
+        return False
+    return value.isascii() and value.isprintable() and " " not in value

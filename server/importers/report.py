@@ -1,0 +1,81 @@
+"""What became of the rows: counted for the terminal, and each refusal as a JSON line for a file."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import orjson
+
+from domain.data_import.eligibility import Eligibility, ImportedUser, Outcome, Problem
+from server.importers.source import Row
+
+REASONS_KEPT = 200
+OTHER_REASONS = "other reasons"
+LONGEST_SHOWN = 320
+"""Characters of an address as the source has it; enough for any that is one."""
+
+
+@dataclass
+class Report:
+    """The totals of one run, and the file that gets a line for each row that was refused, or imported in part."""
+
+    file: BinaryIO | None = None
+    ids: BinaryIO | None = None
+    """Gets a line for each user who is there in the end: the id in the source and the id here."""
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    """How many rows were refused, by the reason."""
+    left: Counter[str] = field(default_factory=Counter)
+    """How many users came without something, by the reason."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows were looked at."""
+        return self.outcomes.total()
+
+    def add(
+        self, row: Row, user: ImportedUser | None, verdict: Eligibility, left: Sequence[Problem] = ()
+    ) -> None:
+        """Count a row; `left` is what its reader has left out already."""
+        self.outcomes[verdict.outcome] += 1
+        if verdict.outcome is Outcome.REFUSED:
+            for problem in verdict.problems:
+                _count(self.refused, problem)
+                self._write(row, verdict.outcome, problem)
+        elif verdict.outcome is Outcome.IMPORTED:
+            for problem in (*left, *verdict.problems):
+                _count(self.left, problem)
+                self._write(row, verdict.outcome, problem)
+        if user is not None and verdict.outcome is not Outcome.REFUSED and self.ids is not None:
+            _put(self.ids, {"row": _shown(row.name), "sourceId": _source_id(row), "id": user.id})
+
+    def _write(self, row: Row, outcome: Outcome, problem: Problem) -> None:
+        if self.file is not None:
+            shown = {"row": _shown(row.name), "email": _address(row), "outcome": outcome.value}
+            _put(self.file, {**shown, "field": problem.name, "reason": problem.reason})
+
+
+def _count(reasons: Counter[str], problem: Problem) -> None:
+    """Count a reason; a source could make up any number of them, so that of the later ones only the number is kept."""
+    reason = str(problem)
+    reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER_REASONS] += 1
+
+
+def _put(file: BinaryIO, line: dict[str, object]) -> None:
+    file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _address(row: Row) -> str | None:
+    """Give the address as the source has it, so that the operator finds the user; never anything else of the row."""
+    return None if isinstance(row.fields, Problem) else _shown(row.fields.get("email"))
+
+
+def _source_id(row: Row) -> str | None:
+    return None if isinstance(row.fields, Problem) else _shown(row.fields.get("id"))
+
+
+def _shown(value: object) -> str | None:
+    if value is None or isinstance(value, Problem):
+        return None
+    return str(value)[:LONGEST_SHOWN].encode("utf-8", "replace").decode()

@@ -1,0 +1,88 @@
+"""One import from its first row to its last: read, check, write batch by batch, each batch in a transaction of its own.
+
+Whoever breaks it off loses at most a batch, and starts it again: users who are there already are known by their ids.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from domain.data_import import store
+from domain.data_import.eligibility import Eligibility, ImportedUser, Outcome, Problem
+from server.database.sqlite.temporary_map import TemporaryMap
+from server.importers import parse
+from server.importers.parse import Rules
+from server.importers.report import Report
+from server.importers.source import Row, Source
+from server.unit_of_work import UnitOfWork
+
+BATCH = 200
+"""Rows in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A row, and the user in it or why there is none."""
+
+    row: Row
+    user: ImportedUser | None
+    problems: tuple[Problem, ...]
+    """Why the row is refused, or what its user comes without."""
+
+
+async def run(
+    unit_of_work: UnitOfWork,
+    source: Source,
+    rules: Rules,
+    report: Report,
+    *,
+    claimed_keys: TemporaryMap | None = None,
+    progress: Callable[[int], None],
+) -> None:
+    """Import every user of a source, or with `claimed_keys` (a dry run) report what that would do, writing nothing.
+
+    `claimed_keys` keeps what earlier rows would have taken, by the keys of `domain.data_import.eligibility.Known`.
+    `progress` is told the position after each batch. Raises SourceRefused, and Unavailable when the database is down.
+    """
+    async for batch in _batches(source, rules):
+        users = [read.user for read in batch if read.user is not None]
+        results = iter(await _check(unit_of_work, users, rules, claimed_keys))
+        for read in batch:
+            if read.user is None:
+                report.add(read.row, None, Eligibility(Outcome.REFUSED, read.problems))
+            else:
+                report.add(read.row, read.user, next(results), read.problems)
+        progress(batch[-1].row.position)
+
+
+async def _check(
+    unit_of_work: UnitOfWork, users: Sequence[ImportedUser], rules: Rules, claimed_keys: TemporaryMap | None
+) -> Sequence[Eligibility]:
+    if not users:
+        return []
+    if claimed_keys is None:
+        return await unit_of_work.run(partial(store.add, batch=users, without=rules.without))
+    job = partial(store.dry_run, batch=users, without=rules.without, earlier=claimed_keys.find)
+    results, claimed = await unit_of_work.run(job)
+    claimed_keys.update(claimed)
+    return results
+
+
+async def _batches(source: Source, rules: Rules) -> AsyncIterator[list[Read]]:
+    batch: list[Read] = []
+    async for row in source.rows():
+        batch.append(_read(row, rules))
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _read(row: Row, rules: Rules) -> Read:
+    try:
+        if isinstance(row.fields, Problem):
+            raise row.fields
+        return Read(row, *parse.read(row.fields, rules, row.source_id))
+    except Problem as problem:
+        return Read(row, None, (problem,))

@@ -1,0 +1,203 @@
+"""Another program's database, opened for reading: its tables found by name, read page by page in one snapshot.
+
+Names are compared without case, underscores and a plural s, because the same program spells them differently with
+different ORMs: `emailVerified` and `email_verified`, `user` and `users`.
+"""
+
+import os
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, TableClause, column, func, inspect, make_url, select, table
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from server.database import database
+from server.database.database import Address
+from server.database.postgresql.engine import FAULTS, patient_postgresql_engine
+from server.database.sqlite.engine import foreign_sqlite_engine
+from server.importers.source import SourceRefused
+
+PAGE = 200
+"""Rows read at once."""
+CONNECT_WITHIN = 10.0
+"""Seconds."""
+OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
+"""Tables that together only this service has."""
+
+_FAULTS = (SQLAlchemyError, UnicodeError, *FAULTS)
+
+Record = dict[str, Any]
+"""A row by the plain names of its columns: lower-cased, without underscores."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """One table: what it is selected from, and its columns by their plain names."""
+
+    clause: TableClause
+    columns: dict[str, Any]
+
+    def selected(self) -> Select[Any]:
+        """Give every column under its plain name."""
+        return select(*(found.label(plain) for plain, found in self.columns.items())).select_from(self.clause)
+
+
+class SourceDatabase:
+    """An open database of another program."""
+
+    def __init__(self, connection: AsyncConnection, tables: dict[str, dict[str, Any]], label: str) -> None:
+        """Take the types of the columns of every table, by the names they have there."""
+        self._connection = connection
+        self._tables = tables
+        self.label = label
+
+    def table(self, name: str, required: Collection[str]) -> SourceTable:
+        """Give a table by its plain name. Raises SourceRefused without it, or without one of the required columns."""
+        found = self.optional_table(name)
+        if found is None:
+            raise SourceRefused(f"{self.label} has no table {name}")
+        missing = [wanted for wanted in required if _plain(wanted) not in found.columns]
+        if missing:
+            raise SourceRefused(f"the table {name} of {self.label} has no column {missing[0]}")
+        return found
+
+    def optional_table(self, name: str) -> SourceTable | None:
+        """Give a table by its plain name, the one that is spelt like it before others, or None."""
+        wanted = _plain(name)
+        spelt = [each for each in self._tables if _plain(each) in (wanted, f"{wanted}s")]
+        if not spelt:
+            return None
+        chosen = name if name in spelt else min(spelt)
+        types = self._tables[chosen]
+        columns = {
+            # Only keys are compared in the database; all else is read as the driver gives it.
+            _plain(each): column(each, kind) if _is_key(each) else column(each)
+            for each, kind in types.items()
+        }
+        return SourceTable(table(chosen, *columns.values()), columns)
+
+    async def count(self, source: SourceTable) -> int:
+        """Give the number of rows."""
+        found = await self._connection.execute(select(func.count()).select_from(source.clause))
+        return int(found.scalar_one())
+
+    async def pages(self, source: SourceTable) -> AsyncIterator[list[Record]]:
+        """Give every row, in the order of the ids, some at a time. Raises SourceRefused when the database fails."""
+        key = source.columns["id"]
+        statement = source.selected().order_by(key).limit(PAGE)
+        page = await self._read(statement)
+        while page:
+            # Nothing is greater than NULL: the rows behind it would never be read.
+            if page[-1]["id"] is None:
+                raise SourceRefused(f"{self.label} has users without an id")
+            yield page
+            page = await self._read(statement.where(key > page[-1]["id"]))
+
+    async def belonging(self, source: SourceTable | None, user_ids: Sequence[Any]) -> dict[Any, list[Record]]:
+        """Give the rows of a table that belong to these users, by user; of a table that is absent, none."""
+        by_user: dict[Any, list[Record]] = {}
+        if source is not None:
+            owner = source.columns["userid"]
+            for record in await self._read(source.selected().where(owner.in_(user_ids))):
+                by_user.setdefault(record["userid"], []).append(record)
+        return by_user
+
+    async def _read(self, statement: Select[Any]) -> list[Record]:
+        try:
+            return [dict(row) for row in (await self._connection.execute(statement)).mappings()]
+        except _FAULTS as fault:
+            raise SourceRefused(f"{self.label} failed: {_line(fault)}") from fault
+
+
+@asynccontextmanager
+async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
+    """Open a database to read from it alone; `own_url` is the service's own. Raises SourceRefused."""
+    address = _parse(url)
+    if _is_same(address, url, own_url):
+        raise SourceRefused("the source is the database of this service")
+    engine = _engine(address)
+    try:
+        connection = await _connected(engine, address)
+        try:
+            tables = await _described(connection, address)
+            if tables.keys() >= OWN_TABLES:
+                raise SourceRefused(
+                    f"{address.label} is a Gatewright's database: move users by `gatewright export users`"
+                )
+            yield SourceDatabase(connection, tables, address.label)
+        finally:
+            await connection.close()
+    finally:
+        await engine.dispose()
+
+
+def _parse(url: str) -> Address:
+    try:
+        address = database.parse(url)
+    except ValueError as error:
+        raise SourceRefused(f"--from: {error}") from None
+    if address.dialect == "sqlite" and not os.path.isfile(address.target):
+        raise SourceRefused(f"--from: there is no file {address.target}")
+    return address
+
+
+def _is_same(address: Address, url: str, own_url: str) -> bool:
+    own = database.parse(own_url)
+    if address.dialect != own.dialect:
+        return False
+    if address.dialect == "sqlite":
+        return os.path.exists(own.target) and os.path.samefile(address.target, own.target)
+    here, there = _place(own_url), _place(url)
+    return here == there
+
+
+def _place(url: str) -> tuple[str, int, str]:
+    parsed = make_url(url)
+    host = parsed.host or "localhost"
+    return ("localhost" if host in ("127.0.0.1", "::1") else host, parsed.port or 5432, parsed.database or "")
+
+
+def _engine(address: Address) -> AsyncEngine:
+    if address.dialect == "postgresql":
+        # Whether a pooler stands before somebody else's database is not known; so it is read as if one did.
+        return patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True)
+    return foreign_sqlite_engine(address.target)
+
+
+async def _connected(engine: AsyncEngine, address: Address) -> AsyncConnection:
+    try:
+        connection = await engine.connect()
+        if address.dialect == "postgresql":
+            await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    except _FAULTS as fault:
+        raise SourceRefused(f"{address.label} cannot be opened: {_line(fault)}") from fault
+    return connection
+
+
+async def _described(connection: AsyncConnection, address: Address) -> dict[str, dict[str, Any]]:
+    def describe(sync: Any) -> dict[str, dict[str, Any]]:
+        inspector = inspect(sync)
+        return {
+            name: {each["name"]: each["type"] for each in inspector.get_columns(name)}
+            for name in inspector.get_table_names()
+        }
+
+    try:
+        return await connection.run_sync(describe)
+    except _FAULTS as fault:
+        raise SourceRefused(f"{address.label} cannot be read: {_line(fault)}") from fault
+
+
+def _line(fault: BaseException) -> str:
+    return str(getattr(fault, "orig", None) or fault).partition("\n")[0] or type(fault).__name__
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _is_key(name: str) -> bool:
+    return _plain(name) in ("id", "userid")

@@ -1,0 +1,102 @@
+"""Single values of the import format: the type each must have, and nothing in it that a row cannot hold.
+
+Each function takes the fields of a user and the name of one, gives None for one that is absent, and raises `Problem`
+for what is wrong, or for the problem that the source has put in the value's place.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from domain import identifiers
+from domain.data_import.eligibility import Field, Problem
+from server.database.compile import is_storable
+
+Fields = Mapping[str, object]
+
+CLOCKS_APART = timedelta(minutes=1)
+"""How far another program's clock may be ahead."""
+_NO_INSTANT = "must be a time such as 2026-01-31T12:00:00.000Z"
+
+
+def refuse_unknown(fields: Iterable[str], known: frozenset[str], prefix: str = "") -> None:
+    """Refuse a field that means nothing here: a typing error would lose what stands in it."""
+    unknown = sorted(set(fields) - known)
+    if unknown:
+        shown = "".join(character for character in unknown[0] if character.isprintable())[:64]
+        raise Problem(f"{prefix}{shown}", "is no field of the format")
+
+
+def present(fields: Fields, name: str) -> object:
+    """Give a value of whatever type."""
+    value = fields.get(name)
+    if isinstance(value, Problem):
+        raise value
+    return value
+
+
+def text(fields: Fields, name: str, longest: int, may_be_left: Field | None = None) -> str | None:
+    """Give a text of at most so many characters."""
+    value = present(fields, name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Problem(name, "must be text", may_be_left)
+    if not is_storable(value):
+        raise Problem(name, "holds U+0000 or half a character", may_be_left)
+    if len(value) > longest:
+        raise Problem(name, f"is longer than {longest} characters", may_be_left)
+    return value
+
+
+def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> str | None:
+    """Give a text by the rules of names, of at most so many characters."""
+    found = text(fields, name, longest)
+    if found is not None and not identifiers.is_name(found):
+        raise Problem(name, "holds control characters")
+    return found
+
+
+def flag(fields: Fields, name: str) -> bool:
+    """Give a switch; one that is absent is off."""
+    value = present(fields, name)
+    if value is not None and not isinstance(value, bool):
+        raise Problem(name, "must be true or false")
+    return bool(value)
+
+
+def instant(fields: Fields, name: str) -> datetime | None:
+    """Give an instant in UTC, which it is in where it does not say."""
+    value = present(fields, name)
+    if value is None or isinstance(value, datetime):
+        return _in_utc(value, name)
+    if not isinstance(value, str):
+        raise Problem(name, _NO_INSTANT)
+    try:
+        return _in_utc(datetime.fromisoformat(value), name)
+    except ValueError:
+        raise Problem(name, _NO_INSTANT) from None
+
+
+def _in_utc(moment: datetime | None, name: str) -> datetime | None:
+    if moment is None or moment.tzinfo is None:
+        return moment and moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise Problem(name, "lies outside the years 1 to 9999") from None
+
+
+def past(fields: Fields, name: str, now: datetime) -> datetime | None:
+    """Give an instant that does not lie in the future."""
+    moment = instant(fields, name)
+    if moment is not None and moment > now + CLOCKS_APART:
+        raise Problem(name, "lies in the future")
+    return moment
+
+
+def table(value: object, name: str, known: frozenset[str], may_be_left: Field) -> Fields:
+    """Give the fields of an object within the user's, all of which must be `known`."""
+    if not isinstance(value, dict):
+        raise Problem(name, "must be an object", may_be_left)
+    refuse_unknown(value, known, f"{name}.")
+    return value

@@ -1,0 +1,1 @@
+"""Periodic work: clean-up, rotation of encryption keys."""

@@ -1,0 +1,141 @@
+"""Clean-up: rows whose time is over are removed, by one instance at a time (behaviour 9.4).
+
+Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
+"""
+
+import asyncio
+import time
+from collections import Counter as Counts
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import structlog
+from sqlalchemy import Table, delete, select, true
+from sqlalchemy.sql.dml import ReturningDelete
+
+from models.base import EPOCH, Retention, metadata, tables
+from server.database.database import Database
+from server.jobs.scheduler import take_lease
+
+EVERY = 300.0
+"""Seconds from one sweep to the next."""
+
+_BATCH = 500  # defence: R41 batch
+"""Rows removed in one transaction."""
+
+_PAUSE = 0.02
+"""Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
+
+_REST = 3
+"""How many times as long as a batch took nothing is removed after it: the database is there for requests, and nobody
+waits for this."""
+
+_LEASE = "cleanup"
+
+FOR_EVER = timedelta(0)
+"""As a setting that says how long rows are kept: nothing goes."""
+
+Period = Callable[[str], timedelta]
+"""Returns how long rows are kept by the setting of this name."""
+
+_log = structlog.get_logger(__name__)
+
+
+def _nothing_goes(_: str) -> timedelta:
+    return FOR_EVER
+
+
+async def run(
+    database: Database, clock: Callable[[], datetime], holder: str, period: Period = _nothing_goes
+) -> None:
+    """Sweep once if `holder` has the lease, or gets it; of all instances one does.
+
+    The lease is kept until the next turn, so that the others' turns in between find nothing to do. A sweep that lasts
+    longer prolongs it.
+    """
+
+    async def is_ours() -> bool:
+        return await take_lease(database, _LEASE, holder, now=clock(), seconds=EVERY)
+
+    if await is_ours():
+        _log.info("cleanup.done", **await sweep(database, clock(), period, go_on=is_ours))
+
+
+async def _always() -> bool:
+    return True
+
+
+async def sweep(
+    database: Database,
+    now: datetime,
+    period: Period = _nothing_goes,
+    go_on: Callable[[], Awaitable[bool]] = _always,
+) -> dict[str, int]:
+    """Remove every row whose time is over at `now`, in short transactions; return the number of rows by table.
+
+    After each full batch `go_on` says whether to do the rest as well.
+    """
+    removed: Counts[str] = Counts()
+    for expired in _expired_rows(now, period):
+        async for number in _batches(database, expired):
+            removed[expired.table.name] += number
+            if number == _BATCH and not await go_on():
+                return dict(removed)
+    return dict(removed)
+
+
+class _ExpiredRows(NamedTuple):
+    """Rows of a table that may go: those whose moment has come, as far as their retention means them."""
+
+    table: Table
+    retention: Retention
+    until: datetime
+
+
+def _expired_rows(now: datetime, period: Period) -> list[_ExpiredRows]:
+    """Return what may go at `now` by what the tables declare."""
+    expired = [
+        _ExpiredRows(metadata.tables[str(table.__tablename__)], retention, now - keep)
+        for table in tables()
+        for retention in getattr(table, "__retention__", ())
+        if (keep := _keep(retention, period)) is not None
+    ]
+    # A setting may let go of a whole history at once: nothing else waits for that.
+    return sorted(expired, key=lambda one: isinstance(one.retention.keep, str))
+
+
+def _keep(retention: Retention, period: Period) -> timedelta | None:
+    """Return how long rows are kept; None is for ever."""
+    return retention.keep if isinstance(retention.keep, timedelta) else period(retention.keep) or None
+
+
+async def _batches(database: Database, expired: _ExpiredRows) -> AsyncIterator[int]:
+    """Remove the rows batch by batch, and yield the size of each.
+
+    Rows that a request is using just now are left for the next sweep.
+    """
+    since = EPOCH
+    while True:
+        begun = time.monotonic()
+        async with database.transaction() as session:
+            moments = (await session.scalars(_removal(expired, since))).all()
+        yield len(moments)
+        if len(moments) < _BATCH:
+            return
+        since = max(moments)
+        await asyncio.sleep(max(_PAUSE, _REST * (time.monotonic() - begun)))
+
+
+def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
+    """Return the statement that removes the oldest batch and tells their moments.
+
+    The next one begins where this one ended: what is gone still stands in the index, until PostgreSQL's own clean-up.
+    """
+    table, retention, until = expired
+    moment = table.c[retention.moment]
+    [key] = [table.c[retention.key]] if retention.key else table.primary_key
+    kind = true() if retention.where is None else retention.where(table.c)
+    due = select(key).where(moment >= since, moment <= until, kind).order_by(moment)
+    batch = due.limit(_BATCH).with_for_update(skip_locked=True).cte("batch")
+    return delete(table).where(key.in_(select(batch.c[key.key]))).returning(moment)

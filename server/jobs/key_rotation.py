@@ -1,0 +1,106 @@
+"""Rewriting what is encrypted under older secrets, so that these can be removed (behaviour 9.2)."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import structlog
+from sqlalchemy import Column, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from models import metadata
+from server.crypto.keyring import Keyring
+
+Begin = Callable[[], AsyncSession]
+EncryptedValue = tuple[str, bytes]
+"""A row's key and its encrypted value."""
+
+_log = structlog.get_logger(__name__)
+
+EVERY = 3600.0
+"""Seconds from one pass to the next."""
+
+COLUMNS = tuple(
+    str(column) for table in metadata.tables.values() for column in table.c if column.info.get("encrypted")
+)
+"""The encrypted columns as `table.column`, which is also their purpose."""
+
+
+class RotationResult(NamedTuple):
+    """What a pass found in one column under older secrets: values written anew, and values that stayed."""
+
+    rewritten: int
+    remaining: int
+
+
+Report = Callable[[Mapping[str, RotationResult]], None]
+
+
+def _ignore(_: Mapping[str, RotationResult]) -> None:
+    return
+
+
+async def reencrypt(
+    begin: Begin, keyring: Keyring, batch: int = 200, report: Report = _ignore
+) -> dict[str, int]:
+    """Encrypt under the newest secret what an older one encrypted, reading `batch` rows at a time.
+
+    A pass that changed something is reported.
+    Gives for each column how many values may remain under an older secret, and logs it. At 0 for all columns,
+    once no instance writes with an older secret, these can be removed. Empty when there is only one secret.
+    """
+    if not keyring.rotating:
+        return {}
+    results = {column: await _reencrypt_column(begin, keyring, column, batch) for column in COLUMNS}
+    if any(result.rewritten for result in results.values()):
+        report(results)
+    return {column: result.remaining for column, result in results.items()}
+
+
+async def _reencrypt_column(begin: Begin, keyring: Keyring, purpose: str, batch: int) -> RotationResult:
+    table, _, name = purpose.partition(".")
+    column = metadata.tables[table].c[name]
+    rewritten = remaining = unreadable = 0
+    async for key, ciphertext in _all(begin, column, batch):
+        if keyring.is_current(purpose, ciphertext):
+            continue
+        text = keyring.decrypt(purpose, ciphertext)
+        if text is None:
+            unreadable += 1
+        elif await _replace(begin, column, key, ciphertext, keyring.encrypt(purpose, text)):
+            rewritten += 1
+        else:
+            remaining += 1
+    _log.info(
+        "secrets.rewritten", column=purpose, rewritten=rewritten, remaining=remaining, unreadable=unreadable
+    )
+    return RotationResult(rewritten, remaining)
+
+
+async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator[EncryptedValue]:
+    """Give every value in the order of the keys; each batch is read in a transaction of its own."""
+    last = ""
+    while rows := await _read(begin, column, last, batch):
+        for key, ciphertext in rows:
+            yield key, ciphertext
+            last = key
+
+
+async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> Sequence[EncryptedValue]:
+    key = _key(column)
+    wanted = select(key, column).where(column.is_not(None), key > after).order_by(key).limit(batch)
+    async with begin() as session, session.begin():
+        return [(row[0], row[1]) for row in await session.execute(wanted)]
+
+
+async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, new: bytes) -> bool:
+    """Replace a value if it is still the old one. One row to a transaction: it never waits holding a lock."""
+    own = _key(column)
+    table = metadata.tables[column.table.name]
+    change = update(table).where(own == key, column == old).values({column: new}).returning(own)
+    async with begin() as session, session.begin():
+        return (await session.execute(change)).first() is not None
+
+
+def _key(column: Column[bytes]) -> Column[str]:
+    [key] = metadata.tables[column.table.name].primary_key
+    return key

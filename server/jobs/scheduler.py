@@ -1,0 +1,62 @@
+"""Tasks that come round again and again until the service stops; a database that is away does not end them.
+
+A lease says which of several instances does a task now (table `lease`, behaviour 9.1).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+import structlog
+from sqlmodel import col
+
+from domain.errors import Unavailable
+from models import Lease
+from server.database.database import Database
+from server.database.errors import is_retryable, is_unavailable
+from server.database.upsert import insert
+
+_log = structlog.get_logger(__name__)
+
+
+async def run_periodically(
+    name: str, job: Callable[[], Awaitable[object]], *, every: float, stop: asyncio.Event
+) -> None:
+    """Do `job` now and then every `every` seconds until `stop` is set; a turn that fails is logged."""
+    while not stop.is_set():
+        try:
+            await job()
+        except Exception as fault:
+            _report(name, fault)
+        await _wait(stop, every)
+
+
+def _report(name: str, fault: Exception) -> None:
+    if isinstance(fault, Unavailable) or is_unavailable(fault) or is_retryable(fault):
+        _log.warning(f"{name}.postponed", reason=type(fault).__name__)
+    else:
+        _log.error(f"{name}.failed", exc_info=fault)
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        return
+
+
+async def take_lease(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
+    """Return whether `holder` may do the task `name` until `now` plus `seconds`.
+
+    It may when nobody else holds the lease or the time has passed; who holds it may prolong it. One statement decides,
+    so of several instances that try at once one succeeds.
+    """
+    statement = insert(database.dialect, Lease).values(
+        name=name, holder=holder, until=now + timedelta(seconds=seconds)
+    )
+    free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)  # defence: R21 lease
+    wanted = {"holder": statement.excluded.holder, "until": statement.excluded.until}
+    taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)
+    async with database.transaction() as session:
+        return await session.scalar(taking.returning(col(Lease.name))) is not None

@@ -1,0 +1,66 @@
+"""How mails are made and go out, by the settings."""
+
+import ssl
+from collections.abc import Callable, Iterator
+from email.utils import formataddr
+from functools import partial
+
+from server.config.settings import Settings
+from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, SmtpOptions
+
+
+def renderer(settings: Settings) -> Rendering:
+    """Give what makes mails of outbox rows; who sends none has no use for it, nor for the library it loads."""
+    sender = settings.mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
+    from server.mail.templates import TemplateRenderer  # noqa: PLC0415 - loads Jinja2
+
+    return TemplateRenderer(settings.app_name, settings.base_url, sender, settings.mail.templates_dir)
+
+
+def check(settings: Settings) -> Iterator[str]:
+    """Yield what is wrong with the templates in `mail.templates_dir`."""
+    folder = settings.mail.templates_dir
+    if folder is None:
+        return
+    if not folder.is_dir():
+        yield f"mail.templates_dir: there is no folder {folder}"
+        return
+    from server.mail.templates import template_error  # noqa: PLC0415 - loads Jinja2
+
+    if (fault := template_error(folder)) is not None:
+        yield f"mail.templates_dir: {fault}"
+
+
+def senders(settings: Settings) -> dict[str, Sender]:
+    """Give the ways out for mails that are in use, by kind."""
+    make: dict[str, Callable[[], Sender]] = {
+        "smtp": partial(_smtp, settings),
+        "console": ConsoleSender,
+        "file": partial(_file, settings),
+    }
+    wanted = {settings.mail.sender, settings.password_reset.sender} - {"none"}
+    return {kind: make[kind]() for kind in sorted(wanted)}
+
+
+def _smtp(settings: Settings) -> Sender:
+    from server.mail.smtp import SmtpSender  # noqa: PLC0415 - loads an SMTP client
+
+    return SmtpSender(smtp_options(settings))
+
+
+def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
+    """Give how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
+    smtp = settings.mail.smtp
+    return SmtpOptions(
+        host=smtp.host or "",
+        port=smtp.port,
+        username=smtp.username,
+        password=smtp.password.get_secret_value() if smtp.password is not None else None,
+        tls=smtp.tls,
+        timeout=settings.mail.timeout.total_seconds(),
+        tls_context=context,
+    )
+
+
+def _file(settings: Settings) -> Sender:
+    return FileSender(settings.mail.file_path)

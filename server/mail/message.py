@@ -1,0 +1,142 @@
+"""Mails, and the senders that write them to a file or to the console (behaviour 8.2); `smtp.py` has another.
+
+Each sender delivers a mail or says why not.
+"""
+
+import asyncio
+import fcntl
+import os
+import ssl
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol, TextIO
+
+import orjson
+
+from domain.mail.outbox import LeasedMail
+from handlers import wire
+
+
+class DeliveryError(Exception):
+    """A mail that was not delivered. The reason holds no secret, no address and no words of the server."""
+
+
+class TemporaryError(DeliveryError):
+    """Another attempt may succeed: the connection failed, nobody answered in time, or the answer was 4xx."""
+
+
+class FinalError(DeliveryError):
+    """The server will not have this mail: 5xx."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A mail as it goes out: one recipient, a text and an HTML part. `id` is that of its outbox row."""
+
+    id: str
+    template: str
+    to: str
+    sender: str
+    subject: str
+    text: str = field(repr=False)
+    html: str = field(repr=False)
+    link: str | None = field(repr=False)
+    code: str | None = field(repr=False)
+    created_at: datetime
+
+
+class Rendering(Protocol):
+    """Makes mails of rows: `server.mail.templates.TemplateRenderer`."""
+
+    def render(self, row: LeasedMail, now: datetime) -> Mail:
+        """Give the mail of a claimed row; `now` tells how long its link still lives."""
+
+
+class Sender(Protocol):
+    """A way out for mails."""
+
+    async def send(self, mail: Mail) -> None:
+        """Deliver the mail. Raises TemporaryError or FinalError."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpOptions:
+    """The settings `mail.smtp.*` and `mail.timeout` (in seconds, for each step of the conversation)."""
+
+    host: str
+    port: int = 587
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: Literal["starttls", "tls", "none"] = "starttls"
+    timeout: float = 10.0
+    tls_context: ssl.SSLContext | None = None
+    """None: the certificate is checked against the authorities of the system."""
+
+
+class FileSender:
+    """Appends mails to a file, one JSON object per line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def send(self, mail: Mail) -> None:
+        """Append one line by one write; only the owner of a new file can read it, for it holds live links."""
+        try:
+            await asyncio.to_thread(self._append, json_line(mail))
+        except OSError as error:
+            raise TemporaryError(f"file: {type(error).__name__}") from error
+
+    def _append(self, line: bytes) -> None:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # Another process may append to the same file.
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                # Whoever wrote last was killed in the middle of a line. Its mail is sent again.
+                line = b"\n" + line
+            if os.write(descriptor, line) < len(line):
+                # The disk is full. Half a line would spoil the next one, too.
+                os.ftruncate(descriptor, size)  # defence: R8 half-mail
+                raise OSError("the line was written in part")
+        finally:
+            os.close(descriptor)
+
+
+class ConsoleSender:
+    """Prints what one needs while developing: to whom, what, and the link or the code."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        """Take where to print to, by default standard output."""
+        from rich.console import Console  # noqa: PLC0415 - loaded for this sender alone
+
+        self._console = Console(file=file)
+
+    async def send(self, mail: Mail) -> None:
+        """Print recipient, subject, and link or code, each on a line that is never wrapped."""
+        self._console.rule(f"[bold]mail: {mail.template}", align="left")
+        for label, value in (
+            ("to", mail.to),
+            ("subject", mail.subject),
+            ("link", mail.link),
+            ("code", mail.code),
+        ):
+            if value is not None:
+                self._console.print(f"{label:8} {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+def json_line(mail: Mail) -> bytes:
+    """Give the line of the file sender; link and code are null where there is none."""
+    keys = {
+        "id": mail.id,
+        "template": mail.template,
+        "to": mail.to,
+        "from": mail.sender,
+        "subject": mail.subject,
+        "text": mail.text,
+        "html": mail.html,
+        "link": mail.link,
+        "code": mail.code,
+        "createdAt": wire.instant(mail.created_at),
+    }
+    return orjson.dumps(keys, option=orjson.OPT_APPEND_NEWLINE)

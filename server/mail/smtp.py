@@ -1,0 +1,112 @@
+"""The sender of mail by SMTP (behaviour 8.2). Imported where it is configured, for its libraries are large."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage
+from email.policy import SMTP as SMTP_POLICY
+from email.utils import format_datetime, parseaddr
+
+import aiosmtplib
+
+from server.mail.message import DeliveryError, FinalError, Mail, SmtpOptions, TemporaryError
+
+_ENHANCED_STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
+_ONE_ADDRESS = re.compile(
+    r"(?!.*=\?.*\?=)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII
+)
+"""What may be a recipient. Here it only has to be one, without anything that could make it two: what looks like an
+encoded word (RFC 2047) would be read as the text it stands for, by this program and by servers on the way."""
+_FAREWELL = 2.0
+"""Seconds a server has to answer QUIT; the mail is its own by then, whatever it says."""
+
+
+class SmtpSender:
+    """Delivers to the configured server, each mail over a connection of its own."""
+
+    def __init__(self, options: SmtpOptions) -> None:
+        self._options = options
+
+    async def send(self, mail: Mail) -> None:
+        """Deliver by SMTP. The envelope names exactly one recipient, whatever the headers hold."""
+        with _classified():
+            message = compose(mail)
+            client = self._client(_domain(mail.sender))
+            try:
+                await client.connect()
+                # defence: V78 one-recipient
+                await client.send_message(message, sender=parseaddr(mail.sender)[1], recipients=[mail.to])
+                with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                    await client.quit(timeout=_FAREWELL)
+            finally:
+                client.close()
+
+    async def greet(self) -> None:
+        """Connect, encrypt and sign in as for a mail, and leave. Raises aiosmtplib's SMTPException, and OSError."""
+        client = self._client("localhost")
+        try:
+            await client.connect()
+            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                await client.quit(timeout=_FAREWELL)
+        finally:
+            client.close()
+
+    def _client(self, local_hostname: str) -> aiosmtplib.SMTP:
+        """Make a client that insists on the configured encryption: it never falls back to plain text."""
+        options = self._options
+        return aiosmtplib.SMTP(
+            hostname=options.host,
+            port=options.port,
+            username=options.username,
+            password=options.password,
+            use_tls=options.tls == "tls",
+            start_tls=options.tls == "starttls",
+            tls_context=options.tls_context if options.tls != "none" else None,
+            timeout=options.timeout,  # defence: R11 smtp-timeout
+            local_hostname=local_hostname,
+        )
+
+
+def compose(mail: Mail) -> EmailMessage:
+    """Give the message with its headers; a repeat of the same outbox row carries the same Message-ID.
+
+    Raises FinalError when the recipient is not one plain address, or a header would have a line break in it.
+    """
+    message = EmailMessage(policy=SMTP_POLICY)
+    if not _ONE_ADDRESS.fullmatch(mail.to):
+        raise FinalError("malformed recipient")
+    try:
+        message["From"], message["To"], message["Subject"] = mail.sender, mail.to, mail.subject
+    except ValueError as error:
+        raise FinalError("malformed header") from error
+    message["Date"] = format_datetime(mail.created_at)
+    message["Message-ID"] = f"<{mail.id}@{_domain(mail.sender)}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.text, cte="quoted-printable")  # defence: V79 headers
+    message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
+    return message
+
+
+def _domain(address: str) -> str:
+    return parseaddr(address)[1].rpartition("@")[2]
+
+
+@contextlib.contextmanager
+def _classified() -> Iterator[None]:
+    """Turn a conversation's faults into the two kinds; a reply counts by its code, all else is temporary."""
+    try:
+        yield
+    except aiosmtplib.SMTPRecipientsRefused as error:
+        raise _by_code(error.recipients[0]) from error
+    except aiosmtplib.SMTPResponseException as error:
+        raise _by_code(error) from error
+    except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+        raise TemporaryError(f"smtp: {type(error).__name__}") from error
+
+
+def _by_code(error: aiosmtplib.SMTPResponseException) -> DeliveryError:
+    """Keep the status codes only: servers like to quote addresses and links in their texts."""
+    status = _ENHANCED_STATUS.match(error.message)
+    reason = f"smtp: {error.code} {status[0]}" if status else f"smtp: {error.code}"
+    # defence: R12 permanent-error
+    return FinalError(reason) if 500 <= error.code <= 599 else TemporaryError(reason)

@@ -1,0 +1,1 @@
+"""Logs, access log, traces, metrics."""

@@ -1,0 +1,140 @@
+"""Counting in the database: one upsert per count, in the transaction of the request (behaviour 10.2)."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Integer, LargeBinary, bindparam, case, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from domain.errors import Unavailable
+from domain.ports import Limit, LimitResult, Transaction
+from models import Counter
+from models.base import Instant
+from models.queries import COUNTER_BY_KEY, CounterRow
+from models.statements import reset_counts
+from server.database.database import Database, is_retryable, is_unavailable
+from server.database.upsert import insert
+from server.rate_limit.requests import WindowCount
+
+SKEW = timedelta(minutes=1)  # defence: R20 skew
+"""How far ahead another clock may be (behaviour 12). A request that began before the window did counts in it, too: if
+that were none, each in a burst could begin anew what the one behind it had counted."""
+
+_EXACT = timedelta(0)
+"""The tolerance for the request limit: its windows are short, and it may be approximate."""
+
+
+class DatabaseCounters:
+    """The table `counter`. Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter."""
+
+    def __init__(self, opened: Callable[[], Database]) -> None:
+        self._opened = opened
+
+    async def exceeded_until(
+        self, counts: Sequence[Limit], now: datetime, db: AsyncSession | None = None
+    ) -> list[datetime | None]:
+        """Give the ends of the windows that are spent; without a transaction many are read by one statement."""
+        if not counts:
+            return []
+        if db is None:
+            rows = await self._opened().reads.each(COUNTER_BY_KEY, [count.key for count in counts])
+        else:
+            rows = await _rows(db, counts)
+        return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
+
+    async def hit(self, db: AsyncSession, counts: Sequence[Limit], now: datetime) -> LimitResult:
+        """Count one on each or on none, in this transaction.
+
+        The rows are locked in the order of their keys, as everywhere, so that no two transactions wait for each other.
+        """
+        savepoint = await db.begin_nested()
+        filled = set()
+        for count in sorted(counts):
+            # defence: R21 shared-count
+            counted = (await db.execute(*self._adding(count, 1, now, now + count.window, SKEW))).first()
+            if counted is None:
+                await savepoint.rollback()
+                return LimitResult(await _spent_until(db, counts, now))
+            if counted[0] == count.number:
+                filled.add(count.key)
+        await savepoint.commit()
+        return LimitResult(filled=frozenset(filled))
+
+    async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
+        """Delete the rows in this transaction."""
+        db.defer(reset_counts(len(keys)), **{f"key{place}": key for place, key in enumerate(keys)})
+
+    async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
+        """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
+        try:
+            async with self._opened().transaction() as session:
+                counted = await session.execute(*self._adding(count, amount, now, end, _EXACT))
+                number, window_end = counted.one()
+        except Exception as fault:
+            if is_unavailable(fault) or is_retryable(fault):
+                raise Unavailable from fault
+            raise
+        return WindowCount(number, window_end)
+
+    async def close(self) -> None:
+        """Leave the database to those who opened it."""
+
+    def _adding(
+        self, count: Limit, amount: int, now: datetime, end: datetime, skew: timedelta
+    ) -> tuple[Any, dict[str, object]]:
+        """Give the statement that adds, begins a new window where the last is over, and gives no row when spent."""
+        values = {
+            "of": count.key,
+            "amount": amount,
+            "end": end,
+            "now": now,
+            "latest": now + count.window + skew,
+            "number": count.number,
+        }
+        return _statement(self._opened().dialect, is_open=count.unbounded), values
+
+
+@cache
+def _statement(dialect: str, *, is_open: bool) -> Any:
+    """Give the statement once for all: to put it together takes as long as to run it."""
+    statement = insert(dialect, Counter).values(
+        key=bindparam("of", type_=LargeBinary()),
+        count=bindparam("amount", type_=Integer()),
+        window_end=bindparam("end", type_=Instant()),
+    )
+    anew, ends = statement.excluded, col(Counter.window_end)
+    over = or_(ends <= bindparam("now", type_=Instant()), ends > bindparam("latest", type_=Instant()))
+    there_is_room = or_(over, col(Counter.count) < bindparam("number", type_=Integer()))
+    return statement.on_conflict_do_update(
+        index_elements=[col(Counter.key)],
+        # defence: V69 window-end
+        set_={
+            "count": case((over, anew.count), else_=col(Counter.count) + anew.count),
+            "window_end": case((over, anew.window_end), else_=col(Counter.window_end)),
+        },
+        where=None if is_open else there_is_room,  # defence: V66 room-in-count
+    ).returning(col(Counter.count), col(Counter.window_end))
+
+
+async def _spent_until(db: AsyncSession, counts: Sequence[Limit], now: datetime) -> datetime:
+    """Give the latest end among the windows that are spent; now, if one has just been cleared."""
+    rows = zip(counts, await _rows(db, counts), strict=True)
+    return max((_end(count, row, now) or now for count, row in rows), default=now)
+
+
+async def _rows(db: AsyncSession, counts: Sequence[Limit]) -> list[CounterRow | None]:
+    columns = select(col(Counter.key), col(Counter.count), col(Counter.window_end))
+    found = await db.execute(columns.where(col(Counter.key).in_([count.key for count in counts])))
+    rows = {key: CounterRow(number, end) for key, number, end in found}
+    return [rows.get(count.key) for count in counts]
+
+
+def _end(count: Limit, row: CounterRow | None, now: datetime) -> datetime | None:
+    if row is None or count.unbounded or row.number < count.number:
+        return None
+    if not now < row.window_end <= now + count.window + SKEW:
+        return None
+    return min(row.window_end, now + count.window)

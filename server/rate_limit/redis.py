@@ -1,0 +1,229 @@
+"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole (behaviour 10.2).
+
+Windows are measured by that server's clock. It forgets a count when its window ends, and nothing depends on it after
+that; what is counted there stays counted when the transaction of the request is rolled back.
+
+A server that refuses costs no time, and is asked every time. One that is silent costs a time-out, so it is left alone
+for a few seconds then.
+"""
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+import structlog
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as ConnectionLost
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as Silence
+from redis.maint_notifications import MaintNotificationsConfig
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.errors import Unavailable
+from domain.ports import Limit, LimitResult
+from server.rate_limit.requests import WindowCount
+
+_CONNECTIONS = 32
+_PREFIX = "gatewright:limit:"
+_UNLIMITED = -1
+_MILLISECOND = timedelta(milliseconds=1)
+
+_EXCEEDED = """
+local ends = {}
+for place, key in ipairs(KEYS) do
+  local number = tonumber(ARGV[place])
+  local spent = number >= 0 and tonumber(redis.call('GET', key) or 0) >= number
+  ends[place] = spent and redis.call('PTTL', key) or 0
+end
+return ends
+"""
+"""For each key with its number: the milliseconds left if it is spent, otherwise 0."""
+
+# defence: V66 lua-room
+_HIT = """
+local wait = 0
+for place, key in ipairs(KEYS) do
+  local number = tonumber(ARGV[2 * place - 1])
+  if number >= 0 and tonumber(redis.call('GET', key) or 0) >= number then
+    wait = math.max(wait, 1, redis.call('PTTL', key))
+  end
+end
+if wait > 0 then return {wait} end
+local answer = {0}
+for place, key in ipairs(KEYS) do
+  local count = redis.call('INCR', key)
+  if count == 1 then redis.call('PEXPIRE', key, ARGV[2 * place]) end
+  answer[place + 1] = count
+end
+return answer
+"""
+"""For each key its number and window in milliseconds: how long to wait, or 0 and the counts."""
+
+_ADD = """
+local count = redis.call('INCRBY', KEYS[1], ARGV[1])
+if count == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return {count, redis.call('PTTL', KEYS[1])}
+"""
+"""An amount, and the milliseconds of a window that begins now: the count and the milliseconds left."""
+
+SHORT_TIMEOUT = 0.5
+"""Seconds for an answer that a request can do without."""
+
+PAUSE = 5.0
+"""Seconds in which a server that was silent is not asked."""
+
+_Answer = TypeVar("_Answer")
+
+_log = structlog.get_logger(__name__)
+
+
+class Backoff:
+    """Waits so long for answers, all in all, and after one that did not come asks for none during a pause."""
+
+    def __init__(self, seconds: float, *, pause: float = PAUSE) -> None:
+        self._seconds = seconds
+        self._pause = pause
+        self._pause_ends = 0.0
+
+    async def wait(self, command: Awaitable[_Answer]) -> _Answer:
+        """Give the answer. Raises Silence when none came in time, and whatever the question raises.
+
+        A question that ignores its cancellation, as one may that has just been given a connection, is not waited for.
+        """
+        task = asyncio.ensure_future(command)
+        try:
+            answered, _ = await asyncio.wait({task}, timeout=self._seconds)
+            if not answered:
+                raise Silence
+            answer = task.result()
+        except (TimeoutError, Silence) as silence:
+            self.pause()
+            raise Silence from silence
+        except (RedisError, OSError):
+            self._pause_ends = 0.0
+            raise
+        finally:
+            task.add_done_callback(_consume_exception)
+            task.cancel()
+        self._pause_ends = 0.0
+        return answer
+
+    def pause(self) -> None:
+        """Ask nothing for a while."""
+        self._pause_ends = time.monotonic() + self._pause
+
+    def is_exhausted(self) -> bool:
+        """Whether nothing should be asked; after the pause a single question goes first."""
+        if not self._pause_ends:
+            return False
+        if time.monotonic() < self._pause_ends:
+            return True
+        self.pause()
+        return False
+
+
+class RedisCounters:
+    """Counts on one server. Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter."""
+
+    def __init__(self, address: str, timeout: float) -> None:
+        """Take an address as `limits.store` has it, and the seconds for an answer, making a connection included.
+
+        Nothing is connected before the first count.
+
+        Raises ValueError for an address that cannot be used.
+        """
+        self._pool = BlockingConnectionPool.from_url(
+            redis_address(address),
+            max_connections=_CONNECTIONS,
+            timeout=timeout,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            # A connection that the server has closed meanwhile shows so at its next use, and is made anew once. A
+            # server that is silent is not asked twice.
+            retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
+            # A hosted server may otherwise stretch the time-outs while it is being maintained.
+            maint_notifications_config=MaintNotificationsConfig(enabled=False),
+        )
+        try:
+            self._pool.connection_class(**self._pool.connection_kwargs)
+        except TypeError as unknown:
+            raise ValueError(str(unknown)) from unknown
+        self._client = Redis(connection_pool=self._pool)
+        self._backoff, self._short_backoff = Backoff(timeout), Backoff(min(SHORT_TIMEOUT, timeout))
+        self._exceeded_script, self._hit_script, self._add_script = (
+            self._client.register_script(script) for script in (_EXCEEDED, _HIT, _ADD)
+        )
+
+    async def exceeded_until(
+        self, counts: Sequence[Limit], now: datetime, db: AsyncSession | None = None
+    ) -> list[datetime | None]:
+        """Give the ends of the windows that are spent. Raises Unavailable."""
+        if not counts:
+            return []
+        numbers = [_number(count) for count in counts]
+        left = await self._ask(partial(self._exceeded_script, _keys(counts), numbers), self._backoff)
+        return [now + milliseconds * _MILLISECOND if milliseconds else None for milliseconds in left]
+
+    async def hit(self, db: AsyncSession, counts: Sequence[Limit], now: datetime) -> LimitResult:
+        """Count one on each or on none, at once and whatever becomes of the transaction. Raises Unavailable."""
+        arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
+        wait, *numbers = await self._ask(partial(self._hit_script, _keys(counts), arguments), self._backoff)
+        if wait:
+            return LimitResult(now + wait * _MILLISECOND)
+        pairs = zip(counts, numbers, strict=True)
+        return LimitResult(filled=frozenset(count.key for count, number in pairs if number == count.number))
+
+    async def reset(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+        """Delete the counts; a server that is away keeps them to the end of their windows, and hinders nobody."""
+        command = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
+        with contextlib.suppress(Unavailable):
+            await self._ask(command, self._short_backoff)
+
+    async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
+        """Add to a count that ends at `end` if it begins now. Raises Unavailable, before long."""
+        milliseconds = max(1, (end - now) // _MILLISECOND)
+        command = partial(self._add_script, _keys([count]), [amount, milliseconds])
+        number, left = await self._ask(command, self._short_backoff)
+        return WindowCount(number, now + left * _MILLISECOND)
+
+    async def _ask(self, command: Callable[[], Awaitable[_Answer]], backoff: Backoff) -> _Answer:
+        if backoff.is_exhausted():
+            raise Unavailable
+        try:
+            return await backoff.wait(command())
+        except (RedisError, OSError) as fault:
+            if backoff is self._backoff and isinstance(fault, Silence):
+                self._short_backoff.pause()
+            _log.warning("rate_limit.storage_unavailable", reason=type(fault).__name__)
+            raise Unavailable from fault
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._client.aclose()
+        await self._pool.aclose()
+
+
+def redis_address(address: str) -> str:
+    """Give the address of a Valkey server as the client library wants it; it speaks the same language."""
+    return re.sub(r"^valkey(s?)://", r"redis\1://", address)
+
+
+def _consume_exception(task: asyncio.Future[_Answer]) -> None:
+    """Take note of how a question ended that nobody waits for; asyncio complains of a fault that nobody saw."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _keys(counts: Sequence[Limit]) -> list[str]:
+    return [_PREFIX + count.key.hex() for count in counts]
+
+
+def _number(count: Limit) -> int:
+    return _UNLIMITED if count.unbounded else count.number

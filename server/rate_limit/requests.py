@@ -1,0 +1,142 @@
+"""The limit of requests per client network and operation (behaviour 10.1, 10.2).
+
+Each instance lets the first tenth of a window pass by itself, so that ordinary reads cost no write, and then takes
+tenths from a counter that all instances share.
+"""
+
+import asyncio
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from domain.context import Client
+from domain.errors import Limited, Unavailable
+from domain.ports import Cipher, Limit
+from domain.rate_limits.policy import Quota
+
+MOST_WINDOWS = 100_000
+"""Windows that are kept; beyond that the oldest goes, and what was counted in it is forgotten."""
+
+_COUNTER = "limits.requests"
+"""The purpose of the keyed digests that requests are counted under."""
+
+_log = structlog.get_logger(__name__)
+
+
+class WindowCount(NamedTuple):
+    """The value of a shared counter, and when its window ends."""
+
+    number: int
+    end: datetime
+
+
+class SharedCounters(Protocol):
+    """A counter for all instances."""
+
+    async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
+        """Add to a count, whatever its number, that ends at `end` if it begins now. Raises Unavailable."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The present window of one network at one operation, as this instance sees it."""
+
+    begin: datetime
+    end: datetime
+    left: float
+    """Requests that may still pass without the shared counter; infinite while it is unavailable."""
+    unreported: int
+    """Requests not yet reported to the shared counter."""
+    is_spent: bool = False
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is the present one; one that has not begun yet is from before the clock was set back."""
+        return self.begin <= now < self.end  # defence: R20 window-begin
+
+
+class RequestLimiter:
+    """Counts requests in fixed windows. `reached` is called once for each shared window that is filled."""
+
+    def __init__(
+        self,
+        quota: Quota,
+        *,
+        shared: SharedCounters,
+        cipher: Cipher,
+        clock: Callable[[], datetime],
+        reached: Callable[[Client, str], None],
+    ) -> None:
+        """Take a quota whose number is not 0."""
+        self._quota = quota
+        self._tenth = math.ceil(quota.number / 10)
+        self._shared = shared
+        self._cipher = cipher
+        self._clock = clock
+        self._reached = reached
+        self.windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
+        """By network and operation, in the order in which they began, which is nearly that in which they end."""
+
+    def passes(self, network: str, operation_id: str, now: datetime) -> bool:
+        """Whether a request passes unasked; if not, `hit` decides. On the way of every request, so it is short."""
+        window = self.windows.get((network, operation_id))
+        if window is None or not window.holds(now):
+            window = self._begin((network, operation_id), now)
+        if window.left:
+            window.left -= 1
+            return True
+        return False
+
+    async def hit(self, client: Client, operation_id: str) -> None:
+        """Let a request pass if the shared counter has room. Raises Limited.
+
+        When the counter is away the requests of this window pass.
+        """
+        network = client.network or ""
+        window = self.windows.get((network, operation_id)) or self._begin(
+            (network, operation_id), self._clock()
+        )
+        async with window.lock:
+            if not window.left and not window.is_spent:
+                await self._hit(window, client, operation_id)
+            if window.left:
+                window.left -= 1
+                return
+        wait = min(window.end - self._clock(), self._quota.window)
+        limited = Limited(retry_after=max(1, math.ceil(wait.total_seconds())))
+        limited.kind = "requests"
+        raise limited
+
+    async def _hit(self, window: Window, client: Client, operation_id: str) -> None:
+        key = self._cipher.digests(_COUNTER, f"{operation_id} {client.network or ''}")[0]
+        count = Limit(key, self._quota.number, self._quota.window, unbounded=True)
+        amount = self._tenth + window.unreported
+        try:
+            # defence: V66 shared-counter
+            counted = await self._shared.hit_many(count, amount, self._clock(), window.end)
+        except Unavailable:
+            _log.warning("limits.requests_uncounted", operation=operation_id)
+            window.left = math.inf
+            return
+        window.unreported = 0
+        window.left = max(0, self._tenth - max(0, counted.number - self._quota.number))
+        if not window.left:
+            window.is_spent, window.begin, window.end = True, counted.end - self._quota.window, counted.end
+        # Of all the hits in one shared window, of any instance, exactly one crosses the limit.
+        if counted.number - amount <= self._quota.number < counted.number:
+            self._reached(client, operation_id)
+
+    def _begin(self, key: tuple[str, str], now: datetime) -> Window:
+        """Begin a window, and forget two that are over, so that there are never many more than are in use."""
+        self.windows.pop(key, None)
+        for _ in range(2):
+            oldest = next(iter(self.windows.values()), None)
+            if oldest is not None and (not oldest.holds(now) or len(self.windows) >= MOST_WINDOWS):
+                self.windows.popitem(last=False)
+        window = self.windows[key] = Window(now, now + self._quota.window, self._tenth, self._tenth)
+        return window

@@ -1,0 +1,233 @@
+"""Every message: to whom, by which sender, with which link, until when."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from domain.authentication import mails as sign_up_mails
+from domain.context import Client, Context, Resources
+from domain.emails import mails as email_mails
+from domain.mail import outbox
+from domain.passwords import mails as password_mails
+from domain.two_factor import mails as two_factor_mails
+from domain.user_deletion import mails as deletion_mails
+from models import MailState, Outbox, User
+from server.crypto.keyring import Keyring
+from tests.policies import policy
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+CIPHER = Keyring(["k" * 32])
+ADA = User(
+    id="a" * 32,
+    name="Ada",
+    email="ada@example.com",
+    email_verified=True,
+    created_at=NOW,
+    updated_at=NOW,
+)
+BASE = "https://auth.example.com"
+
+
+def context(**changes: Any) -> Context:
+    """A context without a database: filing mail needs none."""
+    none = cast(Any, None)
+    means = Resources(
+        policy=policy(**changes), reads=none, hasher=none, cipher=CIPHER, counters=none, begin=none, ready=none,
+        run_isolated=none, providers={},
+    )  # fmt: skip
+    return Context(NOW, means, Client(), caller=None)
+
+
+def payload(row: Outbox) -> dict[str, str | None]:
+    opened = CIPHER.decrypt("outbox.payload", row.payload or b"")
+    assert opened is not None
+    return cast(dict[str, str | None], json.loads(opened))
+
+
+class TestResetPassword:
+    def test_carries_the_link_to_the_stored_address(self) -> None:
+        ctx = context()
+
+        password_mails.reset_password(ctx, ADA, "t" * 32, "/new password")
+
+        [row] = ctx.outbox
+        assert (row.template, row.state, row.user_id) == ("reset-password", MailState.QUEUED, ADA.id)
+        assert payload(row) == {
+            "to": "ada@example.com",
+            "name": "Ada",
+            "link": f"{BASE}/reset-password/{'t' * 32}?callbackURL=%2Fnew%20password",
+            "code": None,
+            "expires": (NOW + timedelta(hours=24)).isoformat(),
+        }
+
+    def test_goes_through_the_sender_of_resets(self) -> None:
+        ctx = context(password_reset={"sender": "file"}, mail={"sender": "smtp"})
+
+        password_mails.reset_password(ctx, ADA, "t" * 32, None)
+        email_mails.verify_email(ctx, ADA, "t" * 32, None)
+
+        assert [row.sender for row in ctx.outbox] == ["file", "smtp"]
+
+    def test_sealed_payload_shows_neither_address_nor_token(self) -> None:
+        ctx = context()
+
+        password_mails.reset_password(ctx, ADA, "t" * 32, None)
+
+        sealed = ctx.outbox[0].payload or b""
+        assert b"ada" not in sealed
+        assert b"tttt" not in sealed
+
+
+@pytest.mark.parametrize(
+    ("callback_url", "query"),
+    [(None, ""), ("https://app.test/x?y=1", "&callbackURL=https%3A%2F%2Fapp.test%2Fx%3Fy%3D1")],
+)
+class TestLinks:
+    def test_verify_email(self, callback_url: str | None, query: str) -> None:
+        ctx = context()
+
+        email_mails.verify_email(ctx, ADA, "tok", callback_url)
+
+        assert payload(ctx.outbox[0])["link"] == f"{BASE}/verify-email?token=tok{query}"
+
+    def test_change_email_goes_to_the_new_address(self, callback_url: str | None, query: str) -> None:
+        ctx = context()
+
+        email_mails.change_email(ctx, ADA, "new@example.com", "tok", callback_url)
+
+        letter = payload(ctx.outbox[0])
+        assert letter["to"] == "new@example.com"
+        assert letter["link"] == f"{BASE}/verify-email?token=tok{query}"
+
+    def test_delete_account(self, callback_url: str | None, query: str) -> None:
+        ctx = context(base_path="/api/auth")
+
+        deletion_mails.delete_account(ctx, ADA, "tok", callback_url)
+
+        assert payload(ctx.outbox[0])["link"] == f"{BASE}/api/auth/delete-user/callback?token=tok{query}"
+
+
+class TestNotices:
+    async def test_go_to_whom_they_concern_and_hold_no_link(self) -> None:
+        ctx = context()
+
+        await password_mails.password_changed(ctx, ADA)
+        await email_mails.email_changed(ctx, ADA, "old@example.com", was_verified=True)
+        sign_up_mails.existing_account(ctx, ADA)
+
+        letters = [payload(row) for row in ctx.outbox]
+        assert [letter["to"] for letter in letters] == [
+            "ada@example.com",
+            "old@example.com",
+            "ada@example.com",
+        ]
+        assert [letter["link"] for letter in letters] == [None, None, None]
+
+    async def test_can_be_switched_off_and_existing_account_is_no_notice(self) -> None:
+        ctx = context(send_email_notifications=False)
+
+        await password_mails.password_changed(ctx, ADA)
+        await email_mails.email_changed(ctx, ADA, "old@example.com", was_verified=True)
+        sign_up_mails.existing_account(ctx, ADA)
+
+        assert [row.template for row in ctx.outbox] == ["existing-account"]
+
+
+class TestSecondFactor:
+    def test_a_code_goes_to_the_stored_address_and_dies_with_its_mail(self) -> None:
+        ctx = context()
+
+        two_factor_mails.otp(ctx, ADA, "492039")
+
+        [row] = ctx.outbox
+        assert (row.template, row.sender, row.expires_at - NOW) == ("otp", "smtp", timedelta(minutes=3))
+        assert payload(row) == {
+            "to": "ada@example.com",
+            "name": "Ada",
+            "link": None,
+            "code": "492039",
+            "expires": (NOW + timedelta(minutes=3)).isoformat(),
+        }
+
+    def test_sealed_payload_does_not_show_the_code(self) -> None:
+        ctx = context()
+
+        two_factor_mails.otp(ctx, ADA, "492039")
+
+        assert b"492039" not in (ctx.outbox[0].payload or b"")
+
+    async def test_notices_say_what_happened(self) -> None:
+        ctx = context()
+
+        await two_factor_mails.two_factor_changed(ctx, ADA, enabled=True)
+        await two_factor_mails.two_factor_changed(ctx, ADA, enabled=False)
+        await two_factor_mails.second_factor_locked(ctx, ADA, NOW + timedelta(minutes=15))
+
+        on, off, locked = (payload(row) for row in ctx.outbox)
+        assert (on["switched"], off["switched"]) == ("on", "off")
+        assert locked["until"] == (NOW + timedelta(minutes=15)).isoformat()
+        assert {row.expires_at - NOW for row in ctx.outbox} == {timedelta(hours=24)}
+
+    async def test_notices_can_be_switched_off_and_a_code_is_none(self) -> None:
+        ctx = context(send_email_notifications=False)
+
+        two_factor_mails.otp(ctx, ADA, "492039")
+        await two_factor_mails.two_factor_changed(ctx, ADA, enabled=True)
+        await two_factor_mails.second_factor_locked(ctx, ADA, NOW)
+
+        assert [row.template for row in ctx.outbox] == ["otp"]
+
+
+class TestSenderNone:
+    async def test_files_nothing(self) -> None:
+        ctx = context(mail={"sender": "none"}, password_reset={"sender": "none"})
+
+        password_mails.reset_password(ctx, ADA, "t", None)
+        email_mails.verify_email(ctx, ADA, "t", None)
+        await password_mails.password_changed(ctx, ADA)
+        password_mails.queue_reset_request(ctx, "ada@example.com", None)
+        email_mails.queue_verification_request(ctx, "ada@example.com", None)
+
+        assert ctx.outbox == []
+
+
+class TestRequests:
+    def test_hold_address_target_and_who_asked(self) -> None:
+        ctx = context(password_reset={"sender": "file"})
+
+        password_mails.queue_reset_request(ctx, "ada@example.com", "/new")
+        email_mails.queue_verification_request(ctx, "bob@example.com", None)
+
+        asked_by = {"address": None, "user_agent": None, "request_id": ""}
+        assert [(row.template, row.sender, row.state, row.user_id) for row in ctx.outbox] == [
+            ("reset-password", "file", MailState.UNRESOLVED, None),
+            ("verify-email", "smtp", MailState.UNRESOLVED, None),
+        ]
+        assert [payload(row) for row in ctx.outbox] == [
+            {"email": "ada@example.com", "target": "/new", **asked_by},
+            {"email": "bob@example.com", "target": None, **asked_by},
+        ]
+
+
+class TestExpiry:
+    async def test_is_that_of_the_link_or_of_patience_whichever_is_first(self) -> None:
+        ctx = context(email_verification={"token_expires_in": "1h"}, reset_token_expiry_hours=7 * 24)
+
+        email_mails.verify_email(ctx, ADA, "t", None)
+        password_mails.reset_password(ctx, ADA, "t", None)
+        await password_mails.password_changed(ctx, ADA)
+
+        assert [row.expires_at - NOW for row in ctx.outbox] == [
+            timedelta(hours=1),
+            timedelta(hours=24),
+            timedelta(hours=24),
+        ]
+        assert {row.next_attempt for row in ctx.outbox} == {NOW}
+
+
+def test_retries_double_from_half_a_minute_to_an_hour() -> None:
+    delays = [outbox.retry_delay(attempts).total_seconds() for attempts in (1, 2, 3, 4, 7, 8, 9, 100)]
+
+    assert delays == [30, 60, 120, 240, 1920, 3600, 3600, 3600]

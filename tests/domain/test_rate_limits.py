@@ -1,0 +1,378 @@
+"""How often something may be tried: the rules, against counters in memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from domain import errors
+from domain.context import Challenge, Client, Context, Resources
+from domain.ports import Limit, LimitResult
+from domain.rate_limits import limits
+from domain.rate_limits.limits import FailureSubject
+from domain.rate_limits.policy import Quota, RateLimitPolicy
+from domain.two_factor import verification
+from server.crypto.keyring import Keyring
+from tests.policies import policy
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+CIPHER = Keyring(["k" * 32])
+ADA = FailureSubject("a" * 32)
+HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
+OFF = Quota(0, MINUTE)
+NONE = RateLimitPolicy(OFF, OFF, OFF, OFF, OFF, OFF)
+
+
+@dataclass
+class Memory:
+    """Counters that never forget by themselves, and the networks a user is known from."""
+
+    counts: dict[bytes, int] = field(default_factory=dict)
+    windows: dict[bytes, timedelta] = field(default_factory=dict)
+    known: dict[bytes, datetime] = field(default_factory=dict)
+    is_away: bool = False
+    transactions: list[Any] = field(default_factory=list)
+    """What was begun when somebody asked."""
+
+    async def exceeded_until(
+        self, counts: Sequence[Limit], now: datetime, db: Any = None
+    ) -> list[datetime | None]:
+        self.transactions.append(db)
+        if self.is_away:
+            raise errors.Unavailable
+        return [now + count.window if self._is_spent(count) else None for count in counts]
+
+    async def hit(self, db: Any, counts: Sequence[Limit], now: datetime) -> LimitResult:
+        if self.is_away:
+            raise errors.Unavailable
+        if any(self._is_spent(count) for count in counts):
+            return LimitResult(max(now + count.window for count in counts if self._is_spent(count)))
+        for count in counts:
+            self.counts[count.key] = self.counts.get(count.key, 0) + 1
+            self.windows[count.key] = count.window
+        return LimitResult(
+            filled=frozenset(count.key for count in counts if self.counts[count.key] == count.number)
+        )
+
+    async def reset(self, db: Any, keys: Sequence[bytes]) -> None:
+        for key in keys:
+            self.counts.pop(key, None)
+
+    async def one(self, query: Any, value: bytes) -> datetime | None:
+        return self.known.get(value)
+
+    def _is_spent(self, count: Limit) -> bool:
+        return not count.unbounded and self.counts.get(count.key, 0) >= count.number
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+def context(memory: Memory, address: str | None = HERE, **numbers: Quota) -> Context:
+    """A request from an address, with these limits and no others."""
+    none = cast(Any, None)
+    means = Resources(
+        policy=policy(replace(NONE, **numbers)), reads=cast(Any, memory), hasher=none, cipher=CIPHER,
+        counters=memory, begin=lambda: none, ready=none, run_isolated=none, providers={},
+    )  # fmt: skip
+    return Context(NOW, means, Client(address), caller=None)
+
+
+async def fail(ctx: Context, whose: FailureSubject = ADA, times: int = 1) -> None:
+    for _ in range(times):
+        await limits.count_failure(ctx, whose)
+
+
+async def is_refused(ctx: Context, whose: FailureSubject = ADA) -> bool:
+    """Whether nobody may try, which both questions agree about."""
+    spent = await limits.is_exhausted(ctx, whose)
+    if spent:
+        with pytest.raises(errors.Limited):
+            await limits.check(ctx, whose)
+    else:
+        await limits.check(ctx, whose)
+    return spent
+
+
+class TestNetwork:
+    @pytest.mark.parametrize(
+        ("address", "network"),
+        [
+            ("192.0.2.1", "192.0.2.1"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+            (None, None),
+        ],
+    )
+    def test_is_the_address_or_the_64(self, address: str | None, network: str | None) -> None:
+        assert Client(address).network == network
+
+
+class TestFailures:
+    async def test_are_told_up_to_the_number(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(3, MINUTE))
+        await fail(ctx, times=3)
+
+        with pytest.raises(errors.Limited) as refused:
+            await fail(ctx)
+
+        assert refused.value.retry_after == 60
+        assert await is_refused(ctx)
+
+    async def test_count_for_one_account_and_one_network(self, memory: Memory) -> None:
+        await fail(context(memory, failures=Quota(1, MINUTE)))
+
+        assert await is_refused(context(memory, failures=Quota(1, MINUTE)))
+        assert not await is_refused(context(memory, ELSEWHERE, failures=Quota(1, MINUTE)))
+        assert not await is_refused(context(memory, failures=Quota(1, MINUTE)), FailureSubject("b" * 32))
+
+    async def test_count_for_what_was_typed_where_there_is_no_user(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        await fail(ctx, FailureSubject(None, "nobody@example.com"))
+
+        assert await is_refused(ctx, FailureSubject(None, "nobody@example.com"))
+        assert not await is_refused(ctx, FailureSubject(None, "somebody@example.com"))
+
+    async def test_cannot_be_pushed_onto_a_user_by_typing_an_id(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        await fail(ctx, FailureSubject(None, "a" * 32))
+
+        assert not await is_refused(ctx, ADA)
+
+    async def test_count_for_the_network_over_all_accounts(self, memory: Memory) -> None:
+        ctx = context(memory, network_failures=Quota(2, MINUTE))
+        await fail(ctx, FailureSubject(None, "one"))
+        await fail(ctx, FailureSubject(None, "two"))
+
+        assert await is_refused(ctx, ADA)
+        assert not await is_refused(context(memory, ELSEWHERE, network_failures=Quota(2, MINUTE)), ADA)
+
+    async def test_do_not_count_for_a_network_that_is_unknown(self, memory: Memory) -> None:
+        ctx = context(memory, None, failures=Quota(2, MINUTE), network_failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert not await is_refused(ctx)
+
+    async def test_count_for_an_account_from_an_unknown_network_too(self, memory: Memory) -> None:
+        ctx = context(memory, None, failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert await is_refused(ctx)
+
+    async def test_count_for_the_account_over_all_networks(self, memory: Memory) -> None:
+        await fail(context(memory, account_failures=Quota(1, MINUTE)))
+
+        assert await is_refused(context(memory, ELSEWHERE, account_failures=Quota(1, MINUTE)))
+
+    async def test_are_not_counted_when_they_are_off(self, memory: Memory) -> None:
+        ctx = context(memory)
+        await fail(ctx, times=1000)
+
+        assert not await is_refused(ctx)
+        assert memory.counts == {}
+
+    async def test_say_the_longest_wait(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(1, MINUTE), account_failures=Quota(1, 5 * MINUTE))
+        await fail(ctx)
+
+        with pytest.raises(errors.Limited) as refused:
+            await limits.check(ctx, ADA)
+
+        assert refused.value.retry_after == 300
+
+    async def test_are_put_on_record_by_the_last_that_is_told(self, memory: Memory) -> None:
+        first, last = (context(memory, failures=Quota(2, MINUTE)) for _ in range(2))
+
+        await fail(first)
+        await fail(last)
+
+        assert first.records == []
+        [record] = last.records
+        assert (record.event, record.user_id, record.details) == (
+            "limit.reached",
+            ADA.user_id,
+            {"limit": "failures"},
+        )
+
+    async def test_leave_nothing_to_read_in_the_keys(self, memory: Memory) -> None:
+        await fail(context(memory, failures=Quota(1, MINUTE)), FailureSubject(None, "nobody@example.com"))
+
+        [key] = memory.counts
+        assert len(key) == 32
+
+
+class TestOfASignIn:
+    async def test_what_a_failure_counts_for_is_made_once_for_a_request(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(1, MINUTE))
+
+        await limits.check(ctx, FailureSubject(ADA.user_id, "ada@example.com"))
+        [counts] = ctx.failures.values()
+        await fail(ctx)
+
+        assert await is_refused(ctx)
+        assert list(ctx.failures.values()) == [counts]
+        assert [count.key for count in counts.values()] == list(memory.counts)
+
+    async def test_a_failure_from_a_known_network_leaves_the_check_as_it_was(self, memory: Memory) -> None:
+        """To count it the account's own number is put aside, which must not reach further than that."""
+        memory.known[CIPHER.digests(limits.NETWORK, f"{ADA.user_id} {HERE}")[0]] = NOW
+        ctx = context(memory, account_failures=Quota(1, MINUTE))
+        await fail(ctx, times=2)
+
+        memory.known.clear()
+
+        assert await is_refused(ctx)
+
+    @pytest.mark.parametrize(("is_first", "kept"), [(False, 0), (True, 1)])
+    async def test_who_is_new_has_nothing_to_be_forgiven(
+        self, memory: Memory, is_first: bool, kept: int
+    ) -> None:
+        ctx = context(memory, failures=Quota(3, MINUTE))
+        await fail(ctx)
+
+        await limits.record_success(ctx, "a" * 32, is_first=is_first)
+
+        assert len(memory.counts) == kept
+
+
+class TestKnownNetworks:
+    def known(self, memory: Memory, ago: timedelta) -> None:
+        """Let Ada have signed in from here so long ago."""
+        digest = CIPHER.digests(limits.NETWORK, f"{ADA.user_id} {HERE}")[0]
+        memory.known[digest] = NOW - ago
+
+    async def test_let_the_owner_in_though_the_account_is_spent(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=89))
+        await fail(context(memory, ELSEWHERE, account_failures=Quota(1, MINUTE)))
+
+        assert not await is_refused(context(memory, HERE, account_failures=Quota(1, MINUTE)))
+        assert await is_refused(context(memory, ELSEWHERE, account_failures=Quota(1, MINUTE)))
+
+    async def test_tell_what_is_wrong_from_there_too(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
+
+        await fail(ctx, times=3)
+
+        assert list(memory.counts.values()) == [3]
+
+    async def test_put_the_last_of_the_account_on_record_too(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, account_failures=Quota(2, MINUTE))
+
+        await fail(ctx, times=4)
+
+        assert [record.details for record in ctx.records] == [{"limit": "account_failures"}]
+
+    async def test_are_known_under_an_older_key(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
+        ctx.resources = replace(ctx.resources, cipher=Keyring(["n" * 32, "k" * 32]))
+        await fail(ctx)
+
+        assert not await is_refused(ctx)
+
+    async def test_are_still_limited_otherwise(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, failures=Quota(1, MINUTE), account_failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert await is_refused(ctx)
+
+    async def test_are_forgotten_after_90_days(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=90))
+        ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert await is_refused(ctx)
+
+    async def test_are_of_one_user(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
+        await fail(ctx, FailureSubject("b" * 32))
+
+        assert await is_refused(ctx, FailureSubject("b" * 32))
+
+
+class TestTransactions:
+    async def test_that_have_begun_are_asked_in(self, memory: Memory) -> None:
+        """Or else a request would hold two connections."""
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        await limits.check(ctx, ADA)
+        ctx.transaction = cast(Any, "transaction")
+
+        await limits.check(ctx, ADA)
+
+        assert memory.transactions == [None, "transaction"]
+
+    @pytest.mark.parametrize("enter", [verification.totp, verification.otp, verification.backup_code])
+    async def test_are_not_begun_by_who_enters_a_code_while_the_counts_are_away(
+        self, memory: Memory, enter: Any
+    ) -> None:
+        """Or else others would wait for a locked row as long as this request for a store that hangs."""
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        ctx.challenge = Challenge(
+            b"", cast(Any, SimpleNamespace(id=ADA.user_id)), remembered=False, attempts=0
+        )
+        ctx.resources = replace(
+            ctx.resources, begin=lambda: pytest.fail("nothing may be locked before the counts have answered")
+        )
+        memory.is_away = True
+
+        with pytest.raises(errors.Unavailable):
+            await enter(ctx, "123456", trust_device=False)
+
+
+class TestForgive:
+    async def test_begins_anew_for_the_account_and_this_network(self, memory: Memory) -> None:
+        numbers = {"failures": Quota(1, MINUTE), "account_failures": Quota(5, MINUTE)}
+        await fail(context(memory, HERE, **numbers))
+        await fail(context(memory, ELSEWHERE, **numbers))
+
+        await limits.reset_failures(context(memory, HERE, **numbers), "a" * 32)
+
+        assert not await is_refused(context(memory, HERE, **numbers))
+        assert await is_refused(context(memory, ELSEWHERE, **numbers))
+        assert len(memory.counts) == 1
+
+    async def test_leaves_what_the_network_did_to_others(self, memory: Memory) -> None:
+        ctx = context(memory, network_failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        await limits.reset_failures(ctx, "a" * 32)
+
+        assert await is_refused(ctx)
+
+
+class TestMails:
+    async def test_of_one_family_share_a_budget(self, memory: Memory) -> None:
+        ctx = context(memory, mail_burst=Quota(2, MINUTE), mail_daily=Quota(9, MINUTE))
+
+        allowed = [await limits.may_mail(ctx, "links", "ada@example.com") for _ in range(3)]
+
+        assert allowed == [True, True, False]
+        assert await limits.may_mail(ctx, "otp", "ada@example.com")
+        assert await limits.may_mail(ctx, "links", "eve@example.com")
+
+    async def test_are_all_sent_when_no_limit_holds(self, memory: Memory) -> None:
+        ctx = context(memory)
+
+        assert all([await limits.may_mail(ctx, "links", "ada@example.com") for _ in range(100)])
+
+    async def test_are_sent_while_the_counts_are_away(self, memory: Memory) -> None:
+        ctx = context(memory, mail_burst=Quota(1, MINUTE))
+        memory.is_away = True
+
+        assert all([await limits.may_mail(ctx, "links", "ada@example.com") for _ in range(3)])
+
+    async def test_have_a_budget_for_the_day_too(self, memory: Memory) -> None:
+        ctx = context(memory, mail_daily=Quota(1, MINUTE))
+        await limits.may_mail(ctx, "links", "ada@example.com")
+
+        assert not await limits.may_mail(ctx, "links", "ada@example.com")

@@ -1,0 +1,158 @@
+"""Row R9: the address of the database leads to a standby for a while, as in a switchover or failover.
+
+The standby lags behind: sessions that were ended at the primary are still alive there. One service in this process goes
+through it behind a relay, and is never started again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from server.cli.doctor import examine_database
+from server.clock import system_clock
+from server.database.database import DatabaseAbsent, open_database
+from server.database.schema import suffices
+from tests.conftest import Headers
+from tests.faults.asking import PLAIN, UNAVAILABLE, until
+from tests.faults.engines import OwnCluster, Replica
+from tests.handlers.steps import code, join, sign_in
+from tests.pgbouncer import pooling
+from tests.proxy import Proxy
+from tests.server.doctor.test_doctor import is_wrong, settings
+from tests.service import Service, close_service, open_service
+
+
+@pytest.fixture
+def primary() -> Iterator[OwnCluster]:
+    """A server of one test alone."""
+    cluster = OwnCluster()
+    cluster.start()
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def url(primary: OwnCluster) -> str:
+    """The address of the service's database at the primary."""
+    return primary.create(migrated=True)
+
+
+@pytest.fixture
+def replica(primary: OwnCluster, url: str) -> Iterator[Replica]:
+    """A standby that follows the primary."""
+    replica = Replica(primary)
+    replica.start()
+    yield replica
+    replica.stop()
+
+
+async def catch_up(primary: OwnCluster, replica: Replica, *, place: str) -> None:
+    """Return once the standby has received, or replayed, what the primary has written so far."""
+    [row] = await primary.run("SELECT pg_current_wal_flush_lsn()::text")
+
+    async def has_it() -> bool:
+        [there] = await replica.run(f"SELECT pg_last_wal_{place}_lsn() >= '{row[0]}'")
+        return bool(there[0])
+
+    await until(has_it)
+
+
+@asynccontextmanager
+async def relayed(url: str, directory: Path) -> AsyncIterator[tuple[Service, Proxy]]:
+    """Give a service that reaches its database by a relay."""
+    real = make_url(url)
+    proxy = Proxy(str(real.host), int(real.port or 5432))
+    through = real.set(host="127.0.0.1", port=await proxy.start()).render_as_string()
+    service = await open_service(through, directory, PLAIN)
+    try:
+        yield service, proxy
+    finally:
+        await close_service(service)
+        await proxy.stop()
+
+
+async def told(service: Service, headers: Headers) -> dict[str, str]:
+    """Give what is answered to somebody with a session, by what was asked; each thing is asked three times."""
+    gets = ("/get-session", "/list-sessions", "/ready")
+    answers = {path: {code(await service.get(path, headers=headers)) for _ in range(3)} for path in gets} | {
+        "/update-user": {
+            code(await service.post("/update-user", {"name": "Ada L."}, headers=headers)) for _ in range(3)
+        },
+        "/sign-in/email": {code(await sign_in(service)) for _ in range(3)},
+    }
+    return {path: " or ".join(sorted(codes)) for path, codes in answers.items()}
+
+
+def everything(answer: str) -> dict[str, str]:
+    """Give what `told` gives where everything is answered alike."""
+    return dict.fromkeys(
+        ("/get-session", "/list-sessions", "/ready", "/update-user", "/sign-in/email"), answer
+    )
+
+
+class TestR9Failover:
+    async def test_r9_a_standby_that_lags_answers_nothing_and_serves_once_promoted(
+        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
+    ) -> None:
+        async with relayed(url, tmp_path) as (service, relay):
+            ada, gone = await join(service), await join(service, "gone@example.com")
+            assert await told(service, ada) == everything("200")
+            await catch_up(primary, replica, place="replay")
+            await replica.run("SELECT pg_wal_replay_pause()")
+            assert code(await service.post("/sign-out", headers=gone)) == "200"
+            await catch_up(primary, replica, place="receive")
+
+            standby = make_url(replica.url())
+            relay.lead_to(str(standby.host), int(standby.port or 5432))
+            await relay.cut()
+            revoked = [code(await service.get("/get-session", headers=gone)) for _ in range(3)]
+            away = await told(service, ada)
+            opened = await replica.connections()
+
+            await asyncio.to_thread(primary.halt)
+            await asyncio.to_thread(replica.promote)
+
+            async def is_ready() -> bool:
+                return (await service.get("/ready")).status_code == 200
+
+            await until(is_ready)
+            back = await told(service, ada)
+            later = code(await service.get("/get-session", headers=gone))
+            await asyncio.to_thread(primary.resume)
+
+        assert revoked == [UNAVAILABLE] * 3
+        assert away == everything(UNAVAILABLE)
+        assert opened == 0
+        assert back == everything("200")
+        assert later == "401 UNAUTHORIZED"
+
+    async def test_r9_a_service_does_not_start_on_a_standby(
+        self, replica: Replica, url: str, tmp_path: Path
+    ) -> None:
+        there = make_url(replica.url(str(make_url(url).database))).render_as_string()
+
+        with pytest.raises(DatabaseAbsent, match="the server is a standby"):
+            await open_database(there, pool_size=3, timeout=5, patience=0)
+        [finding] = await examine_database(settings(tmp_path, there), system_clock)
+
+        assert is_wrong(finding, "it is read-only: a standby")
+
+    async def test_r9_it_is_not_ready_where_a_pooler_leads_to_a_standby(
+        self, primary: OwnCluster, replica: Replica, url: str
+    ) -> None:
+        """What the pooler tells of its server may be old, and the service keeps its connections to the pooler."""
+        await catch_up(primary, replica, place="replay")
+        with pooling(replica.url(str(make_url(url).database)), connections=2) as pooled:
+            opened = await open_database(pooled, pool_size=3, timeout=5, patience=0, pooled=True)
+            try:
+                before = await suffices(opened)
+                await asyncio.to_thread(replica.promote)
+                after = await suffices(opened)
+            finally:
+                await opened.close()
+
+        assert (before, after) == (False, True)

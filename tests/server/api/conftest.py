@@ -1,0 +1,165 @@
+"""The pipeline over the small contract, with sessions from memory and handlers that give back what they got."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from domain.context import Caller
+from domain.policy import Policy
+from handlers.reply import Header
+from models.queries import SessionRow, UserRow
+from server.api import Operation, Request, build
+from server.api.client_address import ClientAddressResolver
+from tests import policies
+from tests.server.api.small_contract import document
+
+TOKEN = "a1B2" * 8
+PENDING = "2fa_" + "c3D4" * 8
+BASE_URL = "https://auth.test"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def policy(**changes: Any) -> Policy:
+    """Give a policy with the built-in defaults, without mail, and these changes."""
+    without_mail = {"sender": "none"}
+    whole = policies.policy(
+        base_url=BASE_URL,
+        trusted_origins=("https://app.test", "https://*.sites.test"),
+        mail=without_mail,
+        password_reset=without_mail,
+    )
+    return replace(whole, **changes)
+
+
+@dataclass
+class Memory:
+    """Sessions and challenges that are live, and every call that got through to a handler."""
+
+    sessions: dict[str, Caller]
+    live_challenges: dict[str, str] = field(default_factory=dict)
+    looked_up: list[tuple[str, bool]] = field(default_factory=list)
+    calls: list[Request] = field(default_factory=list)
+    headers: tuple[Header, ...] = ()
+    """What the sign-out handler puts on its answer."""
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Find a session."""
+        self.looked_up.append((token, by_cookie))
+        found = self.sessions.get(token)
+        return None if found is None else replace(found, by_cookie=by_cookie)
+
+    def extension(self, request: Request, caller: Caller) -> datetime | None:
+        """Extend no session."""
+        return None
+
+    async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
+        """Extend no session."""
+
+    async def __call__(self, operation: Operation, request: Request) -> Any:
+        """Run the handler with a stand-in for its context."""
+        self.calls.append(request)
+        return await operation.handler(StandIn(request, self.headers), **request.arguments)
+
+
+@dataclass
+class Challenges:
+    """Pending sign-ins that are live."""
+
+    live: dict[str, str]
+
+    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> str | None:
+        """Find a challenge."""
+        return self.live.get(token)
+
+
+@dataclass
+class StandIn:
+    """What the small contract's handlers take for their context."""
+
+    call: Request
+    headers: tuple[Header, ...]
+
+    @property
+    def name(self) -> str | None:
+        """The caller's name."""
+        return None if self.call.caller is None else self.call.caller.user.name
+
+    @property
+    def challenge(self) -> Any:
+        """The live challenge."""
+        return self.call.challenge
+
+
+def caller(token: str = TOKEN, name: str = "Ada") -> Caller:
+    """Give a signed-in user."""
+    session = SessionRow("s1", "u1", True, NOW, NOW, NOW, None, None, None, None)
+    user = UserRow(
+        "u1", name, "ada@app.test", True, None, NOW, NOW, None, None, False, "user", False, None, None
+    )
+    return Caller(token, session, user, by_cookie=False)
+
+
+@dataclass
+class Peer:
+    """A client of one pipeline, and what stands behind the pipeline."""
+
+    http: httpx.AsyncClient
+    memory: Memory
+    app: Any
+
+    async def get(self, path: str, **options: Any) -> httpx.Response:
+        """GET without following redirects."""
+        return await self.http.get(path, **options)
+
+    async def post(self, path: str, **options: Any) -> httpx.Response:
+        """POST whatever the options say."""
+        return await self.http.post(path, **options)
+
+
+MakePeer = Callable[..., Peer]
+
+
+@pytest.fixture
+async def make_peer() -> AsyncIterator[MakePeer]:
+    """Give pipelines over the small contract: `make_peer(disabled=…, base_path=…, require_authentication=…)`."""
+    opened: list[httpx.AsyncClient] = []
+
+    def make(
+        *, contract: Any = None, max_body: int = 65536, disabled: frozenset[str] = frozenset(), **changes: Any
+    ) -> Peer:
+        memory = Memory({TOKEN: caller()})
+        app = build(
+            document() if contract is None else contract,
+            policy=policy(**changes),
+            sessions=memory,
+            endpoint=memory,
+            challenges=Challenges(memory.live_challenges),
+            addresses=ClientAddressResolver([]),
+            clock=lambda: NOW,
+            disabled=disabled,
+            max_body=max_body,
+            handlers="tests.server.api.echoes",
+        )
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE_URL)
+        opened.append(client)
+        return Peer(client, memory, app)
+
+    yield make
+    for client in opened:
+        await client.aclose()
+
+
+@pytest.fixture
+def peer(make_peer: MakePeer) -> Peer:
+    """A pipeline with the built-in defaults."""
+    return make_peer()
+
+
+@pytest.fixture
+def bearer() -> dict[str, str]:
+    """The headers of a signed-in program."""
+    return {"authorization": f"Bearer {TOKEN}"}

@@ -1,0 +1,227 @@
+"""The contract and its reading room, as a browser meets them."""
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from openapi_spec_validator import validate
+
+from codegen.bundle import bundle
+from codegen.client_forms import client_forms
+from codegen.operation_ids import flat_ids
+from codegen.walk import operations
+from domain.trusted_origins import TrustedOrigins
+from server.api.documents import Documents
+from tests.contract.reading import OPERATIONS
+
+BASE_PATHS = pytest.mark.parametrize("base_path", ["", "/api/auth"])
+
+
+ORIGINS = TrustedOrigins.parse("http://auth.test", ["https://app.test"])
+
+
+def served(base_path: str = "") -> Documents:
+    return Documents(flat_ids(bundle(base_path=base_path)), base_path, ORIGINS, 65536)
+
+
+def client(base_path: str = "") -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(served(base_path)), base_url="http://auth.test")
+
+
+def without_id(headers: httpx.Headers) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name != "x-request-id"}
+
+
+@BASE_PATHS
+class TestUnderAnyBasePath:
+    def test_the_documents_lie_under_it(self, base_path: str) -> None:
+        documents = served(base_path)
+
+        assert documents.matches(f"{base_path}/openapi.json")
+        assert documents.matches(f"{base_path}/openapi-clients.json")
+        assert documents.matches(f"{base_path}/docs")
+        assert documents.matches(f"{base_path}/docs/start.js")
+
+    def test_nothing_else_does(self, base_path: str) -> None:
+        documents = served(base_path)
+
+        assert not documents.matches(f"{base_path}/docs/")
+        assert not documents.matches(f"{base_path}/docs/../openapi.json")
+        assert not documents.matches("/ok")
+        assert documents.matches("/docs") == (base_path == "")
+
+    async def test_the_contract_is_published_with_flat_ids(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            answer = await browser.get(f"{base_path}/openapi.json")
+
+        document = answer.json()
+        assert answer.headers["content-type"] == "application/json"
+        assert document["servers"] == [{"url": base_path or "/"}]
+        found = {operation.spec["operationId"] for operation in operations(document)}
+        assert found == {operation_id.replace(".", "_") for operation_id in OPERATIONS}
+        validate(document)
+
+    async def test_generators_of_clients_have_a_document_of_their_own(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            answer = await browser.get(f"{base_path}/openapi-clients.json")
+
+        document = answer.json()
+        assert answer.headers["content-type"] == "application/json"
+        assert document == client_forms(flat_ids(bundle(base_path=base_path)))
+        assert document["servers"] == [{"url": base_path or "/"}]
+        assert "sessions_get_current" in {one.spec["operationId"] for one in operations(document)}
+        validate(document)
+
+    async def test_the_page_loads_only_what_is_here(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            page = (await browser.get(f"{base_path}/docs")).text
+            addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
+            parts = [await browser.get(address) for address in addresses]
+
+        assert "http" not in page
+        assert len(parts) == 5
+        assert all(part.status_code == 200 and part.content for part in parts)
+
+    async def test_the_page_reads_the_contract_of_this_service(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            start = (await browser.get(f"{base_path}/docs/start.js")).text
+
+        assert f'url: "{base_path}/openapi.json"' in start
+        assert "validatorUrl: null" in start
+
+
+class TestFiles:
+    async def test_one_that_is_gone_is_a_rendered_error(self, tmp_path: Path) -> None:
+        gone = {"page.css": (tmp_path / "page.css", b"text/css")}
+        documents = Documents(flat_ids(bundle()), "", ORIGINS, 65536, gone)
+        transport = httpx.ASGITransport(documents)
+
+        async with httpx.AsyncClient(transport=transport, base_url="http://auth.test") as browser:
+            answer = await browser.get("/docs/page.css")
+
+        assert (answer.status_code, answer.json()["code"]) == (500, "INTERNAL_SERVER_ERROR")
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        "path", ["/openapi.json", "/openapi-clients.json", "/docs", "/docs/swagger-ui.css"]
+    )
+    async def test_a_known_etag_is_not_answered_again(self, path: str) -> None:
+        async with client() as browser:
+            etag = (await browser.get(path)).headers["etag"]
+            for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+                again = await browser.get(path, headers={"if-none-match": known})
+
+                assert (again.status_code, again.content) == (304, b"")
+                assert again.headers["etag"] == etag
+                assert again.headers["cache-control"] == "no-cache"
+                assert "content-length" not in again.headers
+
+    async def test_an_old_etag_is_answered_with_the_document(self) -> None:
+        async with client() as browser:
+            answer = await browser.get("/openapi.json", headers={"if-none-match": '"old"'})
+
+        assert answer.status_code == 200
+
+    async def test_head_says_what_get_would_say(self) -> None:
+        async with client() as browser:
+            head, get = await browser.head("/docs"), await browser.get("/docs")
+
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == str(len(get.content))
+        assert without_id(head.headers) == without_id(get.headers)
+
+    @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE"])
+    async def test_other_methods_are_refused(self, method: str) -> None:
+        async with client() as browser:
+            answer = await browser.request(method, "/docs")
+
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "content-security-policy" not in answer.headers
+        assert answer.json() == {"message": "Method not allowed", "code": "METHOD_NOT_ALLOWED"}
+
+    async def test_options_names_the_methods(self) -> None:
+        async with client() as browser:
+            answer = await browser.options("/docs")
+
+        assert (answer.status_code, answer.content) == (204, b"")
+        assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+
+    @pytest.mark.parametrize("path", ["/openapi.json", "/openapi-clients.json", "/docs", "/docs/start.js"])
+    async def test_every_answer_forbids_what_is_not_needed(self, path: str) -> None:
+        async with client() as browser:
+            headers = (await browser.get(path)).headers
+
+        assert headers["cache-control"] == "no-cache"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "http" not in headers["content-security-policy"]
+
+
+class TestRules:
+    """What the pipeline holds every request to, holds here as well."""
+
+    @pytest.mark.parametrize("target", ["/docs%2Fstart.js", "/docs%2fstart.js", "/docs%2Fswagger-ui.css"])
+    @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+    async def test_an_encoded_separator_is_none(self, method: str, target: str) -> None:
+        async with client() as browser:
+            answer = await browser.request(method, target)
+
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        assert answer.headers["cache-control"] == "no-store"
+
+    async def test_a_long_target_is_refused(self) -> None:
+        async with client() as browser:
+            fits = await browser.get("/docs?" + "x" * (8192 - len("/docs?")))
+            longer = await browser.get("/docs?" + "x" * (8193 - len("/docs?")))
+
+        assert fits.status_code == 200
+        assert (longer.status_code, longer.json()["code"]) == (414, "URI_TOO_LONG")
+        assert (longer.headers["cache-control"], longer.headers["connection"]) == ("no-store", "close")
+
+    async def test_many_headers_and_large_bodies_are_refused(self) -> None:
+        async with client() as browser:
+            wide = await browser.get("/docs", headers={"x-much": "x" * 16384})
+            large = await browser.get("/docs", headers={"content-length": "65537"})
+
+        assert (wide.status_code, large.status_code) == (431, 413)
+
+    @pytest.mark.parametrize(
+        ("method", "target", "known"),
+        [
+            ("GET", "/openapi.json", ""),
+            ("GET", "/openapi.json", "*"),
+            ("HEAD", "/docs", ""),
+            ("POST", "/docs", ""),
+            ("OPTIONS", "/docs", ""),
+            ("GET", "/docs%2Fstart.js", ""),
+        ],
+    )
+    async def test_every_answer_has_an_id_and_tells_caches_of_the_origin(
+        self, method: str, target: str, known: str
+    ) -> None:
+        async with client() as browser:
+            answers = [
+                await browser.request(method, target, headers={"if-none-match": known}) for _ in range(2)
+            ]
+
+        assert [answer.headers["vary"] for answer in answers] == ["Origin"] * 2
+        ids = {answer.headers["x-request-id"] for answer in answers}
+        assert [len(each) for each in ids] == [32, 32]
+
+    async def test_pages_of_trusted_origins_may_read_it(self) -> None:
+        async with client() as browser:
+            trusted = await browser.get("/openapi.json", headers={"origin": "https://app.test"})
+            foreign = await browser.get("/openapi.json", headers={"origin": "https://evil.test"})
+            asking = await browser.options(
+                "/openapi.json",
+                headers={"origin": "https://app.test", "access-control-request-method": "GET"},
+            )
+
+        assert trusted.headers["access-control-allow-origin"] == "https://app.test"
+        assert "access-control-allow-origin" not in foreign.headers
+        assert asking.headers["access-control-allow-methods"] == "GET, POST"

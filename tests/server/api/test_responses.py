@@ -1,0 +1,86 @@
+"""What every answer carries, and what becomes of a handler's (behaviour 1.2, 1.7)."""
+
+import pytest
+
+from domain.context import Client
+from handlers.reply import Page, Redirect, Reply
+from server.api import responses
+from tests.server.api.conftest import Peer
+from tests.server.api.raw import ask
+
+
+class TestEveryAnswer:
+    @pytest.mark.parametrize(
+        ("method", "target"),
+        [
+            ("GET", "/ok"),
+            ("GET", "/nope"),
+            ("POST", "/ok"),
+            ("GET", "/crash"),
+            ("GET", "/error"),
+            ("OPTIONS", "/ok"),
+        ],
+    )
+    async def test_carries_the_constant_headers(self, peer: Peer, method: str, target: str) -> None:
+        answer = await ask(peer.app, method, target)
+
+        assert answer.header("cache-control") == "no-store"
+        assert answer.header("x-content-type-options") == "nosniff"
+        assert answer.header("referrer-policy") == "no-referrer"
+        assert answer.header("vary") == "Origin"
+
+    async def test_carries_its_own_random_request_id(self, peer: Peer) -> None:
+        sent = [("x-request-id", "chosen by the client")]
+
+        ids = {(await ask(peer.app, "GET", "/ok", sent)).header("x-request-id") for _ in range(10)}
+
+        assert len(ids) == 10
+        assert all(len(request_id or "") == 32 for request_id in ids)
+
+
+class TestResults:
+    def test_a_shape_is_json(self) -> None:
+        assert responses.answer({"a": None}, "GET") == (
+            200,
+            ((b"content-type", b"application/json"),),
+            b'{"a":null}',
+        )
+        assert responses.answer(None, "GET")[2] == b"null"
+        assert responses.answer([], "GET")[2] == b"[]"
+
+    def test_a_reply_keeps_each_of_its_headers(self) -> None:
+        cookies = ((b"set-cookie", b"a=1"), (b"set-cookie", b"b=2"))
+
+        status, headers, body = responses.answer(Reply({"ok": True}, cookies), "POST")
+
+        assert (status, headers[1:], body) == (200, cookies, b'{"ok":true}')
+
+    @pytest.mark.parametrize(("method", "status"), [("GET", 302), ("POST", 303)])
+    def test_a_redirect_never_repeats_a_post(self, method: str, status: int) -> None:
+        assert responses.answer(Redirect("/x"), method) == (status, ((b"location", b"/x"),), b"")
+
+    def test_a_page_is_html(self) -> None:
+        assert responses.answer(Page("<p>ä"), "GET")[1:] == (
+            ((b"content-type", b"text/html; charset=utf-8"),),
+            "<p>ä".encode(),
+        )
+
+
+class TestCall:
+    async def test_tells_the_handler_who_asks(self, peer: Peer) -> None:
+        headers = [
+            ("user-agent", "Mozilla\t5.0"),
+            ("x-forwarded-for", "203.0.113.7"),
+            ("cookie", "trust=a; x=b"),
+        ]
+
+        answer = await ask(peer.app, "GET", "/ok", headers)
+
+        call = peer.memory.calls[0]
+        assert call.client == Client("192.0.2.1", "Mozilla5.0", answer.header("x-request-id") or "")
+        assert (call.operation_id, call.scope["method"], call.arguments) == (
+            "service.check_health",
+            "GET",
+            {},
+        )
+        assert (call.head.cookie(b"trust"), call.head.cookie(b"none")) == ("a", None)

@@ -1,0 +1,336 @@
+"""The profiles: what development supplies, and what each refuses (behaviour 2.1)."""
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.config import profiles
+from server.config.settings import Settings
+from server.config.sources import ConfigurationError
+from server.config.validation import SAMPLE_SECRET
+from server.services import load_settings
+
+SECRET = "0123456789abcdef0123456789abcdef"
+PRODUCTION = {
+    "GATEWRIGHT_BASE_URL": "https://auth.example.com",
+    "GATEWRIGHT_DATABASE_URL": "postgresql://auth@db.example.com/auth",
+    "GATEWRIGHT_SECRETS": SECRET,
+}
+DEVELOPMENT = {"GATEWRIGHT_PROFILE": "development"}
+
+Load = Callable[..., Settings]
+
+
+def _loader(base: dict[str, str], directory: Path) -> Load:
+    def load(**variables: str) -> Settings:
+        chosen = base | {f"GATEWRIGHT_{name}": text for name, text in variables.items()}
+        return load_settings({name: text for name, text in chosen.items() if text != "absent"}, directory)
+
+    return load
+
+
+@pytest.fixture
+def production(tmp_path: Path) -> Load:
+    """Load settings that production accepts, with changes; `absent` leaves one out."""
+    return _loader(PRODUCTION, tmp_path)
+
+
+@pytest.fixture
+def development(tmp_path: Path) -> Load:
+    """Load settings of the development profile, with changes."""
+    return _loader(DEVELOPMENT, tmp_path)
+
+
+def refused(load: Load, **variables: str) -> list[str]:
+    """Give the keys that stand in the refusal, in order."""
+    with pytest.raises(ConfigurationError) as refusal:
+        load(**variables)
+    return [line.partition(":")[0] for line in str(refusal.value).splitlines()]
+
+
+class TestDevelopment:
+    def test_needs_nothing(self, development: Load, tmp_path: Path) -> None:
+        chosen = development()
+
+        assert chosen.base_url == "http://127.0.0.1:8000"
+        assert chosen.database_url.get_secret_value() == f"sqlite+aiosqlite:///{tmp_path / 'gatewright.db'}"
+        assert (chosen.mail.sender, chosen.password_reset.sender) == ("console", "console")
+        assert chosen.session.cookie_secure
+
+    def test_what_is_set_stays(self, development: Load) -> None:
+        chosen = development(
+            BASE_URL="https://auth.test",
+            DATABASE_URL="sqlite:///other.db",
+            SECRETS=SECRET,
+            MAIL__SENDER="none",
+            PASSWORD_RESET__SENDER="file",
+        )
+
+        assert chosen.base_url == "https://auth.test"
+        assert chosen.database_url.get_secret_value() == "sqlite:///other.db"
+        assert [secret.get_secret_value() for secret in chosen.secrets] == [SECRET]
+        assert (chosen.mail.sender, chosen.password_reset.sender) == ("none", "file")
+
+    def test_follows_the_port(self, development: Load) -> None:
+        assert development(SERVER__PORT="9000").base_url == "http://127.0.0.1:9000"
+
+    def test_makes_a_secret_once(self, development: Load, tmp_path: Path) -> None:
+        first, second = development(), development()
+
+        file = tmp_path / "gatewright.secret"
+        assert first.secrets == second.secrets
+        assert [secret.get_secret_value() for secret in first.secrets] == [file.read_text("utf-8").strip()]
+        assert len(file.read_text("utf-8").strip()) >= 32
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert [path.name for path in tmp_path.iterdir()] == ["gatewright.secret"]
+
+    def test_secrets_differ_between_folders(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "b").mkdir()
+
+        first, second = (load_settings(DEVELOPMENT, tmp_path / name) for name in "ab")
+
+        assert first.secrets != second.secrets
+
+    def test_a_folder_that_cannot_hold_the_secret(self, tmp_path: Path) -> None:
+        assert refused(_loader(DEVELOPMENT, tmp_path / "absent")) == ["secrets"]
+
+    def test_a_secret_file_that_was_cut(self, development: Load, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.secret").write_text("short", "utf-8")
+
+        assert refused(development) == ["secrets"]
+
+    def test_loopback_is_trusted_while_nothing_else_is_said(self, development: Load) -> None:
+        unset, empty, listed = (
+            chosen.parsed_origins()
+            for chosen in (
+                development(),
+                development(TRUSTED_ORIGINS=""),
+                development(TRUSTED_ORIGINS="http://app.test"),
+            )
+        )
+
+        assert unset.trusts("http://localhost:3000")
+        assert not empty.trusts("http://localhost:3000")
+        assert not listed.trusts("http://localhost:3000")
+        assert listed.trusts("http://app.test")
+
+    def test_providers_over_http_on_loopback_only(self, development: Load) -> None:
+        development(PROVIDERS__X__CLIENT_ID="x", PROVIDERS__X__ISSUER="http://127.0.0.1:9")
+
+        keys = refused(
+            development,
+            PROVIDERS__X__CLIENT_ID="x",
+            PROVIDERS__X__ISSUER="http://127.0.0.1.evil.test",
+        )
+        assert keys == ["providers.x.issuer"]
+
+
+class TestProduction:
+    def test_starts_with_the_least(self, production: Load, tmp_path: Path) -> None:
+        chosen = production()
+
+        assert (chosen.mail.sender, chosen.password_reset.sender) == ("none", "none")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_is_the_profile_when_none_is_named(self, tmp_path: Path) -> None:
+        assert refused(_loader({}, tmp_path)) == ["secrets", "base_url", "database_url"]
+
+    @pytest.mark.parametrize(
+        ("variables", "key"),
+        [
+            ({"SECRETS": "absent"}, "secrets"),
+            ({"SECRETS": ""}, "secrets"),
+            ({"SECRETS": "too-short"}, "secrets"),
+            ({"SECRETS": f"{SECRET},too-short"}, "secrets"),
+            ({"SECRETS": SAMPLE_SECRET}, "secrets"),
+            ({"SECRETS": f"{SECRET},{SAMPLE_SECRET}"}, "secrets"),
+            ({"BASE_URL": "absent"}, "base_url"),
+            ({"BASE_URL": "http://auth.example.com"}, "base_url"),
+            ({"DATABASE_URL": "absent"}, "database_url"),
+            ({"DATABASE_URL": "mysql://db.example.com/auth"}, "database_url"),
+            ({"DATABASE_URL": "postgresql://db1,db2/auth"}, "database_url"),
+            ({"SESSION__COOKIE_SECURE": "false"}, "session.cookie_secure"),
+            ({"MAIL__SENDER": "console"}, "mail.sender"),
+            ({"PASSWORD_RESET__SENDER": "console"}, "password_reset.sender"),
+            ({"TRUSTED_ORIGINS": "https://app.test,http://app.test"}, "trusted_origins"),
+            ({"TRUSTED_ORIGINS": "http://*.app.test"}, "trusted_origins"),
+            ({"TWO_FACTOR__PAGE": "https://app.test/code"}, "two_factor.page"),
+            ({"TWO_FACTOR__ISSUER": "Evil\nShop"}, "two_factor.issuer"),
+            ({"TWO_FACTOR__ISSUER": "Evil: Shop"}, "two_factor.issuer"),
+            ({"APP_NAME": "Evil\nBcc: x"}, "app_name"),
+            (
+                {"PROVIDERS__X__CLIENT_ID": "x", "PROVIDERS__X__ISSUER": "http://127.0.0.1"},
+                "providers.x.issuer",
+            ),
+        ],
+    )
+    def test_refuses(self, production: Load, variables: dict[str, str], key: str) -> None:
+        assert refused(production, **variables) == [key]
+
+    def test_takes_a_page_of_a_trusted_origin(self, production: Load) -> None:
+        chosen = production(
+            TRUSTED_ORIGINS="https://*.app.test", TWO_FACTOR__PAGE="https://www.app.test/code"
+        )
+
+        assert chosen.two_factor.page == "https://www.app.test/code"
+
+    def test_lists_every_problem(self, production: Load) -> None:
+        keys = refused(
+            production,
+            SECRETS="short",
+            BASE_URL="http://auth.test",
+            DATABASE_URL="absent",
+            MAIL__SENDER="smtp",
+            LIMITS__STORE="redis://127.0.0.1:port",
+        )
+
+        assert keys == ["secrets", "database_url", "mail.smtp.host", "mail.from", "limits.store", "base_url"]
+
+    def test_http_when_it_is_allowed(self, production: Load) -> None:
+        chosen = production(
+            ALLOW_HTTP="true",
+            BASE_URL="http://auth.test",
+            SESSION__COOKIE_SECURE="false",
+            TRUSTED_ORIGINS="http://app.test",
+        )
+
+        assert chosen.parsed_origins().trusts("http://app.test")
+
+    def test_trusts_only_the_list(self, production: Load) -> None:
+        origins = production().parsed_origins()
+
+        assert origins.trusts("https://auth.example.com")
+        assert not origins.trusts("http://localhost:3000")
+
+    def test_never_shows_the_secret(self, production: Load) -> None:
+        with pytest.raises(ConfigurationError) as refusal:
+            production(SECRETS="hunter2", DATABASE_URL="mysql://u:hunter2@db.test/x")
+
+        assert "hunter2" not in str(refusal.value)
+
+
+class TestBoth:
+    @pytest.fixture(params=["development", "production"])
+    def load(self, request: pytest.FixtureRequest) -> Any:
+        return request.getfixturevalue(request.param)
+
+    @pytest.mark.parametrize(
+        ("variables", "keys"),
+        [
+            ({"SECRETS": "too-short"}, ["secrets"]),
+            ({"PROVIDERS__X__ISSUER": "https://x.test"}, ["providers.x.client_id"]),
+            ({"ACCOUNT_LINKING__TRUSTED_PROVIDERS": "x"}, ["account_linking.trusted_providers"]),
+            ({"MAIL__SENDER": "smtp"}, ["mail.smtp.host", "mail.from"]),
+            ({"PASSWORD_RESET__SENDER": "smtp", "MAIL__FROM": "a@example.com"}, ["mail.smtp.host"]),
+            ({"MAIL__SENDER": "smtp", "MAIL__SMTP__HOST": "mail.test"}, ["mail.from"]),
+            (
+                {"EMAIL_VERIFICATION__REQUIRED": "true", "MAIL__SENDER": "none"},
+                ["email_verification.required"],
+            ),
+            (
+                {
+                    "SESSION__COOKIE_SAME_SITE": "None",
+                    "SESSION__COOKIE_SECURE": "false",
+                    "ALLOW_HTTP": "true",
+                },
+                ["session.cookie_same_site"],
+            ),
+            (
+                {"SESSION__COOKIE_NAME": "__Host-session", "SESSION__COOKIE_DOMAIN": "example.com"},
+                ["session.cookie_name"],
+            ),
+            (
+                {
+                    "SESSION__COOKIE_NAME": "__Host-session",
+                    "SESSION__COOKIE_SECURE": "false",
+                    "ALLOW_HTTP": "true",
+                },
+                ["session.cookie_name"],
+            ),
+            (
+                {"SESSION__COOKIE_PREFIX": "__Host-", "SESSION__COOKIE_DOMAIN": "example.com"},
+                ["session.cookie_prefix"],
+            ),
+            ({"SESSION__COOKIE_NAME": "service.two-factor"}, ["session.cookie_name"]),
+            ({"TRUSTED_ORIGINS": "*"}, ["trusted_origins"]),
+            (
+                {"TRUSTED_ORIGINS": "javascript://x,https://app.test/path"},
+                ["trusted_origins", "trusted_origins"],
+            ),
+            ({"PASSWORD__MIN_LENGTH": "20", "PASSWORD__MAX_LENGTH": "10"}, ["password.min_length"]),
+            (
+                {"PASSWORD__ARGON2_MEMORY_KIB": "8", "PASSWORD__ARGON2_PARALLELISM": "2"},
+                ["password.argon2_memory_kib"],
+            ),
+            ({"PASSWORD__BLOCKLIST_FILE": "/absent"}, ["password.blocklist_file"]),
+            ({"MAIL__TEMPLATES_DIR": "/absent"}, ["mail.templates_dir"]),
+            (
+                {"DELETE_USER__CONFIRM_BY_MAIL": "true", "MAIL__SENDER": "none"},
+                ["delete_user.confirm_by_mail"],
+            ),
+            ({"DATABASE_URL": "postgresql://db.test/x", "DATABASE__POOL_SIZE": "2"}, ["database.pool_size"]),
+        ],
+    )
+    def test_refuse(self, load: Load, variables: dict[str, str], keys: list[str]) -> None:
+        assert refused(load, **variables) == keys
+
+    def test_refuse_a_blocklist_that_is_not_utf_8(self, load: Load, tmp_path: Path) -> None:
+        file = tmp_path / "refused.txt"
+        file.write_bytes(b"hunter2\npassw\xf6rd\n")
+
+        with pytest.raises(ConfigurationError, match=rf"^password\.blocklist_file: {file}: .*$") as refusal:
+            load(PASSWORD__BLOCKLIST_FILE=str(file))
+        assert "hunter2" not in str(refusal.value)
+
+    @pytest.mark.parametrize("text", [b"{% if %}", b"\xff"])
+    def test_refuse_a_broken_template(self, load: Load, tmp_path: Path, text: bytes) -> None:
+        (tmp_path / "verify-email").mkdir()
+        (tmp_path / "verify-email" / "body.txt").write_bytes(text)
+
+        with pytest.raises(ConfigurationError, match=r"^mail\.templates_dir: .*verify-email/body\.txt.*$"):
+            load(MAIL__TEMPLATES_DIR=str(tmp_path))
+
+    def test_accept_files_that_are_in_order(self, load: Load, tmp_path: Path) -> None:
+        file, folder = tmp_path / "refused.txt", tmp_path / "templates"
+        file.write_text("passwörd\n", "utf-8")
+        (folder / "verify-email").mkdir(parents=True)
+        (folder / "verify-email" / "body.txt").write_text("{{ link }}")
+
+        assert load(PASSWORD__BLOCKLIST_FILE=str(file), MAIL__TEMPLATES_DIR=str(folder))
+
+    def test_accept_that_nobody_can_delete_themselves_where_nobody_may(self, load: Load) -> None:
+        assert load(DELETE_USER__ENABLED="false", DELETE_USER__CONFIRM_BY_MAIL="true", MAIL__SENDER="none")
+
+    def test_accept_a_host_cookie(self, load: Load) -> None:
+        assert load(SESSION__COOKIE_NAME="__Host-session").session.cookie_name == "__Host-session"
+
+    def test_accept_smtp_with_what_it_needs(self, load: Load) -> None:
+        chosen = load(MAIL__SENDER="smtp", MAIL__SMTP__HOST="mail.test", MAIL__FROM="a@example.com")
+
+        assert chosen.mail.sender == "smtp"
+
+    @pytest.mark.parametrize(
+        "address", ["redis://127.0.0.1:port", "redis://127.0.0.1:99999", "valkey://127.0.0.1/0?colour=red"]
+    )
+    def test_refuse_a_store_that_cannot_be_reached(self, load: Load, address: str) -> None:
+        assert refused(load, LIMITS__STORE=address) == ["limits.store"]
+
+    @pytest.mark.parametrize(
+        "address", ["database", "rediss://:pw@db.example.com:6380/2", "unix:///run/valkey"]
+    )
+    def test_accept_a_store_without_asking_it(self, load: Load, address: str) -> None:
+        assert load(LIMITS__STORE=address).limits.store.get_secret_value() == address
+
+
+class TestWarnings:
+    def test_name_what_has_no_effect(self) -> None:
+        named = {"GATEWRIGHT_SERVICE_HOST": "10.0.0.1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
+
+        assert profiles.warnings(named) == ["GATEWRIGHT_SERVICE_HOST: names no setting"]
+
+    def test_are_absent_by_default(self) -> None:
+        assert profiles.warnings(PRODUCTION) == []

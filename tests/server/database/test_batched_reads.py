@@ -1,0 +1,389 @@
+"""Reads that are answered together: one statement for many, each with their own answer, and in time or not at all."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import Integer, String, bindparam, column, func, insert, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlmodel import col
+
+from domain.errors import Unavailable
+from domain.ports import Reads
+from models import User
+from models.queries import (
+    COUNTER_BY_KEY,
+    PASSWORD_BY_EMAIL,
+    SESSION_BY_DIGEST,
+    SESSIONS_OF_USER,
+    ReadStatement,
+)
+from server.database.database import Database
+from server.database.postgresql.engine import postgresql_connect
+from server.database.postgresql.reads import PostgresqlReads
+from tests import turns
+from tests.postgres import Cluster
+from tests.rows import NOW
+from tests.server.conftest import OpenDatabase
+
+LARGEST = {"sqlite": 32, "postgresql": 500}
+"""Look-ups that one statement answers."""
+
+MOST_LISTS = 16
+"""Lists that one statement answers; on PostgreSQL, for SQLite reads each list alone."""
+
+KINDS = {"sqlite": 6, "postgresql": 1}
+"""Statements that are compiled for one query: on SQLite for 1, 2, 4, 8, 16 and 32 values."""
+
+TIMEOUT = 0.5
+"""Seconds until a read gives up that is to give up."""
+
+PATIENCE = 600.0
+"""Seconds until one gives up that is told by others before."""
+
+NOBODY = b"nobody"
+"""A key that no counter has."""
+
+
+class CompiledName(FunctionElement[str]):
+    """The name of a user, in statements that are counted whenever one is compiled."""
+
+    type = String()
+    inherit_cache = True
+    compiled = 0
+
+
+@compiles(CompiledName)
+def _compile(_: CompiledName, __: SQLCompiler, **___: Any) -> str:
+    CompiledName.compiled += 1
+    return '"user".name'
+
+
+def names(make: Callable[[str], Any] = str, name: Any = User.name) -> ReadStatement[Any]:
+    """Give the look-up of a name by the user's id."""
+    wanted = col(User.id) == bindparam("value", type_=String())
+    return ReadStatement(select(name).select_from(User).where(wanted), lambda row: make(row[0]), key=User.id)
+
+
+async def add_users(database: Database, count: int) -> list[str]:
+    """Add so many users, whose ids are their names; give those."""
+    ids = [f"u{number}" for number in range(count)]
+    stamps = {"created_at": NOW, "updated_at": NOW}
+    rows = [{"id": name, "name": name, "email": f"{name}@example.com", **stamps} for name in ids]
+    async with database.transaction() as db:
+        await db.execute(insert(User), rows)
+    return ids
+
+
+def ask(reads: Reads, query: ReadStatement[Any], values: Sequence[object]) -> "list[asyncio.Future[Any]]":
+    """Ask for the first row of each value, all in this turn of the event loop."""
+    return [asyncio.ensure_future(reads.one(query, value)) for value in values]
+
+
+async def settled(answers: Iterable[Awaitable[Any]]) -> list[Any]:
+    """Give the answers and the faults; who is never told anything ends the test instead of keeping it."""
+    async with asyncio.timeout(60):
+        return await asyncio.gather(*answers, return_exceptions=True)
+
+
+class TestTogether:
+    async def test_one_statement_answers_so_many(self, migrated: Database) -> None:
+        largest = LARGEST[migrated.dialect]
+        ids = await add_users(migrated, 2 * largest + 11)
+        answered_before: list[int] = []
+        answers: list[asyncio.Future[Any]] = []
+
+        def make(name: str) -> str:
+            answered_before.append(sum(answer.done() for answer in answers))
+            return name
+
+        answers += ask(migrated.reads, names(make), ids)
+        found = await settled(answers)
+
+        assert found == ids
+        assert Counter(answered_before) == {0: largest, largest: largest, 2 * largest: 11}
+
+    async def test_there_are_few_statements(self, migrated: Database) -> None:
+        ids = await add_users(migrated, 32)
+        query = names(name=CompiledName())
+        before = CompiledName.compiled
+
+        for count in range(1, 33):
+            assert await settled(ask(migrated.reads, query, ids[:count])) == ids[:count]
+
+        assert CompiledName.compiled - before == KINDS[migrated.dialect]
+
+    async def test_who_ask_for_the_same_share_its_row(self, migrated: Database) -> None:
+        await add_users(migrated, 2)
+        made: list[str] = []
+
+        def make(name: str) -> str:
+            made.append(name)
+            return name
+
+        found = await settled(ask(migrated.reads, names(make), ["u1", "u0", "u1", "u9", "u1", "u0"]))
+
+        assert found == ["u1", "u0", "u1", None, "u1", "u0"]
+        assert sorted(made) == ["u0", "u1"]
+
+    async def test_text_that_cannot_be_stored_spoils_nobodys_answer(self, migrated: Database) -> None:
+        await add_users(migrated, 2)
+        answered_before: list[int] = []
+        answers: list[asyncio.Future[Any]] = []
+
+        def make(name: str) -> str:
+            answered_before.append(answers[0].done() + answers[-1].done())
+            return name
+
+        answers += ask(migrated.reads, names(make), ["u0", "\ud800", "u1\0", "u1"])
+        found = await settled(answers)
+
+        assert found == ["u0", None, None, "u1"]
+        assert answered_before == [0, 0]
+
+    async def test_different_questions_about_one_value_stay_apart(self, migrated: Database) -> None:
+        await add_users(migrated, 1)
+        loud, quiet = names(str.upper), names(str.lower)
+
+        found = await settled(migrated.reads.one(query, "u0") for query in (loud, quiet) * 3)
+
+        assert found == ["U0", "u0"] * 3
+
+    async def test_who_has_left_is_not_asked_for(self, migrated: Database) -> None:
+        ids = await add_users(migrated, 3)
+        made: list[str] = []
+
+        def make(name: str) -> str:
+            made.append(name)
+            return name
+
+        answers = ask(migrated.reads, names(make), ids)
+        answers[1].cancel()
+        found = await settled(answers)
+
+        assert [found[0], found[2]] == ["u0", "u2"]
+        assert isinstance(found[1], asyncio.CancelledError)
+        assert sorted(made) == ["u0", "u2"]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+class TestSqlite:
+    async def test_a_row_that_is_no_answer_is_a_fault_of_its_asker_alone(self, migrated: Database) -> None:
+        ids = await add_users(migrated, 5)
+        broken = ids[2]
+
+        def make(name: str) -> str:
+            if name == broken:
+                raise ValueError(name)
+            return name
+
+        found = await settled(ask(migrated.reads, names(make), ids))
+
+        assert isinstance(found[2], ValueError)
+        assert [*found[:2], *found[3:]] == [*ids[:2], *ids[3:]]
+
+
+@pytest.fixture
+async def server(cluster: Cluster, opening: OpenDatabase) -> Database:
+    """A PostgreSQL database with the current schema."""
+    return await opening(cluster.create(migrated=True))
+
+
+@pytest.fixture
+async def hurried(server: Database) -> AsyncIterator[PostgresqlReads]:
+    """Reads of it that soon give up."""
+    reads = reads_of(server, TIMEOUT)
+    yield reads
+    await reads.close()
+
+
+def reads_of(server: Database, seconds: float) -> PostgresqlReads:
+    """Give what reads it with two connections, and gives up after so many seconds."""
+    return PostgresqlReads(postgresql_connect(server.address.target, seconds), 2, seconds)
+
+
+@asynccontextmanager
+async def locked(server: Database, table: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Let nobody read a table for a while; give what returns when a statement waits for that to end."""
+    holder = await asyncpg.connect(server.address.target)
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+
+    async def until_waiting() -> None:
+        async with asyncio.timeout(60):
+            while not await holder.fetchval(waits):
+                await holder.execute("SELECT pg_stat_clear_snapshot()")
+
+    try:
+        async with holder.transaction():
+            await holder.execute(f'LOCK TABLE "{table}" IN ACCESS EXCLUSIVE MODE')
+            yield until_waiting
+    finally:
+        await holder.close()
+
+
+class TestPostgresql:
+    async def test_one_statement_answers_so_many_lists(self, server: Database) -> None:
+        ids = await add_users(server, 2 * MOST_LISTS + 3)
+        answered_before: list[int] = []
+        answers: list[asyncio.Task[list[str]]] = []
+
+        def make(name: str) -> str:
+            answered_before.append(sum(answer.done() for answer in answers))
+            return name
+
+        query = names(make)
+        answers += [asyncio.create_task(server.reads.all(query, value)) for value in ids]
+        found = await settled(answers)
+
+        assert found == [[name] for name in ids]
+        assert Counter(answered_before) == {0: MOST_LISTS, MOST_LISTS: MOST_LISTS, 2 * MOST_LISTS: 3}
+
+    async def test_who_ask_for_the_same_list_share_its_rows_but_not_the_list(self, server: Database) -> None:
+        await add_users(server, 1)
+        made: list[str] = []
+
+        def make(name: str) -> str:
+            made.append(name)
+            return name
+
+        query = names(make)
+        lists = await settled(server.reads.all(query, "u0") for _ in range(3))
+        lists[0].clear()
+
+        assert lists == [[], ["u0"], ["u0"]]
+        assert made == ["u0"]
+
+    async def test_others_have_their_turn_between_many_rows_of_lists(self, server: Database) -> None:
+        numbers = func.generate_series(1, bindparam("value", type_=Integer()))
+        with turns.counted() as turn:
+            query: ReadStatement[int] = ReadStatement(
+                select(numbers), lambda _: turn(), key=column("number", Integer())
+            )
+            lists = await settled(server.reads.all(query, count) for count in (900, 700))
+
+        assert [len(found) for found in lists] == [900, 700]
+        assert max(Counter(number for found in lists for number in found).values()) == 500
+
+    async def test_who_leaves_while_it_is_read_disturbs_nobody(self, server: Database) -> None:
+        ids = await add_users(server, 3)
+        query = names()
+
+        async with locked(server, "user") as until_waiting:
+            answers = ask(server.reads, query, ids)
+            await until_waiting()
+            answers[0].cancel()
+        found = await settled(answers)
+
+        assert isinstance(found[0], asyncio.CancelledError)
+        assert found[1:] == ids[1:]
+
+    async def test_look_ups_do_not_wait_for_lists(self, server: Database) -> None:
+        async with locked(server, "session") as until_waiting:
+            listing = asyncio.create_task(server.reads.all(SESSIONS_OF_USER, "u0"))
+            await until_waiting()
+
+            assert await server.reads.one(COUNTER_BY_KEY, NOBODY) is None
+            assert not listing.done()
+        assert await listing == []
+
+    async def test_nobody_waits_longer_because_others_were_before_them(
+        self, server: Database, hurried: PostgresqlReads
+    ) -> None:
+        async with locked(server, "session"):
+            many = [
+                asyncio.create_task(hurried.all(SESSIONS_OF_USER, str(n))) for n in range(20 * MOST_LISTS)
+            ]
+            await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
+            # Somebody elsewhere who comes as the first have given up waits as long as these have.
+            later = reads_of(server, TIMEOUT)
+            [outcome] = await settled([later.all(SESSIONS_OF_USER, "u0")])
+            await later.close()
+
+            assert isinstance(outcome, Unavailable)
+            assert all(asking.done() for asking in many)
+        assert {type(asking.exception()) for asking in many} == {Unavailable}
+
+    async def test_each_is_told_by_an_exception_of_their_own(
+        self, server: Database, hurried: PostgresqlReads
+    ) -> None:
+        async with locked(server, "session"):
+            asked = [hurried.all(SESSIONS_OF_USER, str(number)) for number in range(3)]
+            told = await settled(asked)
+
+        assert {type(exception) for exception in told} == {Unavailable}
+        assert len({id(exception) for exception in told}) == len(told)
+
+    async def test_who_has_left_is_not_told_of_the_fault(
+        self, server: Database, hurried: PostgresqlReads
+    ) -> None:
+        async with locked(server, "user") as until_waiting:
+            answers = ask(hurried, names(), ["u0", "u1", "u2"])
+            await until_waiting()
+            answers[0].cancel()
+            told = await settled(answers)
+
+        assert [type(outcome) for outcome in told] == [asyncio.CancelledError, Unavailable, Unavailable]
+
+    @pytest.mark.parametrize("was_asked", [False, True])
+    async def test_who_is_asked_after_the_end_reads_nothing(self, server: Database, was_asked: bool) -> None:
+        reads = reads_of(server, TIMEOUT)
+        if was_asked:
+            assert await reads.one(COUNTER_BY_KEY, NOBODY) is None
+            assert await reads.each(COUNTER_BY_KEY, [NOBODY]) == [None]
+            assert await reads.all(SESSIONS_OF_USER, "u0") == []
+        await reads.close()
+
+        with pytest.raises(Unavailable):
+            await reads.one(COUNTER_BY_KEY, NOBODY)
+        with pytest.raises(Unavailable):
+            await reads.each(COUNTER_BY_KEY, [NOBODY])
+        with pytest.raises(Unavailable):
+            await reads.all(SESSIONS_OF_USER, "u0")
+
+    async def test_who_waits_at_the_end_is_told(self, server: Database) -> None:
+        reads = reads_of(server, PATIENCE)
+        async with locked(server, "session") as until_waiting:
+            under_way = asyncio.create_task(reads.all(SESSIONS_OF_USER, "u0"))
+            await until_waiting()
+            gathering = asyncio.create_task(reads.all(SESSIONS_OF_USER, "u1"))
+            await asyncio.sleep(0)
+            [not_begun] = ask(reads, COUNTER_BY_KEY, [NOBODY])
+
+            async with asyncio.timeout(60):
+                await reads.close()
+            told = await settled([under_way, gathering, not_begun])
+
+        assert {type(outcome) for outcome in told} == {Unavailable}
+
+    async def test_who_waits_for_a_connection_at_the_end_opens_none(self, server: Database) -> None:
+        reads = reads_of(server, PATIENCE)
+        async with locked(server, "user") as until_waiting:
+            under_way, waiting = ask(reads, PASSWORD_BY_EMAIL, ["ada@example.com", "ben@example.com"])
+            await until_waiting()
+
+            async with asyncio.timeout(60):
+                await reads.close()
+            told = await settled([under_way, waiting])
+
+        assert [type(outcome) for outcome in told] == [Unavailable, Unavailable]
+
+    async def test_who_gathers_while_the_statement_is_ended_from_outside_is_told(
+        self, server: Database
+    ) -> None:
+        async with locked(server, "session") as until_waiting:
+            others = asyncio.all_tasks()
+            [under_way] = ask(server.reads, SESSION_BY_DIGEST, [NOBODY])
+            await until_waiting()
+            [gathering] = ask(server.reads, SESSION_BY_DIGEST, [b"somebody"])
+            ended = [task for task in asyncio.all_tasks() - others if task.cancel()]
+            told = await settled([under_way, gathering])
+
+        assert len(ended) == 1
+        assert [type(outcome) for outcome in told] == [Unavailable, Unavailable]
+        assert await server.reads.one(SESSION_BY_DIGEST, NOBODY) is None

@@ -1,0 +1,233 @@
+"""Transactions that share a commit on SQLite: each is kept whole or not at all, and told only what is so."""
+
+import asyncio
+import sqlite3
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from domain.errors import Unavailable
+from models import User
+from models.statements import ADD_USER, LOCK_USER_BY_EMAIL, SEE_NETWORK, WriteStatement, change_user
+from server.database.database import Database, is_unavailable, open_database
+from server.database.pool import CountingPool
+from server.database.sqlite.begin import driver_of, release
+from server.database.sqlite.group_commit import AT_MOST, NAME
+from tests.rows import NOW
+from tests.server.conftest import OpenDatabase
+from tests.server.database.test_transactions import HASTY, Unmet, names, row
+
+pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+
+END_ALL = WriteStatement(text('INSERT OR ROLLBACK INTO "user" SELECT * FROM "user"'), tuple)
+"""Ends the transaction of all, as a full disk may, where there is any user."""
+
+PUT_OFF = WriteStatement(text("PRAGMA defer_foreign_keys = ON"), tuple)
+"""After it, a row whose user is missing makes the commit fail, and no statement before it."""
+
+
+def pool_of(database: Database) -> CountingPool:
+    pool = database.engine.sync_engine.pool
+    assert isinstance(pool, CountingPool)
+    return pool
+
+
+async def add(database: Database, *added: str) -> None:
+    async with database.transaction() as db:
+        for name in added:
+            db.defer(ADD_USER, **row(name))
+
+
+async def rename(database: Database, whose: str, name: str) -> None:
+    async with database.transaction() as db:
+        db.require(LOCK_USER_BY_EMAIL, Unmet, email=f"{whose}@example.com")
+        db.defer(change_user("name"), whose=whose, name=name)
+
+
+async def end_all(database: Database) -> None:
+    async with database.transaction() as db:
+        db.defer(END_ALL)
+
+
+async def spoil_commit(database: Database) -> None:
+    async with database.transaction() as db:
+        db.defer(PUT_OFF)
+        db.defer(SEE_NETWORK, user_id="nobody", network=b"somewhere", last_success=NOW)
+
+
+@contextmanager
+def locked(database: Database) -> Iterator[None]:
+    """Hold the lock for writing, as another process that this one is."""
+    with closing(sqlite3.connect(database.address.target, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def waiting(database: Database, *works: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:
+    """Start all, in this order, and return when the first waits for the lock and the others for it."""
+    tasks = [asyncio.create_task(work) for work in works]
+    pool = pool_of(database)
+    async with asyncio.timeout(60):
+        while pool.grouped < len(tasks) - 1 or not pool.checkedout():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+    return tasks
+
+
+async def together(database: Database, *works: Coroutine[Any, Any, None]) -> Sequence[BaseException | None]:
+    """Let all come while somebody else has the lock; give what became of each."""
+    with locked(database):
+        tasks = await waiting(database, *works)
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def commits(database: Database) -> list[str]:
+    """Give what will hold the commits from now on."""
+    seen: list[str] = []
+    connection = await pool_of(database).acquire()
+    driver_of(connection)._conn.set_trace_callback(lambda sql: seen.append(sql) if sql == "COMMIT" else None)
+    release(pool_of(database), connection)
+    return seen
+
+
+class TestGroups:
+    async def test_fifty_writers_share_a_commit_or_two(self, migrated: Database) -> None:
+        made = await commits(migrated)
+        wanted = sorted(map(str, range(50)))
+
+        outcomes = await together(migrated, *(add(migrated, name) for name in wanted))
+
+        assert outcomes == [None] * 50
+        assert await names(migrated) == wanted
+        assert len(made) == 1 + 50 // AT_MOST + 1, "one for all that fit, one for the rest, one to look"
+
+    async def test_each_sees_those_before_it(self, migrated: Database) -> None:
+        outcomes = await together(
+            migrated,
+            rename(migrated, "ada", "Eve"),
+            add(migrated, "ada"),
+            rename(migrated, "ada", "Lovelace"),
+        )
+
+        assert [type(outcome) for outcome in outcomes] == [Unmet, type(None), type(None)]
+        assert await names(migrated) == ["Lovelace"]
+
+    async def test_one_that_fails_takes_nothing_of_others_along_and_leaves_nothing(
+        self, migrated: Database
+    ) -> None:
+        await add(migrated, "ada")
+
+        outcomes = await together(
+            migrated, add(migrated, "ben"), add(migrated, "cid", "ada"), add(migrated, "dan")
+        )
+
+        assert [type(outcome) for outcome in outcomes] == [type(None), IntegrityError, type(None)]
+        assert await names(migrated) == ["ada", "ben", "dan"]
+
+    async def test_all_of_them_failing_is_no_commit(self, migrated: Database) -> None:
+        made = await commits(migrated)
+
+        outcomes = await together(migrated, rename(migrated, "ada", "Eve"), rename(migrated, "ben", "Eve"))
+
+        assert [type(outcome) for outcome in outcomes] == [Unmet, Unmet]
+        assert made == []
+
+    async def test_a_commit_that_fails_fails_for_everybody(self, migrated: Database) -> None:
+        """Also for who met what another one had written: it was not kept."""
+        outcomes = await together(
+            migrated, add(migrated, "ada"), add(migrated, "ada"), spoil_commit(migrated), add(migrated, "ben")
+        )
+
+        assert [type(outcome) for outcome in outcomes] == [sqlite3.IntegrityError] * 4
+        assert await names(migrated) == []
+        await add(migrated, "next")
+        assert await names(migrated) == ["next"]
+
+    async def test_a_fault_that_ends_the_transaction_of_all_is_told_to_all(self, migrated: Database) -> None:
+        outcomes = await together(migrated, add(migrated, "ada"), end_all(migrated), add(migrated, "ben"))
+
+        assert [type(outcome) for outcome in outcomes] == [IntegrityError] * 3
+        assert await names(migrated) == []
+
+    async def test_who_leaves_before_its_turn_takes_only_its_own_along(self, migrated: Database) -> None:
+        with locked(migrated):
+            tasks = await waiting(migrated, *(add(migrated, name) for name in ("ada", "ben", "cid")))
+            tasks[1].cancel()
+            await asyncio.wait([tasks[1]])
+
+        await asyncio.gather(tasks[0], tasks[2])
+        assert await names(migrated) == ["ada", "cid"]
+
+    async def test_the_first_that_leaves_holds_up_nobody(self, migrated: Database) -> None:
+        with locked(migrated):
+            tasks = await waiting(migrated, add(migrated, "ada"), add(migrated, "ben"))
+            tasks[0].cancel()
+            await asyncio.wait([tasks[0]])
+
+        await tasks[1]
+        assert await names(migrated) == ["ben"]
+
+    async def test_others_wait_for_who_is_in_the_middle_of_something_and_see_nothing_of_it(
+        self, migrated: Database
+    ) -> None:
+        holder = migrated.begin()
+        await holder.run(ADD_USER, **row("ada"))
+
+        tasks = await waiting(migrated, rename(migrated, "ada", "Eve"), add(migrated, "ben"))
+        has_ended = [task.done() for task in tasks]
+        await holder.close()
+
+        assert has_ended == [False, False]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [Unmet, type(None)]
+        assert await names(migrated) == ["ben"]
+
+    async def test_everybody_is_told_who_waited_for_the_lock_in_vain(
+        self, migrated: Database, empty_url: str, opening: OpenDatabase
+    ) -> None:
+        hasty = await opening(empty_url, timeout=HASTY)
+
+        with locked(hasty):
+            tasks = [asyncio.create_task(add(hasty, name)) for name in ("ada", "ben", "cid")]
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert [outcome is not None and is_unavailable(outcome) for outcome in outcomes] == [True] * 3
+        await add(hasty, "next")
+        assert await names(migrated) == ["next"]
+
+    async def test_what_is_under_way_ends_before_the_database_is_closed(
+        self, migrated: Database, empty_url: str
+    ) -> None:
+        closing, others = await open_database(empty_url, pool_size=5, timeout=HASTY), asyncio.all_tasks()
+        with locked(closing):
+            [task] = await waiting(closing, add(closing, "ada"))
+            task.cancel()
+            await asyncio.wait([task])
+            await closing.close()
+            left = asyncio.all_tasks() - others
+
+        assert left == set()
+        assert await names(migrated) == []
+
+    async def test_nobody_waits_for_who_is_ended(self, migrated: Database) -> None:
+        with locked(migrated):
+            tasks = await waiting(migrated, *(add(migrated, name) for name in ("ada", "eve", "bob")))
+            [serving] = [task for task in asyncio.all_tasks() if task.get_name() == NAME]
+            serving.cancel()
+            async with asyncio.timeout(60):
+                told = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert [type(fault) for fault in told] == [Unavailable] * 3
+        await add(migrated, "late")
+        assert await names(migrated) == ["late"]
+
+    async def test_what_the_orm_was_given_goes_along(self, migrated: Database) -> None:
+        async with migrated.transaction() as db:
+            db.defer(ADD_USER, **row("ada"))
+            db.add(User(**row("ben")))
+
+        assert await names(migrated) == ["ada", "ben"]

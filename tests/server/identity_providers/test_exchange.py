@@ -1,0 +1,523 @@
+"""Codes turned into identities: by OpenID Connect, by plain OAuth 2.0, as GitHub and as Apple do it (behaviour 7.3)."""
+
+import base64
+import json
+from contextlib import nullcontext
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from domain.identity_provider import (
+    CallbackParams,
+    CodeRefused,
+    IdentityRefused,
+    SubjectMissing,
+    VerifiedIdentity,
+)
+from domain.social.errors import ProviderUnavailable
+from tests.provider.process import ProviderProcess
+from tests.server.identity_providers.conftest import MakeVisitor, Visitor, announced, parameters
+
+SECRET = "gatewright-secret"
+
+
+class TestOpenIdConnect:
+    async def test_proves_who_it_is(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        proof = await visitor.sign_in()
+
+        identity = proof.identity
+        assert (identity.provider_id, identity.issuer, identity.subject) == (
+            "test",
+            provider.issuer,
+            "1001",
+        )
+        assert (identity.email, identity.email_verified) == ("ada@example.com", True)
+        assert (identity.name, identity.image) == ("Ada", "https://pictures.example.com/1001.png")
+        assert identity.profile["sub"] == "1001"
+
+    async def test_gives_the_tokens(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        provider.control(expires_in=600, refresh_expires_in=1200)
+
+        tokens = (await visitor.sign_in()).tokens
+
+        assert tokens.access_token
+        assert tokens.refresh_token
+        assert tokens.id_token
+        assert tokens.token_type == "Bearer"
+        assert tokens.scopes == ("openid", "email", "profile")
+        assert tokens.access_token_expires_at == visitor.clock() + timedelta(seconds=600)
+        assert tokens.refresh_token_expires_at == visitor.clock() + timedelta(seconds=1200)
+
+    @pytest.mark.parametrize(("size", "fits"), [(2000, True), (3000, False)])
+    async def test_reads_no_more_than_the_operator_lets_a_provider_say(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, size: int, fits: bool
+    ) -> None:
+        plain = make_visitor("plain", settings={"oauth.max_response": "2048"})
+        answer = await plain.visit()
+        told = '{"id": 7, "email": "ada@example.com"}'
+        provider.control(misbehave={"oauth_user": {"raw": told + " " * (size - len(told))}})
+
+        with nullcontext() if fits else pytest.raises(ProviderUnavailable):
+            await plain.client.exchange(answer, plain.clock())
+
+    async def test_shows_no_secret_in_a_trace(self, visitor: Visitor) -> None:
+        answer = await visitor.visit()
+        proof = await visitor.client.exchange(answer, visitor.clock())
+
+        shown = repr((answer, proof, visitor.client))
+        for secret in (answer.code, answer.verifier, answer.nonce, proof.tokens.access_token, SECRET):
+            assert secret
+            assert secret not in shown
+
+    async def test_sends_code_verifier_and_secret_in_the_form(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        answer = await visitor.visit()
+
+        await visitor.client.exchange(answer, visitor.clock())
+
+        (seen,) = provider.log("token")
+        assert seen["form"] == {
+            "grant_type": "authorization_code",
+            "code": answer.code,
+            "redirect_uri": answer.redirect_uri,
+            "code_verifier": answer.verifier,
+            "client_id": "gatewright",
+            "client_secret": SECRET,
+        }
+        assert "Authorization" not in seen["headers"]
+
+    async def test_sends_the_secret_in_a_header(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess
+    ) -> None:
+        await make_visitor(token_auth="basic").sign_in()
+
+        (seen,) = provider.log("token")
+        assert not {"client_id", "client_secret"} & set(seen["form"])
+        credentials = base64.b64decode(seen["headers"]["Authorization"].removeprefix("Basic "))
+        assert credentials == f"gatewright:{SECRET}".encode()
+
+    async def test_encodes_what_the_header_could_not_hold(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess
+    ) -> None:
+        visitor = make_visitor(token_auth="basic", client_id="a:b", client_secret="é +%")
+        with pytest.raises(CodeRefused):
+            await visitor.client.exchange(await _anything(visitor), visitor.clock())
+
+        (seen,) = provider.log("token")
+        credentials = base64.b64decode(seen["headers"]["Authorization"].removeprefix("Basic "))
+        assert credentials == f"a%3Ab:{quote('é +%', safe='')}".encode()
+
+    async def test_names_a_client_without_secret(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess
+    ) -> None:
+        visitor = make_visitor(client_secret="")
+        with pytest.raises(CodeRefused):
+            await visitor.client.exchange(await _anything(visitor), visitor.clock())
+
+        (seen,) = provider.log("token")
+        assert seen["form"]["client_id"] == "gatewright"
+        assert "client_secret" not in seen["form"]
+
+    async def test_sends_no_verifier_without_pkce(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess
+    ) -> None:
+        visitor = make_visitor(pkce="false")
+        with pytest.raises(CodeRefused):
+            await visitor.client.exchange(await _anything(visitor), visitor.clock())
+
+        assert "code_verifier" not in provider.log("token")[0]["form"]
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"code": "other"},
+            {"verifier": "x" * 64},
+            {"redirect_uri": "http://127.0.0.1:8000/callback/other"},
+        ],
+    )
+    async def test_is_refused_with_what_is_not_ours(self, visitor: Visitor, changes: dict[str, str]) -> None:
+        with pytest.raises(CodeRefused):
+            await visitor.sign_in(**changes)
+
+    async def test_works_once(self, visitor: Visitor) -> None:
+        answer = await visitor.visit()
+        await visitor.client.exchange(answer, visitor.clock())
+
+        with pytest.raises(CodeRefused):
+            await visitor.client.exchange(answer, visitor.clock())
+
+    @pytest.mark.parametrize(
+        ("status", "body"),
+        [
+            (400, {"error": "invalid_grant"}),
+            (401, {"error": "invalid_client"}),
+            (400, {"error": {"message": "Code was used.", "code": 100}}),
+            (400, {"status": 400, "message": "Invalid authorization code"}),
+            (200, {"error": "bad_verification_code", "error_description": "It is wrong."}),
+            (200, {"ok": False, "error": "invalid_code"}),
+            (403, {}),
+        ],
+    )
+    async def test_is_refused_in_whatever_way(
+        self, visitor: Visitor, provider: ProviderProcess, status: int, body: dict[str, Any]
+    ) -> None:
+        provider.control(misbehave={"token": {"json": body, "status": status}})
+
+        with pytest.raises(CodeRefused):
+            await visitor.sign_in()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"access_token": None},
+            {"access_token": 7},
+            {"access_token": "a b"},
+            {"access_token": "a\r\nX: 1"},
+            {"access_token": "é"},
+            {"refresh_token": ["x"]},
+            {"id_token": 7},
+            {"token_type": {}},
+            {"expires_in": "soon"},
+            {"expires_in": True},
+            {"expires_in": -1},
+            {"expires_in": []},
+            {"scope": 7},
+            {"scope": {}},
+            {"scope": ["openid", 7]},
+            {"scope": 'a"b'},
+        ],
+        ids=json.dumps,
+    )
+    async def test_takes_no_token_answer_of_other_types(
+        self, visitor: Visitor, provider: ProviderProcess, changes: dict[str, Any]
+    ) -> None:
+        answer = {"access_token": "a", "token_type": "Bearer", "id_token": provider.mint(), **changes}
+        provider.control(misbehave={"token": {"json": answer}})
+
+        with pytest.raises(ProviderUnavailable):
+            await visitor.sign_in()
+
+    async def test_reads_a_token_answer_generously(self, plain: Visitor, provider: ProviderProcess) -> None:
+        proof = await plain.sign_in()
+        generous = {
+            "access_token": proof.tokens.access_token,
+            "expires_in": "3600",
+            "refresh_expires_in": 0,
+            "scope": ["a", "b", "a"],
+        }
+        provider.control(misbehave={"oauth_token": {"json": generous}})
+
+        tokens = (await plain.sign_in()).tokens
+
+        assert (tokens.token_type, tokens.refresh_token, tokens.id_token) == (None, None, None)
+        assert tokens.scopes == ("a", "b")
+        assert tokens.access_token_expires_at == plain.clock() + timedelta(hours=1)
+        assert tokens.refresh_token_expires_at is None
+
+    @pytest.mark.parametrize("life", [10**30, 1e300])
+    async def test_believes_no_life_of_ages(
+        self, plain: Visitor, provider: ProviderProcess, life: float
+    ) -> None:
+        token = (await plain.sign_in()).tokens.access_token
+        provider.control(misbehave={"oauth_token": {"json": {"access_token": token, "expires_in": life}}})
+
+        ends = (await plain.sign_in()).tokens.access_token_expires_at
+
+        assert ends == plain.clock() + timedelta(days=3650)
+
+    async def test_needs_an_id_token(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        provider.control(misbehave={"token": {"json": {"access_token": "a", "token_type": "Bearer"}}})
+
+        with pytest.raises(IdentityRefused):
+            await visitor.sign_in()
+
+    @pytest.mark.parametrize("sign_with", ["stranger", "none"])
+    async def test_needs_a_valid_id_token(
+        self, visitor: Visitor, provider: ProviderProcess, sign_with: str
+    ) -> None:
+        provider.control(sign_with=sign_with)
+
+        with pytest.raises(IdentityRefused):
+            await visitor.sign_in()
+
+    async def test_needs_a_subject(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        provider.control(id_token={"sub": None})
+
+        with pytest.raises(SubjectMissing):
+            await visitor.sign_in()
+
+    async def test_is_completed_by_userinfo(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        provider.control(id_token={"email": None, "email_verified": None, "picture": None, "name": "Signed"})
+
+        identity = (await visitor.sign_in()).identity
+
+        assert (identity.email, identity.email_verified) == ("ada@example.com", True)
+        assert (identity.name, identity.image) == ("Signed", "https://pictures.example.com/1001.png")
+
+    async def test_does_without_userinfo(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        document = announced(provider, userinfo_endpoint=None)
+        provider.control(misbehave={"discovery": {"json": document}})
+
+        assert (await visitor.sign_in()).identity.email == "ada@example.com"
+
+        assert provider.log("userinfo") == []
+
+    @pytest.mark.parametrize(
+        "behaviour",
+        [
+            {"json": {"sub": "1002", "email": "ada@example.com"}},
+            {"json": {"email": "ada@example.com"}},
+            {"json": {"error": "invalid_token"}, "status": 401},
+            {"html": True, "status": 403},
+            {"raw": "", "status": 401},
+            {"json": {"ok": False, "error": "invalid_auth"}},
+        ],
+    )
+    async def test_is_not_completed_by_anothers_userinfo(
+        self, visitor: Visitor, provider: ProviderProcess, behaviour: dict[str, Any]
+    ) -> None:
+        provider.control(misbehave={"userinfo": behaviour})
+
+        with pytest.raises(IdentityRefused):
+            await visitor.sign_in()
+
+    async def test_of_linkedin_works_though_it_forgets_the_nonce(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess
+    ) -> None:
+        visitor = make_visitor(preset="linkedin", pkce="true")
+        provider.control(id_token={"nonce": None})
+
+        assert (await visitor.sign_in()).identity.subject == "1001"
+
+
+class TestFaults:
+    @pytest.mark.parametrize("endpoint", ["discovery", "jwks", "token", "userinfo"])
+    @pytest.mark.parametrize(
+        "behaviour",
+        [
+            {"status": 500},
+            {"status": 503, "html": True},
+            {"html": True},
+            {"truncate": True},
+            {"raw": "[1, 2]"},
+            {"raw": '"text"'},
+            {"bytes": 4 * 2**20},
+            {"redirect": "https://evil.test/"},
+            {"hang": 30},
+            {"drip": True},
+        ],
+        ids=json.dumps,
+    )
+    async def test_are_of_the_provider(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, endpoint: str, behaviour: dict[str, Any]
+    ) -> None:
+        visitor = make_visitor(settings={"oauth.http_timeout": "0.5s"})
+        answer = await make_visitor().visit()
+        provider.control(misbehave={endpoint: behaviour})
+
+        with pytest.raises(ProviderUnavailable):
+            await visitor.client.exchange(answer, visitor.clock())
+
+    @pytest.mark.parametrize("endpoint", ["oauth_token", "oauth_user", "oauth_emails"])
+    @pytest.mark.parametrize("behaviour", [{"status": 500}, {"html": True}, {"raw": "7"}, {"hang": 30}])
+    async def test_are_of_the_plain_provider(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, endpoint: str, behaviour: dict[str, Any]
+    ) -> None:
+        visitor = make_visitor("plain", preset="github", settings={"oauth.http_timeout": "0.5s"})
+        provider.control(misbehave={endpoint: behaviour})
+
+        with pytest.raises(ProviderUnavailable):
+            await visitor.sign_in()
+
+    async def test_pass(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        answer = await visitor.visit()
+        provider.control(misbehave={"token": {"json": {"error": "temporarily_unavailable"}, "status": 400}})
+        with pytest.raises(ProviderUnavailable):
+            await visitor.client.exchange(answer, visitor.clock())
+
+        provider.reset(now=visitor.clock().timestamp())
+
+        assert (await visitor.sign_in()).identity.subject == "1001"
+
+
+class TestPlainOAuth:
+    async def test_proves_who_it_is(self, plain: Visitor) -> None:
+        identity = (await plain.sign_in()).identity
+
+        assert (identity.provider_id, identity.issuer, identity.subject) == ("plain", "", "1001")
+        assert (identity.email, identity.email_verified) == ("ada@example.com", True)
+        assert identity.image == "https://pictures.example.com/1001.png"
+
+    @pytest.mark.parametrize("id_", [None, "", 0, True, [1]])
+    async def test_needs_a_subject(self, plain: Visitor, provider: ProviderProcess, id_: Any) -> None:
+        provider.control(misbehave={"oauth_user": {"json": {"id": id_, "email": "ada@example.com"}}})
+
+        with pytest.raises(SubjectMissing):
+            await plain.sign_in()
+
+    async def test_takes_no_id_token(self, plain: Visitor, provider: ProviderProcess) -> None:
+        assert not plain.client.traits.takes_id_tokens
+        assert not plain.client.traits.is_openid
+
+    async def test_keeps_no_id_token_that_nobody_checked(
+        self, plain: Visitor, provider: ProviderProcess
+    ) -> None:
+        granted = {"access_token": "theirs", "id_token": "not.a.token", "token_type": "bearer"}
+        user = {"id": 1001, "email": "ada@example.com"}
+        provider.control(misbehave={"oauth_token": {"json": granted}, "oauth_user": {"json": user}})
+
+        tokens = (await plain.sign_in()).tokens
+
+        assert (tokens.access_token, tokens.id_token) == ("theirs", None)
+
+    async def test_is_not_told_without_a_good_token(self, plain: Visitor, provider: ProviderProcess) -> None:
+        provider.control(misbehave={"oauth_token": {"json": {"access_token": "wrong"}}})
+
+        with pytest.raises(IdentityRefused):
+            await plain.sign_in()
+
+
+class TestGitHub:
+    @pytest.fixture
+    def hub(self, make_visitor: MakeVisitor) -> Visitor:
+        return make_visitor("plain", preset="github", claims="{}")
+
+    async def test_takes_the_primary_address(self, hub: Visitor, provider: ProviderProcess) -> None:
+        provider.control(user={"sub": 4711, "email": "first@example.com", "email_verified": False})
+
+        identity = (await hub.sign_in()).identity
+
+        assert identity.subject == "4711"
+        assert (identity.email, identity.email_verified) == ("first@example.com", False)
+
+    @pytest.mark.parametrize(
+        ("listed", "email", "verified"),
+        [
+            ([], None, False),
+            ([{"email": "a@x.test", "verified": True, "primary": False}], None, False),
+            ([{"email": "a@x.test", "verified": True}], None, False),
+            ([{"email": 7, "verified": True, "primary": True}], None, False),
+            ([{"email": "a@x.test", "verified": True, "primary": True}], "a@x.test", True),
+            ([{"email": "a@x.test", "verified": "true", "primary": True}], "a@x.test", False),
+        ],
+    )
+    async def test_takes_no_other(
+        self, hub: Visitor, provider: ProviderProcess, listed: Any, email: str | None, verified: bool
+    ) -> None:
+        provider.control(misbehave={"oauth_emails": {"json": listed}})
+
+        identity = (await hub.sign_in()).identity
+
+        assert (identity.email, identity.email_verified) == (email, verified)
+
+    async def test_names_none_when_the_user_keeps_them(self, hub: Visitor, provider: ProviderProcess) -> None:
+        provider.control(misbehave={"oauth_emails": {"json": {"message": "Not Found"}, "status": 404}})
+
+        assert (await hub.sign_in()).identity.email is None
+
+    @pytest.mark.parametrize("listed", [{"email": "a@x.test"}, ["a@x.test"]])
+    async def test_lists_them(self, hub: Visitor, provider: ProviderProcess, listed: Any) -> None:
+        provider.control(misbehave={"oauth_emails": {"json": listed}})
+
+        with pytest.raises(ProviderUnavailable):
+            await hub.sign_in()
+
+
+class TestApple:
+    @pytest.fixture
+    def key(self) -> ECKey:
+        return ECKey.generate_key("P-256")
+
+    @pytest.fixture
+    def apple(self, make_visitor: MakeVisitor, key: ECKey) -> Visitor:
+        pem = key.as_pem(private=True).decode()
+        return make_visitor(preset="apple", team_id="TEAM", key_id="KEY", private_key=pem)
+
+    async def test_asks_for_a_form(self, apple: Visitor) -> None:
+        _, url = await apple.ask()
+
+        assert parameters(url)["response_mode"] == "form_post"
+        assert parameters(url)["scope"] == "openid email name"
+
+    async def test_is_shown_a_signed_secret(
+        self, apple: Visitor, provider: ProviderProcess, key: ECKey
+    ) -> None:
+        with pytest.raises(CodeRefused):
+            await apple.client.exchange(await _anything(apple), apple.clock())
+
+        secret = jwt.decode(provider.log("token")[0]["form"]["client_secret"], key)
+        now = int(apple.clock().timestamp())
+        assert secret.header["alg"] == "ES256"
+        assert secret.header["kid"] == "KEY"
+        assert secret.claims == {
+            "iss": "TEAM",
+            "sub": "gatewright",
+            "aud": provider.issuer,
+            "iat": now,
+            "exp": now + 300,
+        }
+
+    @pytest.mark.parametrize(
+        ("form", "name"),
+        [
+            ('{"name": {"firstName": "Ada", "lastName": "L."}, "email": "eve@x.test"}', "Ada L."),
+            ('{"name": {"lastName": "L."}}', "L."),
+            ('{"name": {"firstName": "A\\u0000\\u202eda"}}', "Ada"),
+            ('{"name": {"firstName": 7}}', ""),
+            ('{"name": "Ada"}', ""),
+            ('{"name": null}', ""),
+            ("[]", ""),
+            ("{", ""),
+            ("[" * 100_000, ""),
+            (None, ""),
+        ],
+    )
+    async def test_tells_the_name_in_the_form(
+        self,
+        apple: Visitor,
+        make_visitor: MakeVisitor,
+        provider: ProviderProcess,
+        form: str | None,
+        name: str,
+    ) -> None:
+        provider.control(
+            user={"name": None}, misbehave={"userinfo": {"json": {"sub": "1001", "email_verified": "true"}}}
+        )
+        answer = await make_visitor().visit(form_user=form)
+        identity = (await _proven(apple, provider, answer)).identity
+
+        assert identity.name == name
+        assert identity.email == "ada@example.com"
+
+    async def test_alone_does_so(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        provider.control(id_token={"name": None}, misbehave={"userinfo": {"json": {"sub": "1001"}}})
+
+        proof = await visitor.sign_in(form_user='{"name": {"firstName": "Ada"}}')
+
+        assert proof.identity.name == ""
+
+
+async def _anything(visitor: Visitor) -> CallbackParams:
+    """Give an answer with a code that nobody gave."""
+    question, _ = await visitor.ask()
+    return CallbackParams(
+        redirect_uri=question.redirect_uri,
+        code="made up",
+        issuer=None,
+        form_user=None,
+        verifier=question.verifier,
+        nonce=question.nonce,
+    )
+
+
+async def _proven(apple: Visitor, provider: ProviderProcess, answer: CallbackParams) -> VerifiedIdentity:
+    """Exchange a code at a provider that does not look at the secret."""
+    token = provider.mint(claims={"nonce": answer.nonce, "name": None})
+    granted = {"access_token": "a", "id_token": token}
+    provider.control(misbehave={"token": {"json": granted}})
+    return await apple.client.exchange(answer, apple.clock())

@@ -1,0 +1,521 @@
+"""ID tokens: every rule of behaviour 7.6, each by a token that breaks it alone."""
+
+import asyncio
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import pytest
+from joserfc import jws
+from joserfc.errors import SecurityWarning
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from domain import tokens as domain_tokens
+from domain.identity_provider import IdentityRefused, IdTokenCredential, SubjectMissing, VerifiedIdentity
+from domain.social.errors import ProviderUnavailable
+from server.identity_providers.http_client import DEEPEST
+from tests.provider.process import ProviderProcess
+from tests.server.identity_providers.conftest import MakeVisitor, Visitor
+from tests.service import START
+
+NOW = int(START.timestamp())
+US = "gatewright"
+
+
+async def bring(visitor: Visitor, token: str, **beside: Any) -> VerifiedIdentity:
+    """Let an application bring an ID token."""
+    return await visitor.client.verify(IdTokenCredential(token, **beside), visitor.clock())
+
+
+async def is_refused(visitor: Visitor, token: str, **beside: Any) -> bool:
+    try:
+        await bring(visitor, token, **beside)
+    except IdentityRefused:
+        return True
+    return False
+
+
+class TestAnIdTokenOfThisProvider:
+    async def test_proves_who_somebody_is(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        token = provider.mint()
+
+        proof = await bring(visitor, token, access_token="theirs", refresh_token="too")
+
+        assert proof.identity.issuer == provider.issuer
+        assert (proof.identity.subject, proof.identity.email) == ("1001", "ada@example.com")
+        assert proof.identity.email_verified
+        tokens = proof.tokens
+        assert (tokens.access_token, tokens.refresh_token, tokens.id_token) == ("theirs", "too", token)
+
+    @pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "EdDSA"])
+    async def test_may_be_signed_with_each_algorithm(
+        self, visitor: Visitor, provider: ProviderProcess, algorithm: str
+    ) -> None:
+        assert (await bring(visitor, provider.mint(algorithm=algorithm))).identity.subject == "1001"
+
+    async def test_is_known_again_by_the_copied_keys(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        for _ in range(5):
+            await bring(visitor, provider.mint())
+
+        assert len(provider.log("jwks")) == len(provider.log("discovery")) == 1
+
+
+class TestClaims:
+    @pytest.mark.parametrize(
+        "claims",
+        [
+            {"iss": None},
+            {"iss": "https://evil.test"},
+            {"iss": ""},
+            {"iss": 7},
+            {"aud": None},
+            {"aud": "other"},
+            {"aud": ["other"]},
+            {"aud": []},
+            {"aud": ""},
+            {"aud": {US: True}},
+            {"aud": [US, "other"]},
+            {"aud": [US, "other"], "azp": "other"},
+            {"aud": [US, 7]},
+            {"exp": None},
+            {"exp": NOW - 60},
+            {"exp": str(NOW + 3600)},
+            {"exp": True},
+            {"exp": [NOW + 3600]},
+            {"nbf": NOW + 61},
+            {"nbf": "now"},
+            {"iat": None},
+            {"iat": NOW - 3601},
+            {"iat": NOW + 61},
+            {"iat": "now"},
+        ],
+        ids=json.dumps,
+    )
+    async def test_refuse(self, visitor: Visitor, provider: ProviderProcess, claims: dict[str, Any]) -> None:
+        assert await is_refused(visitor, provider.mint(claims=claims))
+
+    @pytest.mark.parametrize("subject", [None, "", 0, True, False, 7.5, [], {}, ["1"], "a\u0000b", "x" * 256])
+    async def test_refuse_no_subject(self, visitor: Visitor, provider: ProviderProcess, subject: Any) -> None:
+        with pytest.raises(SubjectMissing):
+            await bring(visitor, provider.mint(claims={"sub": subject}))
+
+    @pytest.mark.parametrize(
+        "claims",
+        [
+            {"aud": [US]},
+            {"aud": [US, "other"], "azp": US},
+            {"azp": "an app of theirs"},
+            {"exp": NOW - 59},
+            {"exp": NOW + 0.5},
+            {"nbf": NOW + 60},
+            {"iat": NOW - 3600},
+            {"iat": NOW + 60},
+            {"sub": 1001},
+        ],
+        ids=json.dumps,
+    )
+    async def test_accept(self, visitor: Visitor, provider: ProviderProcess, claims: dict[str, Any]) -> None:
+        assert (await bring(visitor, provider.mint(claims=claims))).identity.subject == "1001"
+
+    async def test_accept_an_older_token_from_the_provider_itself(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        provider.control(id_token={"iat": NOW - 7200})
+
+        assert (await visitor.sign_in()).identity.subject == "1001"
+
+
+class TestNonce:
+    @pytest.mark.parametrize("claimed", [None, "", "other", 7, ["mine"]])
+    async def test_must_match_when_the_caller_names_one(
+        self, visitor: Visitor, provider: ProviderProcess, claimed: Any
+    ) -> None:
+        assert await is_refused(visitor, provider.mint(claims={"nonce": claimed}), nonce="mine")
+
+    async def test_matches(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        token = provider.mint(claims={"nonce": "mine"})
+
+        assert not await is_refused(visitor, token, nonce="mine")
+        assert not await is_refused(visitor, token)
+
+    @pytest.mark.parametrize("claimed", [None, "other"])
+    async def test_must_match_what_was_asked_with(
+        self, visitor: Visitor, provider: ProviderProcess, claimed: str | None
+    ) -> None:
+        provider.control(id_token={"nonce": claimed})
+
+        with pytest.raises(IdentityRefused):
+            await visitor.sign_in()
+
+
+class TestAccessTokenHash:
+    @pytest.mark.parametrize(
+        ("algorithm", "named"),
+        [
+            ("RS256", "TFWoVSoscmH2H3mMImXm8Q"),
+            ("EdDSA", "NRtHuPVzTzUl3X_eqLvP94ET_1AMLMMyh3M7ANHtFKY"),
+        ],
+    )
+    async def test_must_name_the_token_beside_it(
+        self, visitor: Visitor, provider: ProviderProcess, algorithm: str, named: str
+    ) -> None:
+        token = provider.mint(claims={"at_hash": named}, algorithm=algorithm)
+
+        assert await is_refused(visitor, token, access_token="another")
+        assert not await is_refused(visitor, token, access_token="theirs")
+        assert not await is_refused(visitor, token)
+
+    async def test_must_be_text(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        assert await is_refused(visitor, provider.mint(claims={"at_hash": 7}), access_token="theirs")
+
+
+class TestHeader:
+    @pytest.mark.parametrize(
+        "header",
+        [
+            {"alg": "none"},
+            {"alg": ""},
+            {"alg": "rs256"},
+            {"crit": ["exp"]},
+            {"crit": ["iss"], "iss": "x"},
+            {"crit": ["b64"], "b64": True},
+            {"crit": []},
+            {"b64": False},
+            {"kid": "unknown"},
+            {"kid": ""},
+            {"typ": ""},
+            {"typ": "at+jwt"},
+            {"typ": "application/at+JWT"},
+            {"typ": "logout+jwt"},
+            {"typ": "dpop+jwt"},
+            {"typ": "secevent+jwt"},
+            {"typ": "text/jwt"},
+            {"typ": 7},
+        ],
+        ids=json.dumps,
+    )
+    async def test_refuses(self, visitor: Visitor, provider: ProviderProcess, header: dict[str, Any]) -> None:
+        assert await is_refused(visitor, provider.mint(header=header))
+
+    @pytest.mark.parametrize("kind", [None, "JWT", "jwt", "application/JWT", "id_token+jwt"])
+    async def test_may_say_that_it_is_an_id_token(
+        self, visitor: Visitor, provider: ProviderProcess, kind: str | None
+    ) -> None:
+        assert (await bring(visitor, provider.mint(header={"typ": kind}))).identity.subject == "1001"
+
+    @pytest.mark.parametrize(
+        ("algorithm", "sign_with"),
+        [
+            ("RS256", "stranger"),
+            ("RS256", "hmac-public-key"),
+            ("RS256", "none"),
+            ("HS256", "hmac-public-key"),
+            ("HS256", "none"),
+            ("none", "none"),
+            ("none", "own"),
+        ],
+    )
+    async def test_refuses_other_signatures(
+        self, visitor: Visitor, provider: ProviderProcess, algorithm: str, sign_with: str
+    ) -> None:
+        assert await is_refused(visitor, provider.mint(header={"alg": algorithm}, sign_with=sign_with))
+
+    async def test_leads_nowhere(
+        self, visitor: Visitor, provider: ProviderProcess, other_provider: ProviderProcess
+    ) -> None:
+        url = f"{other_provider.issuer}/jwks"
+        header = {"jku": url, "x5u": url, "jwk": {"kty": "RSA", "n": "AQAB", "e": "AQAB"}}
+
+        assert await is_refused(visitor, provider.mint(header=header, sign_with="stranger"))
+        assert not await is_refused(visitor, provider.mint(header=header))
+        assert await is_refused(visitor, other_provider.mint(header=header))
+
+        assert other_provider.log() == []
+
+    async def test_brings_no_key_of_its_own(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        own = RSAKey.generate_key(2048)
+        header = {"alg": "RS256", "jwk": own.as_dict(private=False), "kid": "mine"}
+        claims = jws.extract_compact(provider.mint().encode()).payload
+
+        assert await is_refused(visitor, jws.serialize_compact(header, claims, own))
+
+    @pytest.mark.parametrize("allowed", ["ES256", "PS256,EdDSA"])
+    async def test_names_an_allowed_algorithm(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, allowed: str
+    ) -> None:
+        visitor = make_visitor(allowed_algorithms=allowed)
+
+        assert await is_refused(visitor, provider.mint(algorithm="RS256"))
+        assert not await is_refused(visitor, provider.mint(algorithm=allowed.partition(",")[0]))
+
+
+class TestForm:
+    @pytest.mark.parametrize(
+        "token",
+        [
+            "",
+            ".",
+            "..",
+            "...",
+            "a.b.c",
+            "e30.e30.e30",
+            "WyJhbGciXQ.e30.e30",
+            "ImFsZyI.e30.e30",
+            "NQ.e30.e30",
+            "bnVsbA.e30.e30",
+            "eyJhbGciOjd9.e30.e30",
+            "eyJhbGciOiJSUzI1NiIsImtpZCI6N30.e30.e30",
+            "é.é.é",
+            "\ud800.e30.e30",
+            "x" * 16_384,
+        ],
+    )
+    async def test_refuses_what_is_none(self, visitor: Visitor, token: str) -> None:
+        assert await is_refused(visitor, token)
+
+    async def test_refuses_a_header_that_is_deep(self, visitor: Visitor) -> None:
+        header = _encoded('{"alg": ' + "[" * 3000)
+
+        assert await is_refused(visitor, f"{header}.e30.e30")
+
+    async def test_refuses_claims_that_are_deep(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        deep, deeper = (provider.mint(claims={"x": _nested(levels)}) for levels in (DEEPEST - 1, DEEPEST))
+
+        assert not await is_refused(visitor, deep)
+        assert await is_refused(visitor, deeper)
+
+    async def test_refuses_a_long_one_before_it_reads_it(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        fitting = provider.mint(claims={"padding": "x" * 11_000})
+        too_long = provider.mint(claims={"padding": "x" * 12_000})
+
+        assert len(fitting) < 16 * 1024 < len(too_long)
+        assert not await is_refused(visitor, fitting)
+        assert await is_refused(visitor, too_long)
+        assert await is_refused(visitor, f"{_encoded('x' * 1_000_000)}.e30.e30")
+
+    @pytest.mark.parametrize("payload", [b"[]", b"7", b"", b"{", b"\xff", b'"text"'])
+    async def test_refuses_claims_that_are_none(
+        self, visitor: Visitor, provider: ProviderProcess, payload: bytes
+    ) -> None:
+        key = ECKey.generate_key("P-256")
+        _publish(provider, key.as_dict(private=False, kid="ours", use="sig"))
+
+        assert await is_refused(visitor, jws.serialize_compact({"alg": "ES256", "kid": "ours"}, payload, key))
+
+    @pytest.mark.parametrize("member", ["NaN", '"\\ud800"', "[" * 2000 + "]" * 2000])
+    async def test_refuses_claims_that_no_answer_could_hold(
+        self, visitor: Visitor, provider: ProviderProcess, member: str
+    ) -> None:
+        key = ECKey.generate_key("P-256")
+        _publish(provider, key.as_dict(private=False, kid="ours", use="sig"))
+        claims = jws.extract_compact(provider.mint().encode()).payload
+        payload = claims.removesuffix(b"}") + f', "more": {member}}}'.encode()
+
+        assert await is_refused(visitor, jws.serialize_compact({"alg": "ES256", "kid": "ours"}, payload, key))
+
+
+class TestKeys:
+    async def test_rotated_are_found_by_one_fetch(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        old = provider.mint()
+        await bring(visitor, old)
+        provider.rotate_keys()
+
+        assert (await bring(visitor, provider.mint())).identity.subject == "1001"
+
+        assert await is_refused(visitor, old)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_are_not_fetched_for_a_flood(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        await bring(visitor, provider.mint())
+        flood = [provider.mint(header={"kid": domain_tokens.token()}) for _ in range(30)]
+
+        refused = await asyncio.gather(*(is_refused(visitor, token) for token in flood))
+        refused += [await is_refused(visitor, token) for token in flood]
+
+        assert all(refused)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_are_asked_for_again_after_a_minute(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        await bring(visitor, provider.mint())
+        await is_refused(visitor, provider.mint(header={"kid": "unknown"}))
+        provider.rotate_keys()
+        new = provider.mint()
+        assert await is_refused(visitor, new)
+
+        visitor.clock.advance(seconds=60)
+
+        assert not await is_refused(visitor, new)
+
+    async def test_rotated_without_names_are_found_by_one_fetch(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        old = provider.mint(header={"kid": None})
+        await bring(visitor, old)
+        provider.rotate_keys()
+
+        assert (await bring(visitor, provider.mint(header={"kid": None}))).identity.subject == "1001"
+
+        assert await is_refused(visitor, old)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_rotated_under_the_same_name_are_found_by_one_fetch(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        old, new = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
+        _publish(provider, old.as_dict(private=False, kid="ours"))
+        await bring(visitor, _resigned(provider, old, kid="ours"))
+        _publish(provider, new.as_dict(private=False, kid="ours"))
+
+        assert not await is_refused(visitor, _resigned(provider, new, kid="ours"))
+
+        assert await is_refused(visitor, _resigned(provider, old, kid="ours"))
+        assert len(provider.log("jwks")) == 2
+
+    @pytest.mark.parametrize("header", [{}, {"kid": None}])
+    async def test_are_not_fetched_for_a_flood_of_forgeries(
+        self, visitor: Visitor, provider: ProviderProcess, header: dict[str, Any]
+    ) -> None:
+        await bring(visitor, provider.mint())
+        flood = [provider.mint(header=header, sign_with="stranger") for _ in range(30)]
+
+        refused = await asyncio.gather(*(is_refused(visitor, token) for token in flood))
+        refused += [await is_refused(visitor, token) for token in flood]
+
+        assert all(refused)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_that_are_known_refuse_a_forgery_while_the_provider_is_down(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        await bring(visitor, provider.mint())
+        provider.control(misbehave={"jwks": {"status": 500}})
+
+        assert await is_refused(visitor, provider.mint(sign_with="stranger"))
+
+    async def test_serve_while_the_provider_is_down(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        await bring(visitor, provider.mint())
+        provider.control(misbehave={"jwks": {"status": 500}, "discovery": {"html": True}}, now=NOW + 86400)
+        visitor.clock.advance(days=1)
+
+        assert (await bring(visitor, provider.mint())).identity.subject == "1001"
+
+    async def test_that_are_new_are_not_known_while_it_is_down(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        await bring(visitor, provider.mint())
+        provider.rotate_keys()
+        provider.control(misbehave={"jwks": {"status": 500}})
+
+        with pytest.raises(ProviderUnavailable):
+            await bring(visitor, provider.mint())
+
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            [],
+            {},
+            "keys",
+            [7, None, {}, {"kty": ["RSA"]}, {"kty": "RSA"}, {"kty": "RSA", "n": 7, "e": "AQAB"}],
+            [{"kty": "oct", "k": "c2VjcmV0"}],
+            [{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}],
+        ],
+        ids=json.dumps,
+    )
+    async def test_that_are_none_are_garbage(
+        self, visitor: Visitor, provider: ProviderProcess, keys: Any
+    ) -> None:
+        token = provider.mint()
+        provider.control(misbehave={"jwks": {"json": {"keys": keys}}})
+
+        with pytest.raises(ProviderUnavailable):
+            await bring(visitor, token)
+
+    async def test_that_are_not_understood_are_skipped(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        key = ECKey.generate_key("P-256")
+        _publish(
+            provider,
+            {"kty": "AKP", "alg": "ML-DSA-44"},
+            {"kty": "RSA", "n": "x"},
+            key.as_dict(private=False, kid="ours"),
+        )
+
+        assert not await is_refused(visitor, _resigned(provider, key, kid="ours"))
+
+    async def test_for_encryption_verify_nothing(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        key, other = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
+        _publish(
+            provider, key.as_dict(private=False, kid="ours", use="enc"), other.as_dict(private=False, kid="x")
+        )
+
+        assert await is_refused(visitor, _resigned(provider, key, kid="ours"))
+
+    async def test_serve_the_algorithm_they_name(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        key = OKPKey.generate_key("Ed25519")
+        _publish(
+            provider,
+            key.as_dict(private=False, kid="new", alg="Ed25519"),
+            key.as_dict(private=False, kid="old", alg="EdDSA"),
+        )
+
+        assert not await is_refused(visitor, _resigned(provider, key, alg="Ed25519", kid="new"))
+        assert await is_refused(visitor, _resigned(provider, key, alg="Ed25519", kid="old"))
+
+    async def test_need_no_name_when_there_is_one_that_fits(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        key, other = ECKey.generate_key("P-256"), OKPKey.generate_key("Ed25519")
+        _publish(provider, key.as_dict(private=False), other.as_dict(private=False))
+
+        assert not await is_refused(visitor, _resigned(provider, key))
+
+    async def test_need_a_name_when_there_are_several(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        key, other = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
+        _publish(provider, key.as_dict(private=False), other.as_dict(private=False))
+
+        assert await is_refused(visitor, _resigned(provider, key))
+
+    async def test_of_rsa_are_long_enough(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        with pytest.warns(SecurityWarning):
+            weak = RSAKey.generate_key(1024)
+        strong = RSAKey.generate_key(2048)
+        _publish(
+            provider, weak.as_dict(private=False, kid="weak"), strong.as_dict(private=False, kid="strong")
+        )
+
+        assert await is_refused(visitor, _resigned(provider, weak, alg="RS256", kid="weak"))
+        assert not await is_refused(visitor, _resigned(provider, strong, alg="RS256", kid="strong"))
+
+
+def _publish(provider: ProviderProcess, *keys: Any) -> None:
+    """Let the provider publish these keys instead of its own."""
+    provider.control(misbehave={"jwks": {"json": {"keys": list(keys)}}})
+
+
+def _resigned(provider: ProviderProcess, key: Any, alg: str = "ES256", **header: str) -> str:
+    """Give what the provider would say, signed with another key."""
+    claims = jws.extract_compact(provider.mint().encode()).payload
+    return jws.serialize_compact({"alg": alg, **header}, claims, key, algorithms=[alg])
+
+
+def _nested(levels: int) -> list[Any]:
+    """Give lists within each other."""
+    value: list[Any] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+def _encoded(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()

@@ -1,0 +1,182 @@
+"""Tokens in later calls: renewed, refused, and good for asking who somebody is (behaviour 7.6, 5.5)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from domain.identity_provider import IdentityRefused, RefreshRefused, Tokens, VerifiedIdentity
+from domain.social.errors import ProviderUnavailable
+from tests.provider.process import ProviderProcess
+from tests.server.identity_providers.conftest import MakeVisitor, Visitor, announced
+
+
+async def renewed(visitor: Visitor, token: str | None) -> Tokens:
+    assert token is not None
+    return await visitor.client.refresh(token, visitor.clock())
+
+
+async def told(visitor: Visitor, proof: VerifiedIdentity, subject: str = "1001") -> Any:
+    assert proof.tokens.access_token is not None
+    return await visitor.client.identify(proof.tokens.access_token, proof.tokens.id_token, subject)
+
+
+class TestRefresh:
+    @pytest.mark.parametrize("id_", ["test", "plain"])
+    async def test_gives_new_tokens(self, make_visitor: MakeVisitor, id_: str) -> None:
+        visitor = make_visitor(id_)
+        old = (await visitor.sign_in()).tokens
+
+        new = await renewed(visitor, old.refresh_token)
+
+        assert new.access_token not in {None, old.access_token}
+        assert new.refresh_token not in {None, old.refresh_token}
+        assert new.access_token_expires_at is not None
+
+    async def test_is_refused_with_a_token_that_was_used(self, visitor: Visitor) -> None:
+        old = (await visitor.sign_in()).tokens
+        await renewed(visitor, old.refresh_token)
+
+        with pytest.raises(RefreshRefused):
+            await renewed(visitor, old.refresh_token)
+
+    async def test_leaves_out_what_the_provider_leaves_out(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        old = (await visitor.sign_in()).tokens
+        provider.control(omit_refresh_token=True)
+
+        assert (await renewed(visitor, old.refresh_token)).refresh_token is None
+
+    @pytest.mark.parametrize(
+        ("status", "body"),
+        [
+            (400, {"error": "invalid_grant"}),
+            (401, {"error": "invalid_client"}),
+            (400, {"error": "unsupported_grant_type"}),
+            (400, {"status": 400, "message": "Invalid refresh token"}),
+            (200, {"error": "bad_refresh_token"}),
+        ],
+    )
+    async def test_is_refused_in_whatever_way(
+        self, visitor: Visitor, provider: ProviderProcess, status: int, body: dict[str, Any]
+    ) -> None:
+        provider.control(misbehave={"token": {"json": body, "status": status}})
+
+        with pytest.raises(RefreshRefused):
+            await renewed(visitor, "some")
+
+    @pytest.mark.parametrize(
+        "behaviour",
+        [
+            {"status": 500},
+            {"status": 429},
+            {"html": True},
+            {"html": True, "status": 400},
+            {"truncate": True, "json": {"error": "invalid_grant"}},
+            {"redirect": "https://evil.test"},
+            {"json": []},
+            {"json": {}},
+            {"json": {"access_token": 7}},
+            {"json": {"error": "server_error"}, "status": 400},
+            {"hang": 30},
+        ],
+        ids=json.dumps,
+    )
+    async def test_is_not_refused_by_a_fault(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, behaviour: dict[str, Any]
+    ) -> None:
+        visitor = make_visitor(settings={"oauth.http_timeout": "0.5s"})
+        provider.control(misbehave={"token": behaviour})
+
+        with pytest.raises(ProviderUnavailable):
+            await renewed(visitor, "some")
+
+    async def test_keeps_a_good_id_token(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        token = provider.mint()
+        provider.control(misbehave={"token": {"json": {"access_token": "a", "id_token": token}}})
+
+        assert (await renewed(visitor, "some")).id_token == token
+
+    @pytest.mark.parametrize(
+        "wanted", [{"claims": {"aud": "other"}}, {"sign_with": "stranger"}, {"header": {"kid": "unknown"}}]
+    )
+    async def test_drops_a_bad_id_token_and_nothing_else(
+        self, visitor: Visitor, provider: ProviderProcess, wanted: dict[str, Any]
+    ) -> None:
+        answer = {"access_token": "a", "refresh_token": "r", "id_token": provider.mint(**wanted)}
+        provider.control(misbehave={"token": {"json": answer}})
+
+        new = await renewed(visitor, "some")
+
+        assert (new.access_token, new.refresh_token, new.id_token) == ("a", "r", None)
+
+    async def test_drops_an_id_token_that_cannot_be_checked(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        answer = {"access_token": "a", "refresh_token": "r", "id_token": provider.mint()}
+        provider.control(misbehave={"token": {"json": answer}, "jwks": {"status": 500}})
+
+        assert (await renewed(visitor, "some")).id_token is None
+
+    async def test_is_no_habit_of_facebook(self, make_visitor: MakeVisitor) -> None:
+        assert make_visitor().client.traits.refreshes
+        assert not make_visitor(
+            "f", preset="facebook", client_id="x", client_secret="y"
+        ).client.traits.refreshes
+
+
+class TestIdentify:
+    @pytest.mark.parametrize("id_", ["test", "plain"])
+    async def test_tells_what_the_provider_says_now(
+        self, make_visitor: MakeVisitor, provider: ProviderProcess, id_: str
+    ) -> None:
+        visitor = make_visitor(id_)
+        proof = await visitor.sign_in()
+        endpoint = "userinfo" if id_ == "test" else "oauth_user"
+        provider.control(misbehave={endpoint: {"json": {"sub": "1001", "id": 1001, "name": "Countess"}}})
+
+        identity = await told(visitor, proof)
+
+        assert (identity.name, identity.email, identity.issuer) == ("Countess", None, proof.identity.issuer)
+        assert identity.profile["name"] == "Countess"
+
+    async def test_tells_what_the_id_token_said_where_nobody_can_be_asked(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        document = announced(provider, userinfo_endpoint=None)
+        provider.control(misbehave={"discovery": {"json": document}})
+        proof = await visitor.sign_in()
+        visitor.clock.advance(days=30)
+
+        identity = await told(visitor, proof)
+
+        assert (identity.email, identity.issuer) == ("ada@example.com", provider.issuer)
+        for token in (None, "", "no.id.token", "é"):
+            with pytest.raises(IdentityRefused):
+                await visitor.client.identify("a", token, "1001")
+
+    @pytest.mark.parametrize("id_", ["test", "plain"])
+    async def test_is_refused_for_somebody_else(self, make_visitor: MakeVisitor, id_: str) -> None:
+        visitor = make_visitor(id_)
+        proof = await visitor.sign_in()
+
+        with pytest.raises(IdentityRefused):
+            await told(visitor, proof, "1002")
+
+    @pytest.mark.parametrize("token", ["expired", "a b", "a\r\nX: 1", "é", "", "x" * 100_000])
+    async def test_is_refused_without_a_good_token(self, visitor: Visitor, token: str) -> None:
+        with pytest.raises(IdentityRefused):
+            await visitor.client.identify(token, None, "1001")
+
+    @pytest.mark.parametrize(
+        "behaviour", [{"status": 500}, {"html": True}, {"json": []}, {"redirect": "https://evil.test"}]
+    )
+    async def test_is_not_refused_by_a_fault(
+        self, visitor: Visitor, provider: ProviderProcess, behaviour: dict[str, Any]
+    ) -> None:
+        proof = await visitor.sign_in()
+        provider.control(misbehave={"userinfo": behaviour})
+
+        with pytest.raises(ProviderUnavailable):
+            await told(visitor, proof)

@@ -1,0 +1,87 @@
+"""Steps of the tests that import: into a service in this process, and what came of it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from domain.data_import.eligibility import Field, Outcome, Problem
+from domain.two_factor.policy import TwoFactorPolicy
+from server.database.sqlite.temporary_map import temporary_map
+from server.identity_providers.configuration import stored_issuers
+from server.importers import parse, run
+from server.importers.json_lines import JsonLines
+from server.importers.parse import Rules
+from server.importers.report import Report
+from server.importers.source import Source
+from tests.service import Service
+
+HASH = "$2b$04$VTjpQSN.bvNPsx2qGVTcreOQQeXWGLHxx7xZeIU11H9SwBHaphsfK"
+"""Of `correct horse`, by bcrypt."""
+HASHED = "correct horse"
+
+
+def rules(service: Service, origin: str, *without: Field, providers: Iterable[str] = ()) -> Rules:
+    """Give the rules of a command with these options; the real programs write the real time into their rows."""
+    return Rules(
+        now=datetime.now(UTC),
+        issuers=stored_issuers(service.services.settings),
+        mails_codes=service.services.policy[TwoFactorPolicy].otp_available,
+        origin=origin,
+        without=frozenset(without),
+        without_providers=frozenset(providers),
+    )
+
+
+async def take(
+    service: Service, source: Source, *without: Field, providers: Iterable[str] = (), dry_run: bool = False
+) -> Report:
+    """Import a source; return the report."""
+    report, chosen = Report(), rules(service, source.origin, *without, providers=providers)
+    with temporary_map() as store:
+        rehearsal = store if dry_run else None
+        await run.run(
+            service.services.unit_of_work,
+            source,
+            chosen,
+            report,
+            claimed_keys=rehearsal,
+            progress=lambda position: None,
+        )
+    return report
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> Path:
+    """Write rows as JSON lines; bytes as they are."""
+    lines = (row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+async def take_lines(
+    service: Service, path: Path, rows: Iterable[Mapping[str, Any] | bytes], *without: Field, **options: Any
+) -> Report:
+    """Import rows by way of a file."""
+    with write_lines(path, rows).open("rb") as file:
+        return await take(service, JsonLines(file), *without, **options)
+
+
+async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> list[str]:
+    """Give why rows are refused before any database is asked."""
+    chosen, found = Rules(datetime.now(UTC), issuers={}, mails_codes=True, origin="json-lines"), []
+    with write_lines(path, rows).open("rb") as file:
+        async for row in JsonLines(file).rows():
+            try:
+                if isinstance(row.fields, Problem):
+                    raise row.fields
+                parse.read(row.fields, chosen, row.source_id)
+            except Problem as problem:
+                found.append(str(problem))
+    return found
+
+
+def counts(report: Report) -> tuple[int, int, int]:
+    """Give how many rows were imported, were there already, were refused."""
+    imported, present, refused = (report.outcomes[name] for name in Outcome)
+    return imported, present, refused

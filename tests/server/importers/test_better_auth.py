@@ -1,0 +1,204 @@
+"""Moving in from Better Auth: a database that the published package has made, on SQLite and on PostgreSQL."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pyotp
+import pytest
+
+from domain.data_import.eligibility import Field
+from models import Account, TwoFactor, User
+from server.importers.better_auth import better_auth
+from server.importers.report import Report
+from server.importers.tables import opened
+from tests.handlers.steps import bearer, refusal, sign_in, user_of
+from tests.postgres import Cluster
+from tests.provider.process import ProviderProcess
+from tests.security import second_factor
+from tests.server.importers import real
+from tests.server.importers.guides import IMPORT, follow
+from tests.server.importers.moving import counts, take
+from tests.server.terminal import Run
+from tests.service import Service
+from tests.trail import trail
+
+ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
+
+
+@pytest.fixture(scope="module")
+def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
+    """Give for each database its address, and what the test must know of the users in it."""
+    return real.better_auth(real.empty(cluster, tmp_path_factory.mktemp("better-auth")))
+
+
+@pytest.fixture
+def url(filled: real.Filled, dialect: str) -> str:
+    return filled[dialect][0]
+
+
+@pytest.fixture
+def there(filled: real.Filled, dialect: str) -> dict[str, str]:
+    return filled[dialect][1]
+
+
+async def move(service: Service, url: str, *without: Field, secret: str | None = real.SECRET) -> Report:
+    own = service.services.settings.database_url.get_secret_value()
+    async with opened(url, own) as database:
+        source = await better_auth(database, [secret] if secret else [])
+        return await take(service, source, *without)
+
+
+class TestPasswords:
+    async def test_the_old_one_signs_in_and_its_hash_is_renewed(self, target: Service, url: str) -> None:
+        await move(target, url)
+
+        answer = await sign_in(target, BOB, real.PASSWORD)
+
+        assert answer.status_code == 200, answer.text
+        [stored] = await target.rows(
+            'SELECT password FROM account JOIN "user" ON "user".id = user_id WHERE email = :email'
+            " AND provider_id = 'credential'",
+            email=BOB,
+        )
+        assert stored.password.startswith("$argon2id$")
+        assert "password.rehashed" in [record.event for record in await trail(target)]
+
+    async def test_another_does_not(self, target: Service, url: str) -> None:
+        await move(target, url)
+
+        answer = await sign_in(target, BOB, real.PASSWORD + "x")
+
+        assert answer.status_code == 401
+
+    async def test_by_username(self, target: Service, url: str) -> None:
+        await move(target, url)
+
+        body = {"username": "ADA_l", "password": real.PASSWORD}
+        answer = await target.post("/sign-in/username", body)
+
+        assert second_factor.is_pending(answer)
+
+
+class TestSecondFactor:
+    async def test_the_same_authenticator_goes_on(
+        self, target: Service, url: str, there: dict[str, str]
+    ) -> None:
+        await move(target, url)
+        pending = (await sign_in(target, ADA, real.PASSWORD)).json()["token"]
+        app = pyotp.TOTP(second_factor.secret_in(there["totpURI"]))
+
+        wrong = await second_factor.enter(target, "totp", "000000", bearer(pending))
+        right = await second_factor.enter(target, "totp", app.at(target.clock.now), bearer(pending))
+
+        assert (wrong.status_code, right.status_code) == (401, 200)
+
+    @pytest.mark.parametrize(
+        ("secret", "reason"),
+        [
+            (None, "twoFactor: is encrypted: its secret is needed to read it"),
+            ("another-secret", "twoFactor: cannot be decrypted with the given secret"),
+        ],
+    )
+    async def test_who_would_lose_it_is_refused(
+        self, target: Service, url: str, secret: str | None, reason: str
+    ) -> None:
+        report = await move(target, url, secret=secret)
+
+        assert dict(report.refused) == {reason: 1}
+        assert counts(report) == (3, 0, 1)
+        assert (await sign_in(target, ADA, real.PASSWORD)).status_code == 401
+
+    async def test_it_can_be_left_behind(self, target: Service, url: str) -> None:
+        report = await move(target, url, Field.TWO_FACTOR, secret=None)
+
+        answer = await sign_in(target, ADA, real.PASSWORD)
+
+        assert counts(report) == (4, 0, 0)
+        assert report.left.total() == 1
+        assert "twoFactorRedirect" not in answer.json()
+
+
+class TestFields:
+    async def test_who_somebody_is_stays(self, target: Service, url: str, there: dict[str, str]) -> None:
+        await move(target, url)
+
+        session = await sign_in(target, BOB, real.PASSWORD)
+
+        bob = await user_of(target, bearer(session.json()["token"]))
+        assert (bob["id"], bob["role"], bob["emailVerified"]) == (there["bob"], "admin", True)
+        assert bob["createdAt"] > "2026-01-02"
+        [ada] = await target.rows('SELECT * FROM "user" WHERE email = :email', email=ADA)
+        assert (ada.id, ada.username, ada.display_username) == (there["ada"], "ada_l", "Ada_L")
+
+    async def test_a_ban_stays(self, target: Service, url: str) -> None:
+        await move(target, url)
+
+        answer = await sign_in(target, EVE, real.PASSWORD)
+
+        assert refusal(answer)[:2] == (403, "BANNED_USER")
+        async with target.services.database.begin() as db:
+            eve = (await db.execute(User.__table__.select().where(User.email == EVE))).one()  # type: ignore[attr-defined]
+        assert (eve.ban_reason, eve.ban_expires.isoformat()) == ("spam", "2099-01-31T12:00:00+00:00")
+
+    async def test_the_record_says_how_they_came(self, target: Service, url: str) -> None:
+        await move(target, url)
+
+        records = [record for record in await trail(target) if record.event == "user.created"]
+        assert {(record.method, record.details["by"]) for record in records} == {("import", "operator")}
+        assert len(records) == 4
+
+
+class TestAccounts:
+    async def test_the_identity_signs_in_and_its_tokens_stay_behind(
+        self, target: Service, url: str, there: dict[str, str], provider: ProviderProcess
+    ) -> None:
+        await move(target, url)
+        [account] = await target.rows("SELECT * FROM account WHERE provider_id = 'test'")
+        token = provider.mint(claims={"sub": "carol-at-the-provider", "email": "else@example.com"})
+
+        answer = await target.post("/sign-in/social", {"provider": "test", "idToken": token})
+
+        assert answer.json()["user"]["id"] == there["carol"]
+        assert (account.issuer, account.scope) == (provider.issuer, "openid email")
+        assert (account.access_token, account.refresh_token, account.id_token) == (None, None, None)
+
+    async def test_a_provider_that_is_unknown_here_is_no_silent_loss(
+        self, service: Service, url: str
+    ) -> None:
+        refused = await move(service, url)
+        own = service.services.settings.database_url.get_secret_value()
+        async with opened(url, own) as database:
+            source = await better_auth(database, [real.SECRET])
+            taken = await take(service, source, providers=["test"])
+
+        assert dict(refused.refused) == {"accounts: test is no provider that is configured here": 1}
+        assert counts(taken) == (1, 3, 0)
+
+
+class TestAgain:
+    async def test_nobody_comes_twice(self, target: Service, url: str) -> None:
+        first = await move(target, url)
+        before = await _rows(target)
+
+        second = await move(target, url)
+
+        assert (counts(first), counts(second)) == ((4, 0, 0), (0, 4, 0))
+        assert await _rows(target) == before
+
+
+async def _rows(service: Service) -> list[int]:
+    found = []
+    for table in (User, Account, TwoFactor):
+        found += await service.rows(f'SELECT count(*) FROM "{table.__tablename__}"')
+    return [row[0] for row in found]
+
+
+def test_the_guide(filled: real.Filled, run: Run, tmp_path: Path) -> None:
+    shutil.copy(filled["sqlite"][0].removeprefix("sqlite:///"), tmp_path / "auth.db")
+    (tmp_path / "better-auth-secret").write_text(f"{real.SECRET}\n", "utf-8")
+
+    follow(run, IMPORT, "How to go about it")
+    follow(run, IMPORT, "Better Auth")
+
+    assert len(json.loads(run("users", "list", "--json").stdout)) == 4

@@ -1,0 +1,171 @@
+"""The command `gatewright import`: its options, what it prints, its exit status, and being killed in the middle."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from server.importers.run import BATCH
+from tests.live import ROOT
+from tests.postgres import Cluster
+from tests.server.importers.moving import HASH, write_lines
+from tests.server.terminal import Run, lines, mode
+from tests.service import CHEAP
+
+ADA, BOB = "ada@example.com", "bob@example.com"
+PATIENCE = 60.0
+ROWS = [{"email": ADA, "name": "Ada"}, {"email": BOB, "name": "B\nob"}, {"email": "nowhere"}]
+
+
+class TestOutcome:
+    def test_everything_came_in(self, run: Run, tmp_path: Path) -> None:
+        write_lines(tmp_path / "users.jsonl", ROWS[:1])
+
+        done = run("import", "json-lines", "users.jsonl")
+        again = run("import", "json-lines", "users.jsonl")
+
+        assert (done.exit_code, done.stdout) == (
+            0, "1 rows: 1 imported, 0 there already, 0 refused.\n",
+        )  # fmt: skip
+        assert (again.exit_code, again.stdout) == (
+            0, "1 rows: 0 imported, 1 there already, 0 refused.\n",
+        )  # fmt: skip
+        assert "user.created" not in done.stderr
+
+    def test_rows_are_refused_and_the_rest_comes_in(self, run: Run, tmp_path: Path) -> None:
+        write_lines(tmp_path / "users.jsonl", ROWS)
+
+        done = run("import", "json-lines", "users.jsonl", "--report", "report.jsonl", "--ids", "ids.jsonl")
+
+        assert done.exit_code == 3
+        assert done.stdout.splitlines() == [
+            "3 rows: 1 imported, 0 there already, 2 refused.",
+            "Refused:",
+            "         1  name: holds control characters",
+            "         1  email: is no address that could sign up",
+        ]
+        assert lines(tmp_path / "report.jsonl") == [
+            {"row": "line 2", "email": BOB, "outcome": "refused", "field": "name",
+             "reason": "holds control characters"},
+            {"row": "line 3", "email": "nowhere", "outcome": "refused", "field": "email",
+             "reason": "is no address that could sign up"},
+        ]  # fmt: skip
+        [known] = lines(tmp_path / "ids.jsonl")
+        assert (known["row"], known["sourceId"], len(known["id"])) == ("line 1", None, 32)
+        assert {mode(tmp_path / name) for name in ("report.jsonl", "ids.jsonl")} == {"0o600"}
+
+    def test_a_dry_run_leaves_nobody(self, run: Run, tmp_path: Path) -> None:
+        write_lines(tmp_path / "users.jsonl", ROWS)
+
+        done = run("import", "json-lines", "users.jsonl", "--dry-run")
+
+        assert done.exit_code == 3
+        assert done.stdout.startswith("3 rows: 1 would be imported, 0 there already, 2 refused.\n")
+        assert done.stdout.endswith("Which rows these are is told with --report FILE.\n")
+        assert json.loads(run("users", "list", "--json").stdout) == []
+
+    def test_what_is_left_behind_is_told(self, run: Run, tmp_path: Path) -> None:
+        write_lines(tmp_path / "users.jsonl", [{"email": ADA, "image": "data:,"}])
+
+        done = run("import", "json-lines", "users.jsonl", "--without", "image", "--report", "report.jsonl")
+
+        assert done.exit_code == 0
+        assert "Taken without:\n         1  image: is no http or https address" in done.stdout
+        assert [line["outcome"] for line in lines(tmp_path / "report.jsonl")] == ["imported"]
+
+    def test_from_standard_input(self, run: Run) -> None:
+        done = run("import", "json-lines", "-", stdin=json.dumps(ROWS[0]))
+
+        assert done.stdout == "1 rows: 1 imported, 0 there already, 0 refused.\n"
+
+    def test_into_postgresql(self, run: Run, tmp_path: Path, cluster: Cluster) -> None:
+        write_lines(tmp_path / "users.jsonl", ROWS[:1])
+        url = cluster.create()
+
+        done = run("import", "json-lines", "users.jsonl", GATEWRIGHT_DATABASE_URL=url)
+
+        assert (done.exit_code, done.stdout) == (
+            0, "1 rows: 1 imported, 0 there already, 0 refused.\n",
+        )  # fmt: skip
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("words", "status"),
+        [
+            (["json-lines", "absent.jsonl"], 2),
+            (["json-lines", "users.jsonl", "--without", "email"], 2),
+            (["json-lines", "users.jsonl", "--report", "no/such/folder"], 1),
+            (["better-auth"], 2),
+            (["better-auth", "--from", "sqlite:///absent.db"], 1),
+            (["better-auth", "--from", "sqlite:///users.jsonl"], 1),
+            (["better-auth", "--from", "sqlite:///gatewright.db"], 1),
+            (["fastapi-users", "--from", "mysql://somewhere"], 1),
+            (["better-auth", "--from", "sqlite:///users.jsonl", "--secret-file", "absent"], 2),
+        ],
+    )
+    def test_what_cannot_be_begun(self, run: Run, tmp_path: Path, words: list[str], status: int) -> None:
+        run("migrate")
+        write_lines(tmp_path / "users.jsonl", ROWS)
+
+        done = run("import", *words)
+
+        assert done.exit_code == status, done.output
+        assert "Traceback" not in done.output
+        assert json.loads(run("users", "list", "--json").stdout) == []
+
+
+class TestKilled:
+    def test_in_the_middle_and_run_again(self, run: Run, tmp_path: Path) -> None:
+        rows = [{"email": f"user{number}@example.com", "passwordHash": HASH} for number in range(3 * BATCH)]
+        file = write_lines(tmp_path / "users.jsonl", rows)
+        written = file.read_bytes().splitlines(keepends=True)
+
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from server.cli.main import app; app()", "import", "json-lines", "-"],
+            cwd=tmp_path, env={**os.environ, **CHEAP, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdin is not None
+        with process.stdin as stdin:
+            # One batch and a half: the command waits for the rest until it is killed.
+            stdin.writelines(written[: BATCH + BATCH // 2])
+            stdin.flush()
+            reached = wait_for(lambda: users_in(tmp_path / "gatewright.db") >= BATCH)
+            process.send_signal(signal.SIGKILL)
+            process.wait(timeout=PATIENCE)
+        between = users_in(tmp_path / "gatewright.db")
+        again = run("import", "json-lines", "users.jsonl")
+
+        assert reached
+        assert between == BATCH
+        assert again.stdout == f"600 rows: {2 * BATCH} imported, {BATCH} there already, 0 refused.\n"
+        assert users_in(tmp_path / "gatewright.db") == 3 * BATCH
+
+
+def users_in(path: Path) -> int:
+    """Give how many users a database holds that may not be there yet."""
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(path, timeout=PATIENCE)
+    try:
+        return int(connection.execute("SELECT count(*) FROM user").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def wait_for(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

@@ -1,0 +1,214 @@
+"""Values under older secrets are rewritten, and only those (threat R44)."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import LargeBinary, Update, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from models import Account, Outbox, Session, TwoFactor, User, metadata
+from server.crypto.keyring import Keyring
+from server.database import migrations
+from server.database.database import Database, open_database
+from server.jobs.key_rotation import COLUMNS, RotationResult, reencrypt
+from tests.provider.process import ProviderProcess
+from tests.provider.steps import as_user, begin, enter
+from tests.security import second_factor
+from tests.service import Service
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OLD, BOTH, NEW = (
+    Keyring(secrets) for secrets in (["o" * 32], ["n" * 32, "o" * 32], ["n" * 32])
+)  # fmt: skip
+
+NOTHING_LEFT = {
+    "session.token_copy": 0, "outbox.payload": 0, "two_factor.secret": 0, "two_factor.new_secret": 0,
+    "account.access_token": 0, "account.refresh_token": 0, "account.id_token": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+async def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path):  # type: ignore[no-untyped-def]
+    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
+    if dialect == "postgresql":
+        url = request.getfixturevalue("cluster").create(migrated=True)
+    database = await open_database(url, pool_size=3, timeout=5)
+    await migrations.prepare(database, "auto")
+    yield database
+    await database.close()
+
+
+async def _fill(database: Database, keyring: Keyring, count: int, prefix: str = "r") -> None:
+    async with database.transaction() as db:
+        if await db.get(User, "u") is None:
+            db.add(User(id="u", name="Ada", email="ada@example.com", created_at=NOW, updated_at=NOW))
+            await db.flush()
+        for number in range(count):
+            key = f"{prefix}{number:03}"
+            sealed = keyring.encrypt("session.token_copy", key)
+            db.add(
+                Session(
+                    id=key, user_id="u", token_digest=key.encode(), token_copy=sealed, method="password",
+                    expires_at=NOW, created_at=NOW, updated_at=NOW,
+                )
+            )  # fmt: skip
+            db.add(
+                Outbox(
+                    id=key, template="x", sender="smtp", payload=keyring.encrypt("outbox.payload", key),
+                    next_attempt=NOW, expires_at=NOW, created_at=NOW, updated_at=NOW,
+                )
+            )  # fmt: skip
+
+
+async def _copies(database: Database) -> dict[str, bytes | None]:
+    async with database.transaction() as db:
+        return {row[0]: row[1] for row in await db.execute(select(col(Session.id), col(Session.token_copy)))}
+
+
+async def _payloads(database: Database) -> dict[str, bytes | None]:
+    async with database.transaction() as db:
+        return {row[0]: row[1] for row in await db.execute(select(col(Outbox.id), col(Outbox.payload)))}
+
+
+class TestColumns:
+    async def test_r44_whatever_is_encrypted_stands_in_a_column_declared_so(
+        self, social: Service, provider: ProviderProcess
+    ) -> None:
+        as_user(provider, "bob@example.com", "1001")
+        await enter(social)
+        await begin(social)
+        owner = await second_factor.enrol(social)
+        await second_factor.begin(social, owner.session)
+        await social.post("/request-password-reset", {"email": owner.email})
+
+        found = set()
+        for column in [column for table in metadata.sorted_tables for column in table.c]:
+            if isinstance(column.type, LargeBinary):
+                values = await social.rows(f'SELECT {column.name} FROM "{column.table.name}"')
+                if any(value and social.services.cipher.decrypt(str(column), value) for (value,) in values):
+                    found.add(str(column))
+
+        # What a sign-in through a provider began with lives ten minutes, and is not encrypted anew.
+        assert found == {*COLUMNS, "grant.payload"}
+
+
+class TestRewrite:
+    async def test_r44_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
+        await _fill(database, OLD, 7)
+
+        assert await reencrypt(database.begin, BOTH, batch=3) == NOTHING_LEFT
+
+        for key, sealed in (await _copies(database)).items():
+            assert NEW.decrypt("session.token_copy", sealed or b"") == key
+        for key, sealed in (await _payloads(database)).items():
+            assert NEW.decrypt("outbox.payload", sealed or b"") == key
+
+    async def test_r44_secrets_of_authenticators_too(self, database: Database) -> None:
+        await _fill(database, OLD, 1)
+        async with database.transaction() as db:
+            secret, new = (OLD.encrypt(f"two_factor.{name}", name) for name in ("secret", "new_secret"))
+            db.add(
+                TwoFactor(
+                    user_id="u", secret=secret, confirmed=True, new_secret=new, created_at=NOW, updated_at=NOW
+                )
+            )
+
+        assert await reencrypt(database.begin, BOTH) == NOTHING_LEFT
+
+        async with database.transaction() as db:
+            [row] = (await db.execute(select(TwoFactor))).scalars()
+        assert NEW.decrypt("two_factor.secret", row.secret or b"") == "secret"
+        assert NEW.decrypt("two_factor.new_secret", row.new_secret or b"") == "new_secret"
+
+    async def test_r44_tokens_of_providers_too(self, database: Database) -> None:
+        await _fill(database, OLD, 1)
+        names = ("access_token", "refresh_token", "id_token")
+        account = Account(
+            id="a", user_id="u", provider_id="test", account_id="7", created_at=NOW, updated_at=NOW
+        )
+        for name in names:
+            setattr(account, name, OLD.encrypt(f"account.{name}", name))
+        async with database.transaction() as db:
+            db.add(account)
+
+        assert await reencrypt(database.begin, BOTH) == NOTHING_LEFT
+
+        async with database.transaction() as db:
+            [row] = (await db.execute(select(Account))).scalars()
+        assert [NEW.decrypt(f"account.{name}", getattr(row, name)) for name in names] == list(names)
+
+    async def test_what_is_current_empty_or_unreadable_stays(self, database: Database) -> None:
+        await _fill(database, NEW, 3, "current")
+        await _fill(database, Keyring(["x" * 32]), 2, "foreign")
+        async with database.transaction() as db:
+            await db.execute(update(Session).where(col(Session.id) == "current001").values(token_copy=None))
+        before = await _copies(database)
+
+        assert await reencrypt(database.begin, BOTH, batch=2) == NOTHING_LEFT
+
+        assert await _copies(database) == before
+
+    async def test_does_nothing_with_one_secret(self, database: Database) -> None:
+        await _fill(database, OLD, 1)
+        before = await _copies(database)
+
+        assert await reencrypt(database.begin, NEW) == {}
+
+        assert await _copies(database) == before
+
+    async def test_newer_values_are_never_overwritten(self, database: Database) -> None:
+        await _fill(database, OLD, 3)
+        newer = NEW.encrypt("session.token_copy", "newer")
+        late = Once()
+
+        def begin() -> AsyncSession:
+            return _Late(database, newer, late)
+
+        assert (await reencrypt(begin, BOTH))["session.token_copy"] == 1
+
+        copies = await _copies(database)
+        assert copies["r000"] == newer
+        assert NEW.decrypt("session.token_copy", copies["r001"] or b"") == "r001"
+
+    async def test_tells_what_it_changed_and_nothing_when_there_was_nothing(self, database: Database) -> None:
+        await _fill(database, OLD, 3)
+        told: list[dict[str, RotationResult]] = []
+
+        for _ in range(2):
+            await reencrypt(database.begin, BOTH, report=lambda results: told.append(dict(results)))
+
+        [results] = told
+        assert results["session.token_copy"] == RotationResult(rewritten=3, remaining=0)
+        assert results["two_factor.secret"] == RotationResult(rewritten=0, remaining=0)
+
+
+@dataclass
+class Once:
+    """Whether something that is done once has been done."""
+
+    is_done: bool = False
+
+
+def _changes_a_session(statement: Any) -> bool:
+    return isinstance(statement, Update) and statement.table is metadata.tables["session"]
+
+
+class _Late(AsyncSession):
+    """A session before whose first change to the table somebody else has changed the same row."""
+
+    def __init__(self, database: Database, value: bytes, late: Once) -> None:
+        super().__init__(database.engine)
+        self.database, self.value, self.late = database, value, late
+
+    async def execute(self, statement: Any, *arguments: Any, **options: Any) -> Any:
+        if not self.late.is_done and _changes_a_session(statement):
+            self.late.is_done = True
+            async with self.database.transaction() as db:
+                await db.execute(
+                    update(Session).where(col(Session.id) == "r000").values(token_copy=self.value)
+                )
+        return await super().execute(statement, *arguments, **options)

@@ -1,0 +1,244 @@
+"""What a mail says, and what strangers cannot make it say."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from jinja2 import TemplateError
+from jinja2.exceptions import SecurityError
+
+from domain.mail.outbox import LeasedMail
+from server.mail.message import Mail
+from server.mail.templates import MESSAGES, TemplateRenderer, humanised, shown_name
+
+NOW = datetime(2026, 3, 4, 9, 26, tzinfo=UTC)
+LINK = "https://auth.example.com/verify-email?token=abc&callbackURL=%2Fwelcome"
+WITH_LINK = ("reset-password", "verify-email", "change-email", "delete-account")
+
+
+class Links(HTMLParser):
+    """Collects where an HTML text leads to, and its tags."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.targets: list[str | None] = []
+        self.tags: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.targets += [value for key, value in attrs if key in ("href", "src")]
+
+
+def claim(template: str, *, name: str = "Ada", to: str = "ada@example.com") -> LeasedMail:
+    expires = (NOW + timedelta(hours=24)).isoformat() if template in WITH_LINK else None
+    link = LINK if template in WITH_LINK else None
+    return LeasedMail(
+        id="i" * 32,
+        template=template,
+        sender="smtp",
+        attempts=1,
+        created_at=NOW,
+        expires_at=NOW + timedelta(hours=24),
+        payload={"to": to, "name": name, "link": link, "code": None, "expires": expires},
+    )
+
+
+@pytest.fixture
+def render() -> Callable[..., Mail]:
+    renderer = TemplateRenderer("Gatewright", "https://auth.example.com", "Gatewright <no-reply@example.com>")
+
+    def render(template: str, *, name: str = "Ada", now: datetime = NOW) -> Mail:
+        return renderer.render(claim(template, name=name), now)
+
+    return render
+
+
+@pytest.mark.parametrize("template", MESSAGES)
+class TestEveryMessage:
+    def test_has_subject_text_and_html(self, render: Callable[..., Mail], template: str) -> None:
+        mail = render(template)
+
+        assert mail.to == "ada@example.com"
+        assert mail.subject
+        assert "\n" not in mail.subject
+        assert mail.text.startswith("Hello Ada,\n\n")
+        assert "Gatewright (auth.example.com)" in " ".join(mail.text.split())
+        assert "Hello Ada," in mail.html
+        assert "{" not in mail.text
+
+    def test_leads_nowhere_but_to_its_link(self, render: Callable[..., Mail], template: str) -> None:
+        mail = render(template)
+
+        expected = [LINK, LINK] if template in WITH_LINK else []
+        assert Links(mail.html).targets == expected
+        assert (f"\n{LINK}\n" in mail.text) == bool(expected)
+        assert mail.link == (LINK if expected else None)
+
+    def test_says_how_long_the_link_lives(self, render: Callable[..., Mail], template: str) -> None:
+        mail = render(template, now=NOW + timedelta(hours=3))
+
+        wanted = template in WITH_LINK
+        assert ("21 hours" in mail.text, "21 hours" in mail.html) == (wanted, wanted)
+        assert ("5 March 2026, 09:26 UTC" in " ".join(mail.text.split())) == wanted
+
+    def test_greets_without_a_name(self, render: Callable[..., Mail], template: str) -> None:
+        mail = render(template, name="")
+
+        assert mail.text.startswith("Hello,\n\n")
+        assert "Hello," in mail.html
+
+    def test_a_name_is_neither_markup_nor_template(self, render: Callable[..., Mail], template: str) -> None:
+        mail = render(template, name="<a href=https://evil.test>x</a> {{7*7}} ${7*7}")
+
+        assert Links(mail.html).targets == Links(render(template).html).targets
+        assert "&lt;a href=" in mail.html
+        for text in (mail.text, mail.html):
+            assert "{{7*7}} ${7*7}" in text
+            assert "https://evil" not in text
+            assert "evil.test" not in text
+
+    def test_a_name_cannot_break_the_line(self, render: Callable[..., Mail], template: str) -> None:
+        mail = render(template, name="x\r\nBcc: e@evil.test\u2028Hi\x85you\x00")
+
+        assert mail.subject == render(template).subject
+        assert mail.text.splitlines()[0].startswith("Hello x Bcc: e@evil")
+        assert "Hi you," in mail.text.splitlines()[0]
+        assert not {"\u2028", "\x85", "\x00"} & set(mail.text + mail.html)
+
+
+class TestSecondFactor:
+    def render(self, template: str, **values: str) -> Mail:
+        plain = claim(template)
+        filled = replace(plain, payload={**(plain.payload or {}), **values})
+        return TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(
+            filled, NOW
+        )
+
+    def test_a_code_stands_alone_on_its_line_and_never_in_the_subject(self) -> None:
+        mail = self.render("otp", code="492039", expires=(NOW + timedelta(minutes=3)).isoformat())
+
+        assert "\n    492039\n" in mail.text
+        assert ">492039<" in mail.html
+        assert "492039" not in mail.subject
+        assert (mail.code, mail.link) == ("492039", None)
+        assert "3 minutes" in mail.text
+        assert "09:29 UTC" in mail.text
+
+    @pytest.mark.parametrize("switched", ["on", "off"])
+    def test_a_change_says_which(self, switched: str) -> None:
+        mail = self.render("two-factor-changed", switched=switched)
+
+        for text in (mail.text, mail.html):
+            assert f"was switched {switched} for your Gatewright account" in " ".join(text.split())
+        assert mail.subject == "Two-factor sign-in was changed"
+
+    def test_a_lock_says_until_when(self) -> None:
+        mail = self.render("second-factor-locked", until=(NOW + timedelta(minutes=15)).isoformat())
+
+        assert "until 4 March 2026, 09:41 UTC" in " ".join(mail.text.split())
+        assert "until 4 March 2026, 09:41 UTC" in mail.html
+
+
+class TestName:
+    def test_ordinary_names_stay_as_they_are(self) -> None:
+        for name in (
+            "Ada Lovelace",
+            "J. R. R. Tolkien",
+            "Zoë O'Neill-Žižek",
+            "Ngũgĩ wa Thiong'o",
+            "李小龍",
+            "",
+        ):
+            assert shown_name(name) == name
+
+    def test_what_mail_programs_would_turn_into_a_link_is_broken_up(self) -> None:
+        assert shown_name("https://evil.test/x") == "https:\u2060//evil\u2060.test/x"
+        assert shown_name("www.evil.test") == "www\u2060.evil\u2060.test"
+
+    @pytest.mark.parametrize("dot", ["\u3002", "\uff0e", "\uff61"])
+    def test_so_is_what_stands_between_other_dots_of_domain_names(self, dot: str) -> None:
+        assert shown_name(f"evil{dot}test") == f"evil\u2060{dot}test"
+
+    def test_long_names_are_cut(self) -> None:
+        assert shown_name("a" * 64) == "a" * 64
+        assert shown_name("a" * 65) == "a" * 63 + "…"
+
+    def test_invisible_characters_go_and_joiners_stay(self) -> None:
+        assert shown_name("a\u202eb\u2066c") == "abc"
+        assert shown_name("👩\u200d💻") == "👩\u200d💻"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (180, "3 minutes"),
+        (3600, "1 hour"),
+        (3599.4, "1 hour"),
+        (5400, "90 minutes"),
+        (7200, "2 hours"),
+        (76_620, "21 hours"),
+        (86_400, "24 hours"),
+        (172_800, "2 days"),
+        (604_800, "7 days"),
+        (3, "1 minute"),
+        (60, "1 minute"),
+    ],
+)
+def test_time_spans_read_like_language(seconds: float, words: str) -> None:
+    assert humanised(timedelta(seconds=seconds)) == words
+
+
+class TestReplacements:
+    def renderer(self, directory: Path) -> TemplateRenderer:
+        return TemplateRenderer("Acme", "https://auth.example.com", "no-reply@example.com", directory)
+
+    def write(self, directory: Path, name: str, text: str) -> None:
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def test_replace_single_files(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/subject.txt", "Welcome to {{ app_name }}\n")
+        self.write(tmp_path, "verify-email/body.txt", "{{ name }}: {{ link }}")
+
+        mail = self.renderer(tmp_path).render(claim("verify-email", name="<b>"), NOW)
+
+        assert mail.subject == "Welcome to Acme"
+        assert mail.text == f"<b>: {LINK}\n"
+        assert "Confirm my address" in mail.html
+
+    def test_html_of_a_replacement_is_escaped_too(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/body.html", "<p>{{ name }}</p>")
+
+        assert (
+            self.renderer(tmp_path).render(claim("verify-email", name="<b>"), NOW).html == "<p>&lt;b&gt;</p>"
+        )
+
+    def test_a_broken_one_is_named_at_start(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/body.txt", "{% if %}")
+
+        with pytest.raises(TemplateError, match=r"verify-email/body\.txt, line 1: [^\n]+$"):
+            self.renderer(tmp_path)
+
+    def test_a_broken_layout_is_named_at_start(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "layout.html", "<p>\n{% block %}")
+
+        with pytest.raises(TemplateError, match=r"layout\.html, line 2: "):
+            self.renderer(tmp_path)
+
+    def test_one_that_is_not_utf_8_is_named_at_start(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/body.txt", "")
+        (tmp_path / "verify-email" / "body.txt").write_bytes(b"Gr\xfc\xdfe")
+
+        with pytest.raises(TemplateError, match=r"^verify-email/body\.txt: [^\n]+$"):
+            self.renderer(tmp_path)
+
+    def test_they_run_in_a_sandbox(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/body.txt", "{{ ''.__class__.__mro__ }}")
+
+        with pytest.raises(SecurityError):
+            self.renderer(tmp_path).render(claim("verify-email"), NOW)

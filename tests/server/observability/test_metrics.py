@@ -1,0 +1,304 @@
+"""What is counted while the service works, and how the values of several processes become one."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from domain.errors import Limited, Overloaded
+from server.crypto.password_hasher import HashingRules, PasswordHasher
+from server.observability.metrics.aggregation import lasting, merge, metrics
+from server.observability.metrics.collector import Collector
+from server.observability.metrics.families import BOUNDS, FAMILIES, Sample
+from server.observability.metrics.registry import MetricsRegistry
+from tests.conftest import MakeService
+from tests.postgres import Cluster
+from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
+from tests.service import PASSWORD, Service, close_service, open_service
+
+COUNTED = {"metrics.port": "0"}
+ADA = "ada@example.com"
+NEW = {"name": "Ada", "email": ADA, "password": PASSWORD}
+
+Values = dict[tuple[str, ...], float]
+
+
+async def values(service: Service) -> Values:
+    """Give all values of a service that are no histograms, by `(name, *labels)`."""
+    parts = service.services
+    assert parts.metrics is not None
+    samples = await Collector(parts.metrics, parts.hasher, lambda: parts.database, service.clock)()
+    return {(s.family, *s.labels): s.value for s in samples if not isinstance(s.value, list)}
+
+
+async def grown(service: Service, before: Values, *key: str) -> float:
+    """Give by how much a value has grown."""
+    return (await values(service)).get(key, 0) - before.get(key, 0)
+
+
+class TestTallies:
+    def test_an_answer_counts_once_in_its_bucket(self) -> None:
+        registry = MetricsRegistry()
+
+        for seconds in (0.0004, 0.0005, 0.3, 11.0):
+            registry.request("sessions.get_current", 200, seconds)
+
+        (histogram,) = (s.value for s in registry.samples() if s.family == "gatewright_request_seconds")
+        assert isinstance(histogram, list)
+        *buckets, total = histogram
+        assert (buckets[0], buckets[BOUNDS.index(0.5)], buckets[-1]) == (2, 1, 1)
+        assert sum(buckets) == 4
+        assert total == pytest.approx(11.3009)
+
+    def test_two_kinds_of_limits_are_told_apart(self) -> None:
+        registry, by_requests = MetricsRegistry(), Limited()
+        by_requests.kind = "requests"
+
+        for refusal in (Limited(), Limited(), by_requests):
+            registry.refusal(refusal)
+
+        found = {(s.family, *s.labels): s.value for s in registry.samples()}
+        assert found == {
+            ("gatewright_refusals_total", "TOO_MANY_REQUESTS"): 3,
+            ("gatewright_limit_refusals_total", "failures"): 2,
+            ("gatewright_limit_refusals_total", "requests"): 1,
+        }
+
+
+class TestService:
+    async def test_counts_requests_by_operation_and_status(self, make_service: MakeService) -> None:
+        service = await make_service(COUNTED)
+        before = await values(service)
+
+        await service.get("/get-session")
+        await service.client.head("/ok")
+
+        assert await grown(service, before, "gatewright_requests_total", "sessions.get_current", "401") == 1
+        assert await grown(service, before, "gatewright_requests_total", "service.check_health", "200") == 1
+        assert await grown(service, before, "gatewright_refusals_total", "UNAUTHORIZED") == 1
+
+    async def test_no_label_holds_what_was_sent(self, make_service: MakeService) -> None:
+        service = await make_service(COUNTED)
+
+        for path in ("/no-such-path", "/callback/no-such-path", "/reset-password/no-such-path"):
+            await service.get(path)
+        await service.post(
+            "/sign-in/email", {"email": "no-such-path@example.com", "password": "no-such-path"}
+        )
+        await service.client.request("PURGE", "/get-session")
+
+        found = await values(service)
+        assert found["gatewright_requests_total", "none", "404"] >= 1
+        assert found["gatewright_requests_total", "none", "405"] >= 1
+        assert [key for key in found if "path" in "".join(key) or "PURGE" in key] == []
+
+    async def test_counts_audit_events(self, make_service: MakeService) -> None:
+        service = await make_service(COUNTED)
+        before = await values(service)
+
+        await service.post("/sign-up/email", NEW)
+        await service.post("/sign-in/email", {"email": ADA, "password": "not the password"})
+        await service.post("/sign-out", headers={"Origin": "https://evil.example"})
+
+        events = "gatewright_audit_events_total"
+        assert await grown(service, before, events, "user.created", "success") == 1
+        assert await grown(service, before, events, "sign_in.failed", "failure") == 1
+        assert await grown(service, before, events, "origin.refused", "refused") == 1
+
+    async def test_counts_what_the_limits_refuse(self, make_service: MakeService) -> None:
+        service = await make_service({**COUNTED, "limits.requests": "2", "limits.failures": "1"})
+        before = await values(service)
+        await service.post("/sign-up/email", NEW)
+        wrong = {"email": ADA, "password": "not the password"}
+
+        for _ in range(2):
+            await service.post("/sign-in/email", wrong)
+        for _ in range(3):
+            await service.get("/get-session")
+
+        assert await grown(service, before, "gatewright_limit_refusals_total", "failures") == 1
+        assert await grown(service, before, "gatewright_limit_refusals_total", "requests") == 1
+
+    async def test_tells_what_waits_in_the_outbox_and_what_became_of_it(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service(COUNTED)
+        before = await values(service)
+        await service.post("/sign-up/email", NEW)
+        service.clock.advance(seconds=7)
+
+        waiting = await values(service)
+        await service.inbox()
+
+        after = await values(service)
+        assert waiting["gatewright_outbox_waiting", "queued"] == 1
+        assert waiting["gatewright_outbox_oldest_seconds",] == 7
+        assert after["gatewright_outbox_waiting", "queued"] == 0
+        assert after["gatewright_outbox_oldest_seconds",] == 0
+        assert await grown(service, before, "gatewright_outbox_mails_total", "verify-email", "sent") == 1
+
+    async def test_tells_of_mails_that_fail(self, make_service: MakeService) -> None:
+        service = await make_service({**COUNTED, "mail.file_path": "/dev/null/mail", "mail.retry_for": "60s"})
+        before = await values(service)
+        await service.post("/sign-up/email", NEW)
+
+        for _ in range(2):
+            await service.services.worker.drain()
+            service.clock.advance(seconds=31)
+
+        mails = "gatewright_outbox_mails_total"
+        assert await grown(service, before, mails, "verify-email", "postponed") == 1
+        assert await grown(service, before, mails, "verify-email", "failed") == 1
+
+    async def test_tells_of_the_pools(self, make_service: MakeService) -> None:
+        service = await make_service(COUNTED)
+        pool = service.services.database.engine.pool
+
+        async with service.services.database.begin() as db:
+            await db.connection()
+            busy = await values(service)
+
+        idle = await values(service)
+        size = 1 if service.services.database.dialect == "sqlite" else 7
+        assert busy["gatewright_database_pool_size",] == pool.size() == size  # type: ignore[attr-defined]
+        assert busy["gatewright_database_pool_in_use",] == idle["gatewright_database_pool_in_use",] + 1
+        assert idle["gatewright_hash_pool_size",] >= 1
+        assert idle["gatewright_hash_pool_busy",] == 0
+
+    async def test_counts_who_waits_for_a_connection_in_vain(self, make_service: MakeService) -> None:
+        service = await make_service({**COUNTED, "database.timeout": "0.2s", "database.pool_size": "3"})
+        begin = service.services.database.begin
+        before = await values(service)
+
+        async with begin() as holding:
+            await holding.connection()
+            asked = asyncio.create_task(service.post("/sign-up/email", NEW))
+            waiting = await _until(service, "gatewright_database_pool_waiting")
+            answer = await asked
+
+        assert waiting == 1
+        assert answer.status_code == 503
+        assert await grown(service, before, "gatewright_database_pool_timeouts_total") >= 1
+
+    async def test_tells_that_the_database_is_away(self, cluster: Cluster, tmp_path: Path) -> None:
+        url = cluster.create(migrated=True)
+        service = await open_service(url, tmp_path, COUNTED)
+        connection = await asyncpg.connect(cluster.url())
+
+        await connection.execute(f'DROP DATABASE "{url.rpartition("/")[2]}" WITH (FORCE)')
+
+        found = await values(service)
+        assert found["gatewright_database_up",] == 0
+        assert ("gatewright_outbox_oldest_seconds",) not in found
+        assert found["gatewright_workers",] == 1
+        await connection.close()
+        await close_service(service)
+
+    async def test_counts_nothing_unless_asked(self, service: Service) -> None:
+        await service.get("/get-session")
+
+        assert service.services.metrics is None
+
+
+async def _until(service: Service, name: str) -> float:
+    """Give a value as soon as it is not 0; the event loop ends the wait for a connection soon enough."""
+    async with asyncio.timeout(60):
+        while not (found := (await values(service))[name,]):  # noqa: ASYNC110 - a value tells nobody that it changed
+            await asyncio.sleep(0.01)
+    return found
+
+
+class TestProviders:
+    async def test_are_counted_by_result(
+        self, make_cold_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        settings = {**COUNTED, **social_settings(provider), "providers.test.client_id": "service"}
+        service = await make_cold_service(settings)
+        asked = {"provider": "test", "callbackURL": "/"}
+
+        await service.post("/sign-in/social", asked)
+
+        found = await values(service)
+        assert found["gatewright_provider_calls_total", "test", "answered"] == 1
+
+    async def test_that_do_not_answer_are_counted(self, make_cold_service: MakeService) -> None:
+        nobody = "http://127.0.0.1:9/.well-known/openid-configuration"
+        service = await make_cold_service(
+            {
+                **COUNTED,
+                "providers.away.client_id": "x",
+                "providers.away.client_secret": "x",
+                "providers.away.discovery_url": nobody,
+            }
+        )
+
+        await service.post("/sign-in/social", {"provider": "away", "callbackURL": "/"})
+
+        assert (await values(service))["gatewright_provider_calls_total", "away", "unavailable"] == 1
+
+
+class TestHashPool:
+    async def test_tells_how_much_it_has_to_do(self) -> None:
+        pool = PasswordHasher(HashingRules(memory_kib=32 * 1024, time=4, workers=1, queue=1))
+        first = asyncio.create_task(pool.hash("correct horse"))
+        second = asyncio.create_task(pool.hash("correct horse"))
+        await asyncio.sleep(0)
+
+        with pytest.raises(Overloaded):
+            await pool.hash("correct horse")
+        crowded = pool.state()
+
+        await asyncio.gather(first, second)
+        await asyncio.sleep(0)
+        assert crowded == (1, 1, 1, 1)
+        assert pool.state() == (1, 0, 0, 1)
+        pool.close()
+
+
+class TestMerging:
+    def test_adds_what_is_counted_and_keeps_what_is_shared(self) -> None:
+        one = [
+            Sample("gatewright_requests_total", ("a", "200"), 2),
+            Sample("gatewright_request_seconds", ("a",), [1.0, 2.0]),
+            Sample("gatewright_outbox_waiting", ("queued",), 3),
+            Sample("gatewright_workers", (), 1),
+        ]
+
+        merged = merge([one, one])
+
+        assert merged == {
+            ("gatewright_requests_total", ("a", "200")): 4,
+            ("gatewright_request_seconds", ("a",)): [2.0, 4.0],
+            ("gatewright_outbox_waiting", ("queued",)): 3,
+            ("gatewright_workers", ()): 2,
+        }
+
+    def test_keeps_counts_alone_of_who_is_gone(self) -> None:
+        values = merge(
+            [[Sample("gatewright_workers", (), 1), Sample("gatewright_refusals_total", ("X",), 2)]]
+        )
+
+        assert lasting(values) == [("gatewright_refusals_total", ("X",), 2)]
+
+    def test_cumulates_the_buckets(self) -> None:
+        counts = [0.0] * (len(BOUNDS) + 1)
+        counts[0], counts[3], counts[-1] = 1, 2, 1
+
+        families = metrics(merge([[Sample("gatewright_request_seconds", ("a",), [*counts, 7.5])]]))
+
+        (samples,) = [family.samples for family in families if family.samples]
+        found: dict[Any, float] = {(s.name, s.labels.get("le")): s.value for s in samples}
+        assert found["gatewright_request_seconds_bucket", "0.0005"] == 1
+        assert found["gatewright_request_seconds_bucket", "0.005"] == 3
+        assert found["gatewright_request_seconds_bucket", "+Inf"] == 4
+        assert found["gatewright_request_seconds_count", None] == 4
+        assert found["gatewright_request_seconds_sum", None] == 7.5
+
+    def test_every_family_has_its_name_and_meaning(self) -> None:
+        exposed = {family.name: family for family in metrics({})}
+
+        assert {name.removesuffix("_total") for name in FAMILIES} == set(exposed)
+        assert all(family.documentation for family in exposed.values())
