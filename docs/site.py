@@ -1,15 +1,9 @@
-"""The pages of the site that are made when it is built: of README and its like, of the refusals, of the contract."""
+"""The pages of the site that are generated when it is built, from SECURITY.md, changelog, errors and contract."""
 
 from dataclasses import dataclass
 
 from docs import commands, errors, operations
 from docs.links import HOMES, PAGES, ROOT
-from docs.markdown import page
-
-QUICK_START = ("Two commands", "First steps with curl")
-HOUSE = ("The house", "How a request travels", "Decisions")
-"""The sections of README that stand on pages of their own."""
-
 
 _REFERENCE = """
 # Reference
@@ -41,8 +35,6 @@ def made() -> list[Made]:
     """Give every page there is besides those in docs/pages."""
     generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
     return [
-        Made("quick-start.md", _of_readme("Quick start", QUICK_START), "README.md"),
-        Made("house.md", _of_readme("How it is built", HOUSE), "README.md"),
         *(
             Made(path, _read(source), source)
             for source, path in HOMES.items()
@@ -54,9 +46,3 @@ def made() -> list[Made]:
 
 def _read(source: str) -> str:
     return (ROOT / source).read_text("utf-8")
-
-
-def _of_readme(title: str, headings: tuple[str, ...]) -> str:
-    """Give sections of README as a page. Raises KeyError for one that is not there."""
-    sections = dict(part.split("\n", 1) for part in f"\n{_read('README.md')}".split("\n## ")[1:])
-    return page(f"# {title}", *(page(f"## {heading}", sections[heading]) for heading in headings))

@@ -9,7 +9,7 @@ from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
 from server.services import load_settings
 from tests.bench.servers import free_port
-from tests.docs.typing_in import BASE, PAGES, Shell, blocks, follow, guide, placed, section, walk
+from tests.docs.typing_in import BASE, PAGES, Shell, blocks, first_steps, follow, guide, placed, walk
 from tests.live import ROOT, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -101,7 +101,7 @@ def test_production_starts_with_the_settings_it_names(tmp_path: Path) -> None:
 def test_the_records_are_asked_for_as_it_says(tmp_path: Path) -> None:
     wrong = '{"email": "ada@example.com", "password": "not this one"}'
     with serving(tmp_path, {"mail.sender": "console", "password_reset.sender": "console"}) as live:
-        walk(section("First steps with curl").partition("Open its link")[0], live, ROOT, {BASE: live.url})
+        walk(first_steps().partition("Its link")[0], live, ROOT, {BASE: live.url})
         shell = Shell(tmp_path, {"GATEWRIGHT_PROFILE": "development"})
         shell.type(f"curl -s {live.url}/sign-in/email -H 'Content-Type: application/json' -d '{wrong}'")
         [block] = blocks(guide("audit"), "sh")
