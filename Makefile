@@ -95,11 +95,11 @@ contract-diff: setup ## what breaks clients of an older contract, as in: make co
 	@test -n "$(BASE)" || { echo 'Say what to compare with, as in: make contract-diff BASE=main' >&2; exit 2; }
 	@program=$$(.ci/oasdiff.sh) && $(BIN)/python -m codegen.diff "$(BASE)" --oasdiff "$$program"
 
-sdk-python: $(SERVICE) ## generate the Python SDK into build/sdk/python
-	@.ci/sdk.sh python
+sdk-python: $(SERVICE) ## generate the Python SDK into build/sdk/python (NAME=acme-auth names the package)
+	@.ci/sdk.sh python $(NAME)
 
-sdk-typescript: $(SERVICE) ## generate the TypeScript SDK into build/sdk/typescript
-	@.ci/sdk.sh typescript
+sdk-typescript: $(SERVICE) ## generate the TypeScript SDK into build/sdk/typescript (NAME=@acme/auth names the package)
+	@.ci/sdk.sh typescript $(NAME)
 
 sdk: $(SERVICE) ## generate an SDK in another language, as in: make sdk LANG=go (java, kotlin, php, ruby, rust, ...)
 	@.ci/sdk.sh "$(LANG)"
