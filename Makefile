@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types migrate migration bench bench-growth
 
 help:
@@ -54,6 +54,9 @@ check: setup ## lint, formatting, types, the law of imports, generated code, a t
 format: setup ## mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+package: setup ## build wheel and sdist into build/dist, and try them in a clean environment of each Python that is here
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/deploy/test_package.py
 
 ##@ Documentation
 
