@@ -82,7 +82,7 @@ def served(program: Path, directory: Path) -> Iterator[Output]:
 def test_migrates_serves_and_mails(version: str, kind: str, built: Path, tmp_path: Path) -> None:
     [package] = built.glob(kind)
     subprocess.run([interpreters()[version], "-m", "venv", tmp_path / "env"], check=True)
-    install = [tmp_path / "env/bin/pip", "install", "-q", "--disable-pip-version-check"]
+    install: list[str | Path] = [tmp_path / "env/bin/pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*install, "--constraint", ROOT / "constraints.txt", package], check=True)
     program = tmp_path / "env/bin/gatewright"
     directory = tmp_path / "empty"
