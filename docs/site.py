@@ -8,17 +8,17 @@ from docs.links import HOMES, PAGES, ROOT
 _REFERENCE = """
 # Reference
 
-Made from the service itself each time this site is built, but for one page, so that it says what the service does.
+Every page except the changelog and the page on tools is generated from the code, so it matches the service.
 
-| Page | Made from |
+| Page | Source |
 |---|---|
-| [Operations](operations/index.md): what each takes and answers, with a command for curl | the contract, `openapi/` |
-| [Objects](types.md): the fields of requests and answers | the contract |
-| [Errors](errors.md): every code, what it means, and which operations answer it | `domain/` and the contract |
-| [Settings](settings.md): every setting, its variable, default and meaning | the settings classes |
-| [Commands](commands.md): what `gatewright` can do | the program |
-| [Tools](tools.md): what others' linters and generators say of the document | hand, and held by the tests |
-| [Changelog](../changelog.md) of the contract | `openapi/CHANGELOG.md` |
+| [API operations](operations/index.md): requests, responses, errors, curl examples | the OpenAPI document, `openapi/` |
+| [Objects](types.md): the fields of requests and responses | the OpenAPI document |
+| [Errors](errors.md): every code, its meaning, and the operations that return it | `domain/` and the OpenAPI document |
+| [Settings](settings.md): every setting with its variable, default and meaning | the settings classes |
+| [Commands](commands.md): all commands of `gatewright` | the program |
+| [Tools](tools.md): results of third-party linters and generators | written by hand, checked by the tests |
+| [Changelog](../changelog.md) of the OpenAPI document | `openapi/CHANGELOG.md` |
 """
 
 

@@ -41,6 +41,25 @@ def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
     assert "pending" not in lost.partition("Unauthorized")[2]
 
 
+def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
+    printing = {"mail.sender": "console", "password_reset.sender": "console"}
+    pages = f"127.0.0.1:{free_port()}"
+    with serving(tmp_path, printing) as live:
+        places = {
+            "127.0.0.1:3000": pages,
+            "http.server 3000": f"http.server {pages.partition(':')[2]}",
+            BASE: live.url,
+        }
+        printed = walk(guide("reset-and-verification-pages"), live, tmp_path, places)
+
+    _, _, signed_up, verified, requested, reset, refused, _ = printed
+    assert '"email":"grace@example.com"' in signed_up
+    assert verified.strip() == f"302 http://{pages}/verified.html"
+    assert requested.strip() == '{"status":true}'
+    assert reset.startswith(f"302 http://{pages}/reset.html?token=")
+    assert '"INVALID_REDIRECT_URL"' in refused
+
+
 def test_a_provider_is_tried_as_it_says(tmp_path: Path, provider: ProviderProcess) -> None:
     provider.reset()
     port = free_port()

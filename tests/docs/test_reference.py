@@ -105,7 +105,7 @@ class TestOperations:
         every = pages()
         texts = "".join(every.values())
 
-        assert [id_of(one) for one in EVERY if f"`{id_of(one)}` in the contract" not in texts] == []
+        assert [id_of(one) for one in EVERY if f"operation ID `{id_of(one)}`;" not in texts] == []
         assert "## CurrentSession\n" in every["reference/types.md"]
         assert "| `newPassword` | yes |" in every["reference/types.md"]
 
