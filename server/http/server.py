@@ -1,15 +1,9 @@
-"""uvicorn without its command, which would load a second library for commands and what watches over processes."""
+"""uvicorn's server."""
 
 from socket import socket
 
-from server.imports import without
-
-# Nor does uvicorn set up the log, or read from a file how to.
-UNUSED = {"configparser": ("RawConfigParser",), "uvicorn.main": ("Server", "main", "run")}
-
-with without(hollow=UNUSED, late={"logging.config": ()}):
-    from uvicorn.config import STARTUP_FAILURE, Config
-    from uvicorn.server import HANDLED_SIGNALS, Server
+from uvicorn.config import STARTUP_FAILURE, Config
+from uvicorn.server import HANDLED_SIGNALS, Server
 
 __all__ = ["HANDLED_SIGNALS", "STARTUP_FAILURE", "Config", "Server", "bound"]
 
