@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codegen.bundle import bundle
@@ -22,6 +23,8 @@ from server.config.settings import Settings
 from server.config.sources import setting
 from server.observability.tracing import tracing_of
 from server.services import Services
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ def assemble(services: Services) -> Application:
             yield
         finally:
             await services.close()
+            _log.info("service.stopped")
 
     settings, policy = services.settings, services.policy
     document = contract(settings, internal=True)

@@ -30,7 +30,7 @@ _log = structlog.get_logger(__name__)
 
 @contextlib.contextmanager
 def exposed(settings: Settings) -> Iterator[Path]:
-    """Do what `server/cli/serve.py` says of a port that is given."""
+    """Do what `server/http/server.py` says of a port that is given."""
     host, port = settings.metrics.host, settings.metrics.port
     assert port is not None  # noqa: S101 - for the types: without a port nobody asks
     with _folder() as folder:

@@ -490,7 +490,7 @@ class TestServe:
 
         assert second.returncode != 0
         (line,) = (json.loads(line) for line in errors.splitlines())
-        assert "address already in use" in line["event"]
+        assert "Address already in use" in line["event"]
 
 
 def _started(process: subprocess.Popen[str]) -> dict[str, Any]:

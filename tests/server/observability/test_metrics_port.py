@@ -13,8 +13,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from server.cli.serve import metrics_port
 from server.config.sources import ConfigurationError
+from server.http.server import metrics_port
 from server.services import load_settings
 from tests.live import LiveService, serving
 
