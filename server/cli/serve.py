@@ -9,10 +9,9 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
 from socket import socket
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
@@ -27,6 +26,9 @@ from server.http.protocol import HttpProtocol, make_protocol
 from server.http.server import HANDLED_SIGNALS, Config, Server, bound
 from server.observability import logs
 
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
 _Handler = Callable[[int, FrameType | None], object] | int | None
 """What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
 
@@ -39,10 +41,10 @@ _log = structlog.get_logger(__name__)
 class _Config(Config):
     """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
 
-    def __init__(self, settings: Settings, workers: int, reports: Path | None) -> None:
+    def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
         self.settings = settings
         super().__init__(
-            partial(create_app, settings, reports=reports),
+            partial(create_app, settings, registry=registry),
             factory=True,
             host=settings.server.host,
             port=settings.server.port,
@@ -153,8 +155,8 @@ def serve(
     if settings.profile == "development":
         _greet(settings)
     settings = _shared(settings, workers)
-    with metrics_port(settings) as reports:
-        config = _Config(settings, workers, reports)
+    with metrics_port(settings, workers) as registry:
+        config = _Config(settings, workers, registry)
         if workers == 1:
             _run(config, SingleProcess())
         else:
@@ -204,17 +206,16 @@ def _run(config: Config, counts: SharedCounts, sockets: list[socket] | None = No
         gc.enable()
 
 
-def metrics_port(settings: Settings) -> AbstractContextManager[Path | None]:
-    """Listen on `metrics.port`, and give the folder in which processes are to report; None when there is no port.
+def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager["CollectorRegistry | None"]:
+    """Listen on `metrics.port`, if it is set; yield the registry for the metrics of a service of one process.
 
-    Raises ConfigurationError when the port cannot be had, or the folder cannot be made.
+    Raises ConfigurationError when the port is taken, or the folder for several processes cannot be made.
     """
     if settings.metrics.port is None:
         return nullcontext()
-    # What Prometheus reads is written by its own library, which is loaded where it is wanted.
-    from server.observability.metrics.endpoint import exposed  # noqa: PLC0415 - see above
+    from server.observability.metrics.endpoint import exposed  # noqa: PLC0415 - loaded where it is used
 
-    return exposed(settings)
+    return exposed(settings, workers)
 
 
 def _stop_for_good(*_: object) -> None:

@@ -57,7 +57,6 @@ SPARED = (
     "rich",
     "server.cli.doctor",
     "server.cli.import_users",
-    "server.observability.metrics.collector",
     "six",
     "socketserver",
     "sqlalchemy.dialects.postgresql",
