@@ -49,12 +49,14 @@ from server.mail import backends
 from server.mail.worker import OutboxWorker
 from server.observability import tracing as observability_tracing
 from server.observability.metrics.registry import MetricsRegistry
-from server.observability.tracing import Tracing
+from server.observability.tracing import Span
 from server.rate_limit.requests import RequestLimiter
 from server.unit_of_work import UnitOfWork
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+    from server.observability.opentelemetry import OpenTelemetryTracing
 
 CHECKS: tuple[Check, ...] = (
     database.check,
@@ -92,7 +94,7 @@ class Services:
         *,
         clock: Clock = system_clock,
         registry: "CollectorRegistry | None" = None,
-        tracing: Tracing | None = None,
+        tracing: "OpenTelemetryTracing | None" = None,
     ) -> None:
         """Wire the parts. `registry` is where metrics are scraped, `tracing` the tracer, if any."""
         self.settings = settings
@@ -101,15 +103,14 @@ class Services:
         self.metrics = MetricsRegistry(registry) if settings.metrics.port is not None else None
         self.policy = policy_of(settings, _blocklist(settings), _session_limit_threshold(settings))
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
-        self.hasher = PasswordHasher(_hashing_rules(settings))
+        span: Span = contextlib.nullcontext if tracing is None else tracing.span
+        self.hasher = PasswordHasher(_hashing_rules(settings), span)
         self.counters = rate_limit.store(settings, lambda: self.database)
-        self.providers = providers_of(
-            settings, clock, Instrumentation(self.metrics, None if tracing is None else tracing.span)
-        )
+        self.providers = providers_of(settings, clock, Instrumentation(self.metrics, span))
         self.audit_writer = AuditWriter(lambda: self.database)
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
-            hasher=self.hasher if tracing is None else tracing.hasher(self.hasher),
+            hasher=self.hasher,
             cipher=self.cipher,
             counters=self.counters,
             clock=clock,
