@@ -33,25 +33,4 @@ with without(
     import pydantic.root_model
     import sqlalchemy.ext.asyncio
 
-# The settings come from a file of TOML and the environment, not from a command line of their own.
-COMMAND_LINE = (
-    "CLI_SUPPRESS",
-    "CliDualFlag",
-    "CliExplicitFlag",
-    "CliImplicitFlag",
-    "CliMutuallyExclusiveGroup",
-    "CliPositionalArg",
-    "CliSettingsSource",
-    "CliSubCommand",
-    "CliSuppress",
-    "CliToggleFlag",
-    "CliUnknownArgs",
-    "CliVariadicArg",
-)
-with without(
-    hollow={"argparse": ("Namespace",), "pydantic_settings.sources.providers.cli": COMMAND_LINE},
-    late={"dotenv": ("dotenv_values",)},
-):
-    import pydantic_settings
-
-__all__ = ["passlib", "pydantic", "pydantic_settings", "sqlalchemy", "typer"]
+__all__ = ["passlib", "pydantic", "sqlalchemy", "typer"]
