@@ -30,9 +30,6 @@ _FOREIGN_LINE = 500
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
 """Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
 
-_DELETE = 0x7F
-"""The one control character in ASCII that JSON may hold as it is."""
-
 _output: "Output | None" = None
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
@@ -176,19 +173,14 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def timestamp() -> str:
-    """Write the present moment as the log does."""
-    return _spelled(time.time_ns() // 1_000_000)
+    """Return the present moment as the log writes it, in UTC with milliseconds."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return f"{_second(seconds)}.{milliseconds:03d}Z"
 
 
 @lru_cache(maxsize=1)
-def _spelled(milliseconds: int) -> str:
-    """Write a moment; many lines are written in one millisecond."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return f"{_spelled_seconds(seconds)}.{rest:03d}Z"
-
-
-@lru_cache(maxsize=1)
-def _spelled_seconds(seconds: int) -> str:
+def _second(seconds: int) -> str:
+    """Return the moment without its fraction. Cached, as every request logs: formatting takes 1.5 microseconds."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
@@ -216,8 +208,7 @@ def _json_line(event: Mapping[str, Any]) -> bytes:
         line = orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
     except TypeError:
         line = b"\xff"  # A lone surrogate, which only the slower encoder can write.
-    # Asked for as a number: for bytes, Python would first try whether they are one, and make an exception of it.
-    if not line.isascii() or _DELETE in line:
+    if not line.isascii() or b"\x7f" in line:  # DEL is the one control character that JSON may hold as it is.
         line = json.dumps(event, default=str).replace("\x7f", "\\u007f").encode() + b"\n"
     return line
 
