@@ -154,16 +154,17 @@ def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
 
 def names(error: BaseException) -> list[str]:
     """Give the types of an error and of its causes, the outermost first."""
-    return [f"{type(step).__module__}.{type(step).__qualname__}" for step in _chain(error)]
+    return [f"{type(step).__module__}.{type(step).__qualname__}" for step in causes(error)]
 
 
 def frames(error: BaseException) -> list[str]:
     """Give where each of the errors was raised, outermost call first: file, line and function, no values."""
-    found = [frame for step in _chain(error) for frame in traceback.extract_tb(step.__traceback__)]
+    found = [frame for step in causes(error) for frame in traceback.extract_tb(step.__traceback__)]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
 
 
-def _chain(error: BaseException) -> list[BaseException]:
+def causes(error: BaseException) -> list[BaseException]:
+    """Return an error and what caused it, the outermost first."""
     chain: list[BaseException] = []
     step: BaseException | None = error
     while step is not None and step not in chain:
