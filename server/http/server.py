@@ -9,10 +9,9 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
 from socket import socket
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from uvicorn.config import STARTUP_FAILURE, Config
@@ -26,6 +25,9 @@ from server.http.protocol import HttpProtocol
 from server.http.workers import Workers
 from server.observability import logs
 
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
 SILENCE = 60
 """Seconds in which a process must answer a ping, or be replaced. It answers none while it loads its modules."""
 
@@ -38,8 +40,8 @@ _log = structlog.get_logger(__name__)
 class ServiceConfig(Config):
     """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
 
-    def __init__(self, settings: Settings, workers: int, reports: Path | None) -> None:
-        """Take the settings, the number of processes, and the folder in which they report metrics, if any."""
+    def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
+        """Take the settings, the number of processes, and the registry for the metrics of a single process."""
         self.settings = settings
         self.address = ""
         """Where the service listens, once it is known."""
@@ -48,7 +50,7 @@ class ServiceConfig(Config):
         self._is_stopping = False
         self._requests: set[asyncio.Task[None]] = set()
         super().__init__(
-            partial(create_app, settings, reports=reports),
+            partial(create_app, settings, registry=registry),
             factory=True,
             host=settings.server.host,
             port=settings.server.port,
@@ -120,8 +122,8 @@ def serve(settings: Settings, workers: int) -> None:
     Raises ConfigurationError when the port for metrics cannot be had.
     """
     settings = _divided(settings, workers)
-    with metrics_port(settings) as reports:
-        config = ServiceConfig(settings, workers, reports)
+    with metrics_port(settings, workers) as registry:
+        config = ServiceConfig(settings, workers, registry)
         listener = config.bind_socket()
         if workers == 1:
             _serve_alone(config, listener)
@@ -157,17 +159,16 @@ def _divided(settings: Settings, processes: int) -> Settings:
     return settings.model_copy(update={"password": password.model_copy(update=threads)})
 
 
-def metrics_port(settings: Settings) -> AbstractContextManager[Path | None]:
-    """Listen on `metrics.port`, and give the folder in which processes are to report; None when there is no port.
+def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager["CollectorRegistry | None"]:
+    """Listen on `metrics.port`, if it is set; yield the registry for the metrics of a service of one process.
 
-    Raises ConfigurationError when the port cannot be had, or the folder cannot be made.
+    Raises ConfigurationError when the port is taken, or the folder for several processes cannot be made.
     """
     if settings.metrics.port is None:
         return nullcontext()
-    # What Prometheus reads is written by its own library, which is loaded where it is wanted.
-    from server.observability.metrics.endpoint import exposed  # noqa: PLC0415 - see above
+    from server.observability.metrics.endpoint import exposed  # noqa: PLC0415 - loaded where it is used
 
-    return exposed(settings)
+    return exposed(settings, workers)
 
 
 def _terminate(*_: object) -> None:
