@@ -245,12 +245,17 @@ class HttpProtocol(asyncio.Protocol):
         self._is_closed = True
         is_sending = self._is_in_head or self._receiving or self._unread or self._overhead or self._refusal
         if not is_sending or not self.transport.can_write_eof():
-            self.transport.close()
+            self._close_transport()
             return
         self.transport.write_eof()
         self._unread = b""
-        self._set_timer(self._loop.time() + LINGER)
+        self._expect_within(LINGER)
         self.resume_reading()
+
+    def _close_transport(self) -> None:
+        """Close once the client has read what it was sent, which it must in time."""
+        self.transport.close()
+        self._expect_within(self._request_timeout)
 
     # --- reading --------------------------------------------------------------------------------------------
 
@@ -295,7 +300,7 @@ class HttpProtocol(asyncio.Protocol):
 
     def _restart_clock(self) -> None:
         """Set the deadline by what comes next: the rest of a request, its response, or another request."""
-        if not self.writable.is_set():
+        if self._is_closed or not self.writable.is_set():
             return
         if self._is_in_head or self._receiving is not None:
             self._expect_within(self._request_timeout)
@@ -318,19 +323,19 @@ class HttpProtocol(asyncio.Protocol):
     def _check_deadline(self) -> None:
         """Refuse the request that is not there in time. One that waits behind another is given as long again."""
         self._timer = None
-        if self._is_closed:
-            self.transport.close()
-        elif self._loop.time() < self._deadline:
+        if self._loop.time() < self._deadline:
             if self._deadline != math.inf:
                 self._set_timer(self._deadline)
-        elif not self.writable.is_set():
+        elif self._is_closed and not self.transport.is_closing():
+            self._close_transport()
+        elif self._is_closed or not self.writable.is_set():
             self.transport.abort()
         elif self._is_waiting():
             self._expect_within(self._request_timeout)
         elif self._is_in_head or self._receiving is not None:
             self._refuse(errors.RequestTimeout())  # defence: R37 request-timeout
         else:
-            self.transport.close()  # defence: R37 R38 close-idle
+            self.close()  # defence: R37 R38 close-idle
 
     # --- answering ------------------------------------------------------------------------------------------
 

@@ -321,10 +321,13 @@ class TestAnswers:
         assert answers[1:] == [b"/%d " % n + (b"" if n % 3 else b"x" * 600) for n in range(2000)]
         assert await wire.refusal() == (400, "BAD_REQUEST")
 
-    async def test_who_reads_nothing_of_an_answer_is_cut_off(self, connect: Connect) -> None:
+    @pytest.mark.parametrize("headers", [(), ("Connection: close",), ("Content-Length: 5",)])
+    async def test_who_reads_nothing_of_an_answer_is_cut_off(
+        self, connect: Connect, headers: tuple[str, ...]
+    ) -> None:
         wire = await connect(request_timeout=SHORT)
 
-        await wire.send(get("/large"))
+        await wire.send(get("/large", *headers))
         async with asyncio.timeout(LONG):
             while wire.connections:  # noqa: ASYNC110 - the server tells nobody when it closes one
                 await asyncio.sleep(SHORT / 10)
