@@ -1,5 +1,6 @@
 """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
 
+import base64
 import unicodedata
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from argon2 import Type
 from argon2.low_level import ARGON2_VERSION, hash_secret_raw
 from passlib.context import CryptContext
 from passlib.utils import MAX_PASSWORD_SIZE
-from passlib.utils.binary import b64s_encode
 
 from domain import tokens
 from domain.passwords.strength import LONGEST_PASSWORD
@@ -58,7 +58,8 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
 
 def _random_hash(params: str) -> str:
     """Give a PHC string that is nobody's: to find its password would take as long as for any other."""
-    salt, tag = (b64s_encode(tokens.random_bytes(length)).decode() for length in (_SALT_BYTES, _TAG_BYTES))
+    values = (base64.b64encode(tokens.random_bytes(length)) for length in (_SALT_BYTES, _TAG_BYTES))
+    salt, tag = (value.decode().rstrip("=") for value in values)
     return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
 
 
