@@ -13,7 +13,7 @@ async def trail(service: Service) -> list[Audit]:
     """Give every record that was written so far, those included that wait to be."""
     await service.services.audit_writer.flush()
     async with service.services.database.begin() as db:
-        return list((await db.execute(select(Audit))).scalars())
+        return list(await db.execute(select(Audit)))
 
 
 async def only(service: Service, event: str) -> Audit:

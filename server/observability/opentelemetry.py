@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -20,9 +20,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from sqlalchemy import event
-from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domain.ports import Hasher, Reads
@@ -86,8 +83,13 @@ class OpenTelemetryTracing:
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
         """Begin a part of the request that is under way; one that fails is marked."""
+        with self._span(name, SpanKind.INTERNAL):
+            yield
+
+    @contextmanager
+    def _span(self, name: str, kind: SpanKind) -> Iterator[None]:
         with self._tracer.start_as_current_span(
-            name, record_exception=False, set_status_on_exception=False
+            name, kind=kind, record_exception=False, set_status_on_exception=False
         ) as span:
             try:
                 yield
@@ -103,11 +105,12 @@ class OpenTelemetryTracing:
         """Give reads with a span around each."""
         return _TracedReads(self, reads)
 
-    def instrument(self, engine: AsyncEngine) -> None:
-        """Make each statement of an engine a span, by its first word alone."""
-        event.listen(engine.sync_engine, "before_cursor_execute", self._begin_statement)
-        event.listen(engine.sync_engine, "after_cursor_execute", _end_statement)
-        event.listen(engine.sync_engine, "handle_error", _fail_statement)
+    @contextmanager
+    def statement(self, sql: str, arguments: Sequence[object]) -> Iterator[None]:
+        """Begin the span of a statement, named by its first word alone; one that fails is marked."""
+        # Statements are this program's own, and so is their first word; values never stand in it.
+        with self._span(f"database {sql.lstrip().partition(' ')[0].upper()}", SpanKind.CLIENT):
+            yield
 
     async def close(self) -> None:
         """Send what is still unsent, and end, whatever the receiver does."""
@@ -116,14 +119,6 @@ class OpenTelemetryTracing:
         if not ending.done():
             self._exporter.shutdown()  # type: ignore[no-untyped-call]
         await ending
-
-    def _begin_statement(
-        self, connection: object, cursor: object, statement: str, values: object, context: Any, many: bool
-    ) -> None:
-        # Statements are this program's own, and so is their first word; values never stand in it.
-        if context is not None:
-            verb = statement.lstrip().partition(" ")[0].upper()
-            context.gatewright_span = self._tracer.start_span(f"database {verb}", kind=SpanKind.CLIENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,20 +197,6 @@ def _caller(scope: Scope) -> Context:
 def _method(scope: Scope) -> str:
     method: str = scope["method"]
     return method if method in _METHODS else "_OTHER"
-
-
-def _end_statement(
-    connection: object, cursor: object, statement: str, values: object, context: Any, many: bool
-) -> None:
-    if context is not None:
-        context.gatewright_span.end()
-
-
-def _fail_statement(failed: ExceptionContext) -> None:
-    span = getattr(failed.execution_context, "gatewright_span", None)
-    if span is not None:
-        _mark(span, failed.original_exception)
-        span.end()
 
 
 def _mark(span: Span, fault: BaseException) -> None:

@@ -1,11 +1,10 @@
 """Tracing by OpenTelemetry, which the extra `otel` installs; loaded only where `tracing.endpoint` is set."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Protocol
 
-from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.types import ASGIApp
 
 from domain.ports import Hasher, Reads
@@ -35,8 +34,8 @@ class Tracing(Protocol):
     def reads(self, reads: Reads) -> Reads:
         """Give reads with a span around each."""
 
-    def instrument(self, engine: AsyncEngine) -> None:
-        """Make each statement of an engine a span."""
+    def statement(self, sql: str, arguments: Sequence[object]) -> AbstractContextManager[object]:
+        """Begin the span of a statement, which shows nothing of its arguments; it ends with the block."""
 
     async def close(self) -> None:
         """Send what is still unsent, for a few seconds at most, and end."""

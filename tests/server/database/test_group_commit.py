@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
+from server.database.sqlite.begin import driver_of, release
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
@@ -15,7 +16,6 @@ from models import User
 from models.statements import ADD_USER, LOCK_USER_BY_EMAIL, SEE_NETWORK, WriteStatement, change_user
 from server.database.database import Database, is_unavailable, open_database
 from server.database.pool import CountingPool
-from server.database.sqlite.begin import driver_of, release
 from server.database.sqlite.group_commit import AT_MOST, NAME
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
