@@ -72,7 +72,6 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
 
 async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
     """Return the account of an identity as it is now, whoever's it is."""
-    # defence: V20 provider-subject
     found = await ctx.db.execute(
         ACCOUNT_BY_IDENTITY,
         provider_id=identity.provider_id,
@@ -177,7 +176,6 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     """
     _refuse_unnamed(provider_id, account_id, "body")
     user = await locking.lock_caller(ctx)
-    # defence: V14 unlink-owner
     rows = await ctx.db.execute(FIND_ACCOUNTS, user_id=user.id)
     if len(rows) == 1 and not ctx.policy[AccountPolicy].allow_unlinking_all:
         raise FailedToUnlinkLastAccount

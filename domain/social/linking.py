@@ -60,7 +60,7 @@ async def check_start(ctx: Context, user_id: str, session_id: str) -> None:
 
 async def _locked(ctx: Context, user_id: str, session_id: str) -> UserRow:
     user = await locking.lock_with_session(ctx, user_id, session_id)
-    if user is None:  # defence: V54 live-flow-session
+    if user is None:  # defence: V54 live-session
         raise errors.Unauthenticated
     return user
 

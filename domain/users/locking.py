@@ -36,7 +36,7 @@ async def lock_caller(ctx: Context) -> UserRow:
     """
     caller = ctx.signed_in
     user = await lock_with_session(ctx, caller.user.id, caller.session.id)
-    if user is None:  # defence: V54 live-session
+    if user is None:
         raise errors.Unauthenticated
     return user
 

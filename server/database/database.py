@@ -103,7 +103,7 @@ class Database:
         self.reads: Reads = reads
         self.hook: StatementHook | None = None
         """Wraps the statements of transactions, for tracing."""
-        self._pool = pool
+        self.pool = pool
         self._reads = reads
         self._begin = begin
         self._snapshot = snapshot
@@ -131,14 +131,14 @@ class Database:
 
     def pool_state(self) -> PoolState:
         """Return how much of the pool of connections for transactions is in use now."""
-        return self._pool.state()
+        return self.pool.state()
 
     async def close(self) -> None:
         """Close every connection."""
         await self._reads.close()
         if self._group_commit is not None:
             await self._group_commit.close()
-        await self._pool.close(_FAREWELL)
+        await self.pool.close(_FAREWELL)
 
 
 async def open_database(  # the time-out is the database's, not this function's
