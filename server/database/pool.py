@@ -53,7 +53,7 @@ class Pool(Generic[Connection]):
         self._free: list[Connection] = []
         # A queue would let new callers take a connection before those it has just woken, which could then starve.
         self._permits = asyncio.Semaphore(size)
-        self._used = 0
+        self._used: set[Connection] = set()
         self._waiting = 0
         self._timeouts = 0
         self._is_closed = False
@@ -62,14 +62,15 @@ class Pool(Generic[Connection]):
 
     def state(self) -> PoolState:
         """Return how much of the pool is in use now."""
-        return PoolState(self._size, self._used, self._waiting + self.grouped, self._timeouts)
+        return PoolState(self._size, len(self._used), self._waiting + self.grouped, self._timeouts)
 
     async def acquire(self, deadline: float) -> Connection:
         """Return an open connection; `release` must follow. Raises TimeoutError, and what connecting raises."""
         if not self._permits.locked() and self._free and not self._free[-1].is_closed():
             await self._permits.acquire()
-            self._used += 1
-            return self._free.pop()
+            connection = self._free.pop()
+            self._used.add(connection)
+            return connection
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds_to(deadline)):  # defence: R4 pool-timeout
@@ -84,7 +85,7 @@ class Pool(Generic[Connection]):
             raise
         finally:
             self._waiting -= 1
-        self._used += 1
+        self._used.add(connection)
         return connection
 
     async def _open(self, deadline: float) -> Connection:
@@ -102,7 +103,7 @@ class Pool(Generic[Connection]):
 
     def release(self, connection: Connection, *, drop: bool = False) -> None:
         """Take a connection back, which is in no transaction; `drop` says that it is not to be used again."""
-        self._used -= 1
+        self._used.discard(connection)
         if drop or self._is_closed or connection.is_closed():
             connection.terminate()
         else:
@@ -121,10 +122,10 @@ class Pool(Generic[Connection]):
         self.release(connection)
 
     async def close(self, within: float) -> None:
-        """Close what is free, for at most `within` seconds; the rest is closed when it is released."""
+        """Close every connection within `within` seconds; a statement under way fails."""
         self._is_closed = True
-        free, self._free = self._free, []
-        await asyncio.gather(*(_close(connection, within) for connection in free))
+        open_, self._free = [*self._free, *self._used], []
+        await asyncio.gather(*(_close(connection, within) for connection in open_))
 
 
 async def _close(connection: PooledConnection, within: float) -> None:
