@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import orjson
-from sqlalchemy import ARRAY, BinaryExpression, BindParameter, Executable, Select, bindparam, func
+from sqlalchemy import ARRAY, JSON, BinaryExpression, BindParameter, Executable, Select, bindparam, func
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import visitors
 from sqlalchemy.types import TypeEngine
@@ -182,7 +182,9 @@ def decoder(
     types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
 ) -> Callable[[Row], Result]:
     """Return what decodes the columns as their types want it and makes the result of them."""
-    processors = [kind.dialect_impl(dialect).result_processor(dialect, None) for kind in types]
+    # SQLAlchemy leaves JSON from asyncpg to a codec of the connection, which this service does not set.
+    kinds = [kind if isinstance(kind, JSON) else kind.dialect_impl(dialect) for kind in types]
+    processors = [kind.result_processor(dialect, None) for kind in kinds]
     steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
 
     def decode(row: Row) -> Result:
