@@ -183,8 +183,10 @@ def decoder(
 ) -> Callable[[Row], Result]:
     """Return what decodes the columns as their types want it and makes the result of them."""
     # SQLAlchemy leaves JSON from asyncpg to a codec of the connection, which this service does not set.
-    kinds = [kind if isinstance(kind, JSON) else kind.dialect_impl(dialect) for kind in types]
-    processors = [kind.result_processor(dialect, None) for kind in kinds]
+    processors = [
+        orjson.loads if isinstance(kind, JSON) else kind.dialect_impl(dialect).result_processor(dialect, None)
+        for kind in types
+    ]
     steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
 
     def decode(row: Row) -> Result:
