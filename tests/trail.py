@@ -36,5 +36,5 @@ def told(records: Iterable[Any]) -> list[str]:
 
 def _told(record: Any) -> str:
     if record.outcome == "success":
-        return record.event
+        return str(record.event)
     return " ".join(filter(None, (record.event, record.outcome, record.code)))
