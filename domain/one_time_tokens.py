@@ -59,8 +59,8 @@ async def consume(ctx: Context, purpose: Purpose, user_id: str, token: str) -> b
         col(OneTimeToken.user_id) == user_id,  # defence: V22 V85 consume-owner
         col(OneTimeToken.expires_at) > ctx.now,
     )
-    result = await ctx.db.execute(used.returning(col(OneTimeToken.digest)))
-    return result.first() is not None  # defence: R19 consume-once
+    consumed = await ctx.db.execute(used.returning(col(OneTimeToken.digest)))
+    return bool(consumed)  # defence: R19 consume-once
 
 
 async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:

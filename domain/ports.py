@@ -1,14 +1,14 @@
 """What stands outside the rules, as the rules see it: reading, hashing, encryption, counting. `server/` has each."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy import Executable
+from sqlmodel import SQLModel
 
 from models.queries import ReadStatement
-from models.statements import WriteStatement
 
 Result = TypeVar("Result")
 
@@ -29,29 +29,68 @@ class Reads(Protocol):
         """Give every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
 
 
-class Transaction(AsyncSession):
-    """The transaction of a request; it begins at its first statement, and whoever opened it commits it."""
+class Rows(list[Any]):
+    """The rows that a statement returned: named tuples, or what the statement's execution option `row` makes of one."""
 
-    async def run(self, statement: WriteStatement[Result], /, **values: object) -> list[Result]:
-        """Execute a statement with the values it names, after what was added or changed before; return its results.
+    def first(self) -> Any:
+        """Return the first row, or None."""
+        return self[0] if self else None
 
-        Raises SQLAlchemy's IntegrityError where a row with a unique value is there already.
+    def scalar(self) -> Any:
+        """Return the first column of the first row, or None without rows."""
+        return self[0][0] if self else None
+
+    def scalars(self) -> list[Any]:
+        """Return the first column of every row."""
+        return [row[0] for row in self]
+
+
+class Transaction(Protocol):
+    """The transaction of a request; it begins at its first statement, and the caller that opened it commits it.
+
+    A statement is a SQLAlchemy Core statement. One that is kept, with `bindparam` where values go, is compiled once.
+    """
+
+    @property
+    def dialect(self) -> Literal["sqlite", "postgresql"]:
+        """The database's kind, for the few statements that each has in a form of its own."""
+
+    async def execute(self, statement: Executable, /, **values: object) -> Rows:
+        """Execute a statement with the values it names, after deferred statements; return its rows.
+
+        An INSERT or UPDATE also sets the columns of those names. Raises SQLAlchemy's IntegrityError where a row with a
+        unique value is there already.
         """
-        raise NotImplementedError
 
-    def defer(self, statement: WriteStatement[Any], /, **values: object) -> None:
+    async def execute_many(self, statement: Executable, values: Sequence[Mapping[str, object]]) -> None:
+        """Execute a statement once for each of many values, which all have the same names; it returns nothing."""
+
+    def defer(self, statement: Executable, /, **values: object) -> None:
         """Defer a statement to the next statement or the commit; deferred statements are sent together.
 
-        No two of them may touch the same row. The call that executes them raises the IntegrityError of `run`.
+        No two of them may touch the same row. The call that executes them raises the IntegrityError of `execute`.
         """
-        raise NotImplementedError
 
-    def require(self, statement: WriteStatement[Any], error: type[Exception], /, **values: object) -> None:
-        """Execute deferred statements only if this statement, which is executed first, has a result.
+    def add(self, row: SQLModel) -> None:
+        """Defer the insertion of a row."""
+
+    def require(self, statement: Executable, error: type[Exception], /, **values: object) -> None:
+        """Execute deferred statements only if this statement, which is executed first, returns a row.
 
         Otherwise the call that executes them raises this exception; the transaction must then be rolled back.
         """
-        raise NotImplementedError
+
+    async def flush(self) -> None:
+        """Execute deferred statements now."""
+
+    def savepoint(self) -> AbstractAsyncContextManager[None]:
+        """Begin a savepoint; an exception that leaves the block undoes what was done in it."""
+
+    async def commit(self) -> None:
+        """Execute deferred statements and commit."""
+
+    async def close(self) -> None:
+        """Roll back what was not committed."""
 
 
 class Hasher(Protocol):
@@ -124,14 +163,14 @@ class Counters(Protocol):
     """
 
     async def exceeded_until(
-        self, counts: Sequence[Limit], now: datetime, db: AsyncSession | None = None
+        self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
         """Give for each the end of its window if its number is reached, else None. Raises Unavailable.
 
         `db` is the transaction of the request where it has begun: no request holds two connections.
         """
 
-    async def hit(self, db: AsyncSession, counts: Sequence[Limit], now: datetime) -> LimitResult:
+    async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
         """Count one on each, or on none of them if the number of one is reached. Raises Unavailable.
 
         Of any number of simultaneous calls exactly as many count as there is room for.

@@ -11,7 +11,6 @@ from domain.context import Caller
 from domain.identity_provider import IdTokenCredential
 from domain.social.tokens import DecryptedTokens, Profile
 from handlers import shapes
-from models import Session, User
 from models.queries import AccountRow, SessionRow, UserRow
 
 _SEPARATORS = re.compile(r"[ ,]+")
@@ -82,7 +81,7 @@ def _around_token(session_row: SessionRow, user_row: UserRow) -> tuple[str, str]
     return before, after
 
 
-def session(row: SessionRow | Session, token: str) -> shapes.Session:
+def session(row: SessionRow, token: str) -> shapes.Session:
     """Write a session, with the token to show for it; two keys are left out until they are set."""
     shape: shapes.Session = {
         "id": row.id,
@@ -101,7 +100,7 @@ def session(row: SessionRow | Session, token: str) -> shapes.Session:
     return shape
 
 
-def user(row: UserRow | User) -> shapes.User:
+def user(row: UserRow) -> shapes.User:
     """Write a whole user; every key is always present."""
     return {
         "id": row.id,
@@ -121,7 +120,7 @@ def user(row: UserRow | User) -> shapes.User:
     }
 
 
-def reduced_user(row: UserRow | User) -> shapes.ReducedUser:
+def reduced_user(row: UserRow) -> shapes.ReducedUser:
     """Write the seven keys that authentication answers carry (interface 2.2)."""
     return {
         "id": row.id,
@@ -134,12 +133,12 @@ def reduced_user(row: UserRow | User) -> shapes.ReducedUser:
     }
 
 
-def two_factor_user(row: UserRow | User) -> shapes.TwoFactorUser:
+def two_factor_user(row: UserRow) -> shapes.TwoFactorUser:
     """Write the reduced user, and whether a second factor is on."""
     return {**reduced_user(row), "twoFactorEnabled": row.two_factor_enabled}
 
 
-def reduced_session(row: SessionRow | Session, token: str) -> shapes.ReducedSession:
+def reduced_session(row: SessionRow, token: str) -> shapes.ReducedSession:
     """Write the four keys of a session that the answer to a backup code carries (interface 2.1)."""
     return {
         "token": token,

@@ -190,14 +190,37 @@ class AccountRow(NamedTuple):
         return (self.scope or "").split()
 
 
-_ACCOUNT = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
+ACCOUNT_COLUMNS = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
+"""What an `AccountRow` is made of."""
 
 # defence: V14 accounts-of-user
-ACCOUNTS_OF_USER = ReadStatement(select(*_ACCOUNT).where(by(Account.user_id)), AccountRow._make)
+ACCOUNTS_OF_USER = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.user_id)), AccountRow._make)
 """Every way in which a user signs in, in no order."""
 
-ACCOUNT_BY_ID = ReadStatement(select(*_ACCOUNT).where(by(Account.id)), AccountRow._make)
+ACCOUNT_BY_ID = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.id)), AccountRow._make)
 """One of them by its id."""
+
+
+class TwoFactorRow(NamedTuple):
+    """A user's second factor as read by a statement; the fields are those of `TwoFactor`."""
+
+    user_id: str
+    secret: bytes | None
+    confirmed: bool
+    issuer: str | None
+    last_step: int | None
+    failures: int
+    locked_until: datetime | None
+    new_secret: bytes | None
+    new_issuer: str | None
+
+    def is_enrolling(self) -> bool:
+        """Whether a secret waits to be confirmed."""
+        return self.new_secret is not None or (self.secret is not None and not self.confirmed)
+
+    def has_live_secret(self) -> bool:
+        """Whether codes of an authenticator open something."""
+        return self.secret is not None and self.confirmed
 
 
 class BackupSetRow(NamedTuple):

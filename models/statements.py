@@ -1,26 +1,27 @@
-"""The few statements of hot transactions: each touches few rows, all found by an index, and has named values.
+"""The statements of hot transactions, with named values: each touches few rows, all found by an index.
 
-A `WriteStatement` is a SQLAlchemy statement and a function that makes a result of one row.
-`server/database/transaction.py` compiles it once per database and runs it in a transaction, without the ORM.
+A transaction compiles a statement that is kept once per database, and makes of each row what the execution option `row`
+names, or a named tuple.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Generic, TypeVar
+from importlib import import_module
+from typing import Any
 
 import sqlalchemy
 from sqlalchemy import (
     ColumnElement,
-    Executable,
+    Delete,
+    Insert,
     Integer,
     LargeBinary,
+    Table,
     bindparam,
     delete,
     literal,
     or_,
     select,
-    text,
     update,
 )
 from sqlmodel import SQLModel, col
@@ -30,61 +31,52 @@ from models.audit import Audit
 from models.base import Instant, metadata
 from models.counter import Counter
 from models.known_network import KnownNetwork
-from models.queries import USER_COLUMNS, UserRow
+from models.queries import ACCOUNT_COLUMNS, USER_COLUMNS, AccountRow, TwoFactorRow, UserRow
 from models.session import Session
+from models.two_factor import TwoFactor
 from models.user import User
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, eq=False)
-class WriteStatement(Generic[Result]):
-    """A statement with named values, and what makes a result of the columns of one row."""
-
-    statement: Executable
-    from_row: Callable[[Sequence[Any]], Result]
-    sets: tuple[str, ...] = ()
-    """The columns that an INSERT or UPDATE gives the values of the same names."""
-
-
-def _first(columns: Sequence[Any]) -> Any:
-    return columns[0]
-
-
-def _nothing(columns: Sequence[Any]) -> None:
-    return None
 
 
 def _is(column: Any, name: str) -> ColumnElement[bool]:
-    """Compare a column with the value of a name; where the column is set, too, its own name is that of the new one."""
+    """Compare a column with the value of a name, which is another than the column's where that is set, too."""
     return col(column) == bindparam(name, type_=column.type)
 
 
-def _columns(model: type[SQLModel]) -> list[sqlalchemy.Column[Any]]:
-    return list(metadata.tables[str(model.__tablename__)].columns)
+def table_of(model: type[SQLModel]) -> Table:
+    """Return the table of a model."""
+    return metadata.tables[str(model.__tablename__)]
 
 
-def insert(model: type[SQLModel], *, returning: ColumnElement[Any] | None = None) -> WriteStatement[Any]:
-    """Give what adds a row; every column wants its value. One that is there is SQLAlchemy's IntegrityError.
-
-    `returning` is what it gives, if anything.
-    """
-    columns = _columns(model)
-    names = tuple(column.name for column in columns)
-    adding = sqlalchemy.insert(columns[0].table)
-    if returning is None:
-        return WriteStatement(adding, _nothing, names)
-    return WriteStatement(adding.returning(returning), _first, names)
+@cache
+def insert(model: type[SQLModel]) -> Insert:
+    """Return the statement that adds a row; a column without a value is NULL, or what the database puts there."""
+    return sqlalchemy.insert(table_of(model))
 
 
-LOCK_USER_BY_EMAIL = WriteStatement(
-    select(*USER_COLUMNS).where(_is(User.email, "email")).with_for_update(), UserRow._make
-)
-"""The user of an `email`, locked until the transaction ends."""
+def values_of(row: SQLModel) -> Mapping[str, object]:
+    """Return the values of a row by the names of its columns."""
+    return {column.name: getattr(row, column.name) for column in table_of(type(row)).columns}
 
-LOCK_CALLER = WriteStatement(
-    select(*USER_COLUMNS)
-    .join(Session, col(Session.user_id) == col(User.id))
+
+def upsert(dialect: str, model: type[SQLModel]) -> Any:
+    """Return the INSERT of a database's own dialect, which knows ON CONFLICT; no other dialect is loaded."""
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert(table_of(model))
+
+
+_USER = select(*USER_COLUMNS).execution_options(row=UserRow)
+
+LOCK_USER = _USER.where(_is(User.id, "id")).with_for_update()
+LOCK_USER_BY_EMAIL = _USER.where(_is(User.email, "email")).with_for_update()
+"""The user of an `id` or `email`, locked until the transaction ends."""
+
+FIND_USER = _USER.where(or_(_is(User.id, "id"), _is(User.email, "lowered"), _is(User.username, "lowered")))
+"""The user whose id is `id`, or whose email address or username is `lowered`."""
+
+FIND_USER_BY_EMAIL = _USER.where(_is(User.email, "email"))
+"""The user of an `email`, not locked."""
+
+LOCK_CALLER = (
+    _USER.join(Session, col(Session.user_id) == col(User.id))
     .where(
         _is(User.id, "id"),
         _is(Session.id, "session_id"),
@@ -92,8 +84,7 @@ LOCK_CALLER = WriteStatement(
         # defence: V33 held-ban
         or_(~col(User.banned), col(User.ban_expires) <= bindparam("now", type_=Instant())),
     )
-    .with_for_update(of=[User, Session]),
-    UserRow._make,
+    .with_for_update(of=[User, Session])
 )
 """The user of an `id` who is not banned `now`, and their session of a `session_id`, if that is live; both locked.
 
@@ -101,7 +92,7 @@ PostgreSQL locks in this order, and looks at each row anew if it had to wait for
 everybody does, and then ends the session, is seen.
 """
 
-LOCK_UNCHANGED: WriteStatement[str] = WriteStatement(
+LOCK_UNCHANGED = (
     select(col(User.id))
     .join(Account, col(Account.user_id) == col(User.id))
     .where(
@@ -114,8 +105,7 @@ LOCK_UNCHANGED: WriteStatement[str] = WriteStatement(
         # defence: V37 seen-ban-end
         col(User.ban_expires).is_not_distinct_from(bindparam("ban_expires", type_=Instant())),
     )
-    .with_for_update(of=[User, Account]),
-    _first,
+    .with_for_update(of=[User, Account])
 )
 """The user of an `id` if all that decides on a sign-in by `password`, their hash, is what was seen; and their account.
 
@@ -123,38 +113,52 @@ Both are locked until the transaction ends. PostgreSQL looks at each row anew if
 the user first, and then changes either, is seen.
 """
 
-PASSWORD_OF_USER: WriteStatement[str | None] = WriteStatement(
-    select(col(Account.password)).where(
-        _is(Account.user_id, "user_id"), col(Account.provider_id) == CREDENTIAL
-    ),
-    _first,
+_ACCOUNT = select(*ACCOUNT_COLUMNS).execution_options(row=AccountRow)
+
+FIND_ACCOUNTS = _ACCOUNT.where(_is(Account.user_id, "user_id"))  # defence: V14 unlink-owner
+"""The accounts of a `user_id`, in no order."""
+
+FIND_ACCOUNT = _ACCOUNT.where(_is(Account.id, "id"), _is(Account.user_id, "user_id"))
+"""The account of an `id` if it is that user's."""
+
+# defence: V20 provider-subject
+ACCOUNT_BY_IDENTITY = _ACCOUNT.where(
+    _is(Account.provider_id, "provider_id"),
+    _is(Account.issuer, "issuer"),
+    _is(Account.account_id, "account_id"),
+)
+"""The account of an identity, whoever's it is."""
+
+TWO_FACTOR_OF_USER = (
+    select(*(col(getattr(TwoFactor, name)) for name in TwoFactorRow._fields))
+    .where(_is(TwoFactor.user_id, "user_id"))
+    .execution_options(row=TwoFactorRow)
+)
+"""What is stored of the second factor of a user."""
+
+PASSWORD_OF_USER = select(col(Account.password)).where(
+    _is(Account.user_id, "user_id"), col(Account.provider_id) == CREDENTIAL
 )
 """The password hash of a user who has a credential account."""
 
-END_SESSION: WriteStatement[str] = WriteStatement(
-    delete(metadata.tables["session"])
+END_SESSION = (
+    delete(table_of(Session))
     .where(
         _is(Session.id, "id"),
         _is(Session.user_id, "user_id"),  # defence: V22 V40 session-owner
         col(Session.expires_at) > bindparam("now", type_=Instant()),
     )
-    .returning(col(Session.id)),
-    _first,
+    .returning(col(Session.id))
 )
 """Delete the session of an `id` if it is that user's and live `now`."""
 
-SEE_NETWORK: WriteStatement[None] = WriteStatement(
-    # Both databases write it alike, but for SQLAlchemy it is two statements.
-    text(
-        "INSERT INTO known_network (user_id, network, last_success) VALUES (:user_id, :network, :last_success)"
-        " ON CONFLICT (user_id, network) DO UPDATE SET last_success = excluded.last_success"
-    ).bindparams(*(bindparam(column.name, type_=column.type) for column in _columns(KnownNetwork))),
-    _nothing,
-)
-"""Note that a `network` was that of a user's success."""
+ADD_AUDIT = insert(Audit)
 
-ADD_USER, ADD_ACCOUNT, ADD_AUDIT = insert(User), insert(Account), insert(Audit)
-"""Add a row of each; a session is added where sessions are made, and nowhere else."""
+CHANGE_USER = update(table_of(User)).where(_is(User.id, "whose"))
+"""Set the columns that are given of the user with the id `whose`."""
+
+CHANGE_ACCOUNT = update(table_of(Account)).where(_is(Account.id, "whose"))
+"""Set the columns that are given of the account with the id `whose`."""
 
 OVER_LIMIT = (
     select(literal(1))
@@ -169,19 +173,27 @@ Whether the new one is among them is the database's choice: who wants to know th
 """
 
 
-@cache
-def change_user(*columns: str) -> WriteStatement[None]:
-    """Return the statement that sets these columns of the user with the id `whose`."""
-    return WriteStatement(update(metadata.tables["user"]).where(_is(User.id, "whose")), _nothing, columns)
+ADD_SESSION = insert(Session).returning(OVER_LIMIT)
+"""Add a session; returns `OVER_LIMIT`."""
 
 
 @cache
-def reset_counts(number: int) -> WriteStatement[None]:
-    """Give what deletes so many counts, by the values `key0`, `key1` and so on.
+def see_network(dialect: str) -> Insert:
+    """Return the statement that notes that a `network` was that of a success of `user_id`, at `last_success`."""
+    adding: Any = upsert(dialect, KnownNetwork)
+    noted: Insert = adding.on_conflict_do_update(
+        index_elements=["user_id", "network"], set_={"last_success": adding.excluded.last_success}
+    )
+    return noted
+
+
+@cache
+def reset_counts(number: int) -> Delete:
+    """Return the statement that deletes so many counts, by the values `key0`, `key1` and so on.
 
     Their rows are locked in the order of the keys, as everywhere, so that no two transactions wait for each other.
     """
     keys = [bindparam(f"key{place}", type_=LargeBinary()) for place in range(number)]
     rows = select(col(Counter.key)).where(col(Counter.key).in_(keys)).order_by(col(Counter.key))
     locked = rows.with_for_update().scalar_subquery()
-    return WriteStatement(delete(metadata.tables["counter"]).where(col(Counter.key).in_(locked)), _nothing)
+    return delete(table_of(Counter)).where(col(Counter.key).in_(locked))

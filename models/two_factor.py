@@ -25,11 +25,3 @@ class TwoFactor(Timestamped, table=True):
     locked_until: datetime | None = Field(default=None, sa_type=Instant)
     new_secret: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED)
     new_issuer: str | None = None
-
-    def is_enrolling(self) -> bool:
-        """Whether a secret waits to be confirmed."""
-        return self.new_secret is not None or (self.secret is not None and not self.confirmed)
-
-    def has_live_secret(self) -> bool:
-        """Whether codes of an authenticator open something."""
-        return self.secret is not None and self.confirmed

@@ -158,7 +158,7 @@ class Services:
         )
         if self.tracing is not None:
             self.database.reads = self.tracing.reads(self.database.reads)
-            self.tracing.instrument(self.database.engine)
+            self.database.hook = self.tracing.statement
         self.unit_of_work.bind_database(self.database)
         try:
             if not await current_is_head(self.database):
@@ -190,7 +190,7 @@ class Services:
         return partial(cleanup.run, self.database, self.clock, tokens.token(), period)
 
     async def _rewrite(self) -> None:
-        await key_rotation.reencrypt(self.database.begin, self.cipher, report=self._audit_rotation)
+        await key_rotation.reencrypt(self.database.transaction, self.cipher, report=self._audit_rotation)
 
     def _audit_rotation(self, results: Mapping[str, RotationResult]) -> None:
         rewritten = {column: result.rewritten for column, result in results.items()}

@@ -182,8 +182,8 @@ class UnitOfWork:
         if not (ctx.outbox or done or ctx.transaction):
             return
         try:
-            if ctx.outbox:
-                ctx.db.add_all(ctx.outbox)
+            for mail in ctx.outbox:
+                ctx.db.add(mail)
             for record in done:
                 writer.defer_record(ctx.db, record)
             await ctx.db.commit()

@@ -1,10 +1,15 @@
 """Rows for the tests of what stores and reads them."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlmodel import SQLModel
+
 from domain import tokens
+from domain.ports import Transaction
 from models import Session, User
+from models.statements import insert, values_of
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -20,6 +25,11 @@ def user(name: str, **more: Any) -> User:
         **more,
     }
     return User(name=name, **values)
+
+
+async def insert_many(db: Transaction, model: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, with the defaults of the model where they have no value."""
+    await db.execute_many(insert(model), [values_of(model(**row)) for row in rows])
 
 
 def session(owner: User, token: str, **more: Any) -> Session:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import orjson
-from sqlalchemy import text
+from sqlalchemy import delete, text
 
 from models import metadata
 from server.app import assemble, contract
@@ -61,8 +61,8 @@ class Service:
         """Empty the database and the mail file, and set the clock back."""
         await self.services.audit_writer.flush()
         async with self.services.database.begin() as db:
-            driver: Any = (await (await db.connection()).get_raw_connection()).driver_connection
-            await _empty(driver, self.services.database.dialect)
+            for statement in _EMPTY:
+                await db.execute(statement)
             await db.commit()
         self.mail_file.unlink(missing_ok=True)
         self.clock.now = START
@@ -89,17 +89,10 @@ class Service:
     async def rows(self, statement: str, **values: Any) -> list[Any]:
         """Read from the database directly."""
         async with self.services.database.begin() as db:
-            return list((await db.execute(text(statement), values)).all())
+            return list(await db.execute(text(statement), **values))
 
 
-async def _empty(driver: Any, dialect: str) -> None:
-    """Empty every table, without a way to the database for each: that is done before every test."""
-    statements = [f'DELETE FROM "{table.name}"' for table in reversed(metadata.sorted_tables)]
-    if dialect == "postgresql":
-        await driver.execute(";".join(statements))
-    else:
-        for statement in statements:
-            await driver.run(statement, ())
+_EMPTY = [delete(table) for table in reversed(metadata.sorted_tables)]
 
 
 def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]) -> dict[str, str]:

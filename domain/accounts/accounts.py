@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, update
-from sqlmodel import col, select
+from sqlmodel import col
 
 from domain import errors
 from domain import tokens as domain_tokens
@@ -17,9 +17,7 @@ from domain.identity_provider import Identity, Tokens
 from domain.users import locking, profile
 from models import CREDENTIAL, Account
 from models.queries import ACCOUNTS_OF_USER, AccountRow
-from models.statements import ADD_ACCOUNT, PASSWORD_OF_USER
-
-Way = TypeVar("Way", AccountRow, Account)
+from models.statements import ACCOUNT_BY_IDENTITY, CHANGE_ACCOUNT, FIND_ACCOUNTS, PASSWORD_OF_USER, insert
 
 ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
 """The purposes under which a provider's tokens are encrypted."""
@@ -32,30 +30,23 @@ _BY_AGE = attrgetter("created_at", "id")
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
     """Give the user's password hash as this transaction sees it, or None."""
-    hashes = await ctx.db.run(PASSWORD_OF_USER, user_id=user_id)
-    return hashes[0] if hashes else None
+    hashed: str | None = (await ctx.db.execute(PASSWORD_OF_USER, user_id=user_id)).scalar()
+    return hashed
 
 
 def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
     """Give a user who has none a credential account."""
-    account = AccountRow(
+    ctx.db.defer(
+        insert(Account),
         id=domain_tokens.token(),
         user_id=user_id,
         provider_id=CREDENTIAL,
         issuer="",
         account_id=user_id,
-        access_token=None,
-        refresh_token=None,
-        id_token=None,
-        token_type=None,
-        scope=None,
-        access_token_expires_at=None,
-        refresh_token_expires_at=None,
-        refresh_lease_until=None,
+        password=hashed,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    ctx.db.defer(ADD_ACCOUNT, **account._asdict(), password=hashed)
 
 
 async def set_password(ctx: Context, user_id: str, hashed: str) -> None:
@@ -76,18 +67,19 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
         .values(password=hashed, updated_at=ctx.now)
         .returning(col(Account.id))
     )
-    return (await ctx.db.execute(statement)).first() is not None
+    return bool(await ctx.db.execute(statement))
 
 
-async def by_identity(ctx: Context, identity: Identity) -> Account | None:
-    """Give the account of an identity as it is now, whoever's it is."""
-    # defence: V20 provider-subject
-    wanted = select(Account).where(
-        Account.provider_id == identity.provider_id,
-        Account.issuer == identity.issuer,
-        Account.account_id == identity.subject,
+async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
+    """Return the account of an identity as it is now, whoever's it is."""
+    found = await ctx.db.execute(
+        ACCOUNT_BY_IDENTITY,
+        provider_id=identity.provider_id,
+        issuer=identity.issuer,
+        account_id=identity.subject,
     )
-    return (await ctx.db.execute(wanted.execution_options(populate_existing=True))).scalar_one_or_none()
+    account: AccountRow | None = found.first()
+    return account
 
 
 async def add_identity(
@@ -104,34 +96,44 @@ async def add_identity(
         issuer=identity.issuer,
         account_id=identity.subject,
         created_at=ctx.now,
-        updated_at=ctx.now,
+        **_values(ctx, None, tokens, asked),
     )
-    keep_tokens(ctx, account, tokens, asked)
     ctx.db.add(account)
     await profile.flush(ctx)
 
 
-def keep_tokens(ctx: Context, account: Account, tokens: Tokens, asked: tuple[str, ...] = ()) -> None:
+async def keep_tokens(
+    ctx: Context, account: AccountRow, tokens: Tokens, asked: tuple[str, ...] = (), **changes: Any
+) -> None:
     """Store what a provider gave. What it left out keeps its old value, and no scope is ever taken away.
 
     Of more than `SCOPES_AT_MOST` scopes the newest are left out. `asked` are the scopes it was asked for, which are
-    granted unless it says otherwise (RFC 6749, 5.1).
+    granted unless it says otherwise (RFC 6749, 5.1). `changes` are further columns of the account.
     """
+    values = _values(ctx, account, tokens, asked)
+    await ctx.db.execute(CHANGE_ACCOUNT, whose=account.id, **values, **changes)
+
+
+def _values(
+    ctx: Context, account: AccountRow | None, tokens: Tokens, asked: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the columns of an account that hold what a provider gave."""
+    values: dict[str, Any] = {}
     if tokens.access_token is not None:
         # defence: V87 access-token
-        account.access_token = ctx.cipher.encrypt(ACCESS_TOKEN, tokens.access_token)
-        account.access_token_expires_at = tokens.access_token_expires_at
-        account.token_type = tokens.token_type or account.token_type
+        values["access_token"] = ctx.cipher.encrypt(ACCESS_TOKEN, tokens.access_token)
+        values["access_token_expires_at"] = tokens.access_token_expires_at
+        if tokens.token_type:
+            values["token_type"] = tokens.token_type
     if tokens.refresh_token is not None:
         # defence: V87 refresh-token
-        account.refresh_token = ctx.cipher.encrypt(REFRESH_TOKEN, tokens.refresh_token)
-        account.refresh_token_expires_at = tokens.refresh_token_expires_at
+        values["refresh_token"] = ctx.cipher.encrypt(REFRESH_TOKEN, tokens.refresh_token)
+        values["refresh_token_expires_at"] = tokens.refresh_token_expires_at
     if tokens.id_token is not None:
-        account.id_token = ctx.cipher.encrypt(ID_TOKEN, tokens.id_token)  # defence: V87 id-token
+        values["id_token"] = ctx.cipher.encrypt(ID_TOKEN, tokens.id_token)  # defence: V87 id-token
     granted = asked if tokens.scopes is None else tokens.scopes
-    united = dict.fromkeys([*(account.scope or "").split(), *granted])
-    account.scope = " ".join([*united][:SCOPES_AT_MOST]) or None
-    account.updated_at = ctx.now
+    united = dict.fromkeys([*(() if account is None else account.scopes), *granted])
+    return {**values, "scope": " ".join([*united][:SCOPES_AT_MOST]) or None, "updated_at": ctx.now}
 
 
 async def of_caller(ctx: Context) -> list[AccountRow]:
@@ -157,7 +159,7 @@ def _refuse_unnamed(provider_id: str | None, account_id: str | None, place: str)
         raise errors.ValidationError(message, *fields)
 
 
-def _named(rows: Sequence[Way], provider_id: str | None, account_id: str | None) -> Way:
+def _named(rows: Sequence[AccountRow], provider_id: str | None, account_id: str | None) -> AccountRow:
     candidates = [row for row in rows if provider_id in (None, row.provider_id)]
     by_row = [row for row in candidates if account_id in (None, row.id)]
     found = by_row or [row for row in candidates if row.account_id == account_id]
@@ -174,18 +176,16 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     """
     _refuse_unnamed(provider_id, account_id, "body")
     user = await locking.lock_caller(ctx)
-    # defence: V14 unlink-owner
-    rows = (await ctx.db.execute(select(Account).where(Account.user_id == user.id))).scalars().all()
+    rows = await ctx.db.execute(FIND_ACCOUNTS, user_id=user.id)
     if len(rows) == 1 and not ctx.policy[AccountPolicy].allow_unlinking_all:
         raise FailedToUnlinkLastAccount
     account = _named(rows, provider_id, account_id)
-    await ctx.db.delete(account)
+    await ctx.db.execute(delete(Account).where(col(Account.id) == account.id))
     events.account_unlinked(ctx, account.provider_id)
 
 
 async def drop_identities(ctx: Context, user_id: str) -> None:
     """Take every identity at a provider away from a user whose row is locked."""
     own = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
-    dropped = own.returning(col(Account.provider_id)).execution_options(synchronize_session=False)
-    for provider_id in (await ctx.db.execute(dropped)).scalars().all():
+    for provider_id in (await ctx.db.execute(own.returning(col(Account.provider_id)))).scalars():
         events.account_dropped(ctx, user_id, provider_id)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlmodel import col
@@ -12,6 +13,7 @@ from domain.audit import record
 from domain.context import Context
 from domain.users import lookup
 from models import Audit, Outcome
+from models.statements import table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,14 @@ class Wanted:
     until: datetime | None = None
 
 
-async def find(ctx: Context, wanted: Wanted, *, limit: int) -> Sequence[Audit]:
-    """Give the newest records that fit, the newest first."""
+async def find(ctx: Context, wanted: Wanted, *, limit: int) -> Sequence[Any]:
+    """Return the newest records that fit, the newest first, each with the columns of `Audit`."""
     conditions = _conditions(wanted)
     if wanted.user is not None:
         conditions.append(await _concerns(ctx, wanted.user))
     newest_first = (col(Audit.time).desc(), col(Audit.id))
-    found = select(Audit).where(*conditions).order_by(*newest_first).limit(limit)
-    return (await ctx.db.execute(found)).scalars().all()
+    found = select(*table_of(Audit).columns).where(*conditions).order_by(*newest_first).limit(limit)
+    return await ctx.db.execute(found.execution_options(in_thread=True))
 
 
 def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:

@@ -19,10 +19,10 @@ from domain.two_factor import events as two_factor_events
 from domain.two_factor import setup
 from domain.user_deletion import deletion
 from domain.users import events as user_events
-from domain.users import locking, lookup
+from domain.users import locking, lookup, profile
 from domain.users.errors import UserAlreadyExistsUseAnotherEmail
 from models import Account, User
-from models.queries import SessionRow, UserRow
+from models.queries import USER_COLUMNS, SessionRow, UserRow
 
 LONGEST_REASON = 1024
 """Characters of the reason for a ban."""
@@ -43,21 +43,22 @@ class NewUser:
 class Overview:
     """A user, the ways they sign in (provider ids), and their live sessions, newest first."""
 
-    user: User
+    user: UserRow
     providers: Sequence[str]
     sessions: Sequence[SessionRow]
 
 
 async def list_users(
     ctx: Context, search: str = "", *, limit: int, offset: int = 0
-) -> tuple[Sequence[User], int]:
+) -> tuple[Sequence[UserRow], int]:
     """Give a page of the users with `search` in address, name or username, newest first, and the total."""
     matches = _contains(search)
     newest_first = (col(User.created_at).desc(), col(User.id))
-    page = select(User).where(matches).order_by(*newest_first).limit(limit).offset(offset)
-    found = (await ctx.db.execute(page)).scalars().all()
-    total = (await ctx.db.execute(select(func.count()).select_from(User).where(matches))).scalar_one()
-    return found, total
+    page = select(*USER_COLUMNS).where(matches).order_by(*newest_first).limit(limit).offset(offset)
+    found = await ctx.db.execute(page.execution_options(row=UserRow, in_thread=True))
+    number = select(func.count()).select_from(User).where(matches)
+    total = await ctx.db.execute(number.execution_options(in_thread=True))
+    return found, total.scalar()
 
 
 def _contains(search: str) -> ColumnElement[bool]:
@@ -71,7 +72,7 @@ async def show(ctx: Context, identifier: str) -> Overview:
     """Give what is known of a user. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
     accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
-    providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars().all()
+    providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars()
     return Overview(user, providers, await sessions.of_user(ctx, user.id))
 
 
@@ -116,7 +117,7 @@ async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datet
     if reason is not None and len(reason) > LONGEST_REASON:
         raise errors.ValidationError(f"The reason is longer than {LONGEST_REASON} characters")
     user = await _locked(ctx, identifier)
-    user.banned, user.ban_reason, user.ban_expires, user.updated_at = True, reason, until, ctx.now
+    await profile.change(ctx, user, banned=True, ban_reason=reason, ban_expires=until)
     user_events.user_updated(ctx, user.id, gate.BAN, by_operator=True)
     return await _end_sessions(ctx, user)
 
@@ -126,7 +127,7 @@ async def unban(ctx: Context, identifier: str) -> bool:
     user = await _locked(ctx, identifier)
     was_banned = user.banned
     if was_banned:
-        gate.lift_ban(ctx, user, by_operator=True)
+        await gate.lift_ban(ctx, user, by_operator=True)
     return was_banned
 
 
@@ -147,13 +148,13 @@ async def sign_out_everyone(ctx: Context) -> int:
     return ended
 
 
-async def _end_sessions(ctx: Context, user: User) -> int:
+async def _end_sessions(ctx: Context, user: UserRow) -> int:
     ended = await sessions.end_all(ctx, user)
     session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=True)
     return ended
 
 
-async def reset_two_factor(ctx: Context, identifier: str) -> tuple[User, int | None]:
+async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int | None]:
     """Switch off the second factor of a user who has lost everything, tell them, and end their sessions.
 
     Gives the user, and how many sessions were live; None, and no session ended, when it was off. Raises NotFound.
@@ -165,7 +166,7 @@ async def reset_two_factor(ctx: Context, identifier: str) -> tuple[User, int | N
     return user, await _end_sessions(ctx, user)
 
 
-async def delete(ctx: Context, identifier: str) -> User:
+async def delete(ctx: Context, identifier: str) -> UserRow:
     """Delete a user and all that hangs on them; give the user as they were. Raises NotFound."""
     user = await _locked(ctx, identifier)
     await deletion.remove(ctx, user)
@@ -173,7 +174,7 @@ async def delete(ctx: Context, identifier: str) -> User:
     return user
 
 
-async def _locked(ctx: Context, identifier: str) -> User:
+async def _locked(ctx: Context, identifier: str) -> UserRow:
     user = await locking.lock(ctx, (await lookup.find(ctx, identifier)).id)
     if user is None:
         raise errors.NotFound("There is no such user")

@@ -15,7 +15,8 @@ from sqlmodel import col
 from domain import tokens
 from domain.context import Context
 from domain.errors import Refusal
-from models import Audit, AuditRow, Outcome, User
+from models import Audit, AuditRow, Outcome
+from models.queries import UserRow
 
 HINT = "audit.hint"
 """The purpose of the keyed digest that stands for an identifier nobody has."""
@@ -90,7 +91,7 @@ def record(  # noqa: PLR0913 - one parameter per column
     return row
 
 
-def record_request(ctx: Context, event: Event, user: User | None, email: str, reason: str | None) -> None:
+def record_request(ctx: Context, event: Event, user: UserRow | None, email: str, reason: str | None) -> None:
     """Record a request that anyone could make and that is resolved now; a `reason` says why nothing came of it."""
     user_id = user.id if user is not None else None
     hint = None if user is not None else hints(ctx, email)[0]
@@ -108,4 +109,4 @@ def error_detail(word: str | None) -> dict[str, Any]:
 async def anonymise(ctx: Context, user_id: str) -> None:
     """Remove network address and User-Agent from every record of a user who is deleted; the id stays."""
     records = update(Audit).where(col(Audit.user_id) == user_id).values(address=None, user_agent=None)
-    await ctx.db.execute(records.execution_options(synchronize_session=False))
+    await ctx.db.execute(records)

@@ -17,9 +17,8 @@ from domain.trusted_devices import trusted_devices
 from domain.two_factor import challenges
 from domain.two_factor.challenges import PendingSignIn
 from domain.users import events as user_events
-from domain.users import locking
+from domain.users import locking, profile
 from domain.users.errors import BannedUser, EmailNotVerified
-from models import User
 from models.queries import UserRow
 
 BAN = ("banned", "ban_reason", "ban_expires")
@@ -44,7 +43,7 @@ class SignInOptions:
 
 
 async def complete_sign_in(
-    ctx: Context, user: User | UserRow, wanted: SignInOptions
+    ctx: Context, user: UserRow, wanted: SignInOptions
 ) -> OpenedSession | PendingSignIn:
     """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
 
@@ -56,7 +55,7 @@ async def complete_sign_in(
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
         raise BannedUser
     if user.banned and (row := await locking.lock(ctx, user.id)):
-        lift_ban(ctx, row)  # defence: V33 lift-ban
+        await lift_ban(ctx, row)  # defence: V33 lift-ban
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or wanted.needs_verified_email
     if needs_verified and not user.email_verified:
@@ -84,9 +83,7 @@ async def complete_sign_in(
     return replace(opened, device=device, forget_device=forget_device)
 
 
-def lift_ban(ctx: Context, user: User, *, by_operator: bool = False) -> None:
+async def lift_ban(ctx: Context, user: UserRow, *, by_operator: bool = False) -> None:
     """Let a user in again whose ban has ended, or is ended by the operator."""
-    user.banned = False
-    user.ban_reason = user.ban_expires = None
-    user.updated_at = ctx.now
+    await profile.change(ctx, user, banned=False, ban_reason=None, ban_expires=None)
     user_events.user_updated(ctx, user.id, BAN, by_operator=by_operator)

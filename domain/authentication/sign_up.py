@@ -100,7 +100,7 @@ async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedS
 
 
 async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
-    owner = await locking.lock_row_by_email(ctx, invented.email)
+    owner = await locking.lock_by_email(ctx, invented.email)
     if owner is None:
         raise StaleRead  # Whoever had the address has left meanwhile.
     user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)

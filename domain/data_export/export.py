@@ -7,7 +7,7 @@ bytes is always one of these: digests, and what is encrypted.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, or_, select
+from sqlalchemy import ColumnElement, LargeBinary, Select, or_, select
 from sqlmodel import SQLModel, col
 
 from domain.audit.record import hints as audit_hints
@@ -17,6 +17,8 @@ from domain.two_factor.errors import UndecipherableSecret
 from domain.users import lookup
 from models import CREDENTIAL, Account, Audit, TwoFactor, User
 from models.base import tables
+from models.queries import UserRow
+from models.statements import table_of
 
 PAGE = 200
 """Users read at once."""
@@ -35,16 +37,16 @@ Held = dict[str, Any]
 async def export_user(ctx: Context, identifier: str) -> Held:
     """Give all that is held about the user with this id, address or username. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
-    held: Held = {"user": _shown(user)}
+    held: Held = {"user": _shown(User, user)}
     for name, table in SECTIONS.items():
-        rows = (await ctx.db.execute(select(table).where(table.user_id == user.id))).scalars().all()
-        held[name] = [_shown(row) for row in _sorted(rows)]
-    records = select(Audit).where(_concerns(ctx, user)).order_by(col(Audit.time), col(Audit.id))
-    held["audit"] = [_shown(record) for record in (await ctx.db.execute(records)).scalars().all()]
+        rows = await ctx.db.execute(_all_of(table).where(table.user_id == user.id))
+        held[name] = [_shown(table, row) for row in _sorted(rows)]
+    records = _all_of(Audit).where(_concerns(ctx, user)).order_by(col(Audit.time), col(Audit.id))
+    held["audit"] = [_shown(Audit, record) for record in await ctx.db.execute(records)]
     return held
 
 
-def _concerns(ctx: Context, user: User) -> ColumnElement[bool]:
+def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:
     """Give the condition that a record is about a user, or about what was typed for them before they were there."""
     hints = {hint for name in (user.email, user.username) if name for hint in audit_hints(ctx, name)}
     return or_(col(Audit.user_id) == user.id, col(Audit.actor_id) == user.id, col(Audit.hint).in_(hints))
@@ -54,10 +56,14 @@ def _sorted(rows: Sequence[Any]) -> list[Any]:
     return sorted(rows, key=lambda row: getattr(row, "created_at", None) or row.last_success)
 
 
-def _shown(row: SQLModel) -> Held:
+def _all_of(table: type[SQLModel]) -> Select[Any]:
+    return select(*table_of(table).columns)
+
+
+def _shown(table: type[SQLModel], row: Any) -> Held:
     """Give the columns of a row by their names on the wire; of a secret, whether it is held."""
     shown: Held = {}
-    for column in type(row).__table__.columns:  # type: ignore[attr-defined]  # SQLModel adds it to tables
+    for column in table_of(table).columns:
         value = getattr(row, column.name)
         is_secret = column.name in SECRET or isinstance(column.type, LargeBinary)
         shown[_camel(column.name)] = value is not None if is_secret else value
@@ -75,8 +81,8 @@ async def export_all(ctx: Context, after: str) -> list[Held]:
     Hashes and the secrets of authenticators are among it: who has it can be any of these users. Raises
     UndecipherableSecret for a secret under a key that is gone.
     """
-    page = select(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
-    found = (await ctx.db.execute(page)).scalars().all()
+    page = _all_of(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
+    found = await ctx.db.execute(page)
     ids = [user.id for user in found]
     accounts = await _by_user(ctx, Account, ids)
     factors = await _by_user(ctx, TwoFactor, ids)
@@ -85,12 +91,12 @@ async def export_all(ctx: Context, after: str) -> list[Held]:
 
 async def _by_user(ctx: Context, table: type[Any], ids: Sequence[str]) -> dict[str, list[Any]]:
     by_user: dict[str, list[Any]] = {}
-    for row in (await ctx.db.execute(select(table).where(table.user_id.in_(ids)))).scalars():
+    for row in await ctx.db.execute(_all_of(table).where(table.user_id.in_(ids))):
         by_user.setdefault(row.user_id, []).append(row)
     return by_user
 
 
-def _moving(ctx: Context, user: User, accounts: Sequence[Account], factor: TwoFactor | None) -> Held:
+def _moving(ctx: Context, user: UserRow, accounts: Sequence[Account], factor: TwoFactor | None) -> Held:
     passwords = [account.password for account in accounts if account.provider_id == CREDENTIAL]
     moving = {
         "id": user.id,

@@ -1,7 +1,5 @@
 """Addresses: prove one, change one (interface 4.4; behaviour 5.4)."""
 
-from sqlmodel import select
-
 from domain import errors, one_time_tokens
 from domain.context import Context
 from domain.emails import events, mails
@@ -16,8 +14,8 @@ from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.mail import messages, outbox
 from domain.mail.policy import MailPolicy
 from domain.rate_limits import limits
-from domain.users import locking, profile
-from models import Purpose, User
+from domain.users import locking, lookup, profile
+from models import Purpose
 from models.queries import OneTimeTokenRow, UserRow
 
 # defence: V82 dies-with-email
@@ -25,7 +23,7 @@ DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpos
 """The tokens and codes that were sent to an address and are worth nothing once it has changed."""
 
 
-async def mail_verification(ctx: Context, user: User | UserRow, callback_url: str | None) -> None:
+async def mail_verification(ctx: Context, user: UserRow, callback_url: str | None) -> None:
     """Send the user a link that proves their current address, unless they got too many mails of late."""
     if not await limits.may_mail(ctx, "links", user.email):  # defence: V74 verification-mails
         return
@@ -64,7 +62,7 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
         mails.verify_email(ctx, messages.NOBODY, await one_time_tokens.issue_decoy(ctx), callback_url)
 
 
-async def verify(ctx: Context, token: str) -> User:
+async def verify(ctx: Context, token: str) -> UserRow:
     """Follow a verification or email-change link; give the user as they are afterwards. Never signs in.
 
     Raises InvalidToken, TokenExpired, and InvalidUser when another user than the link's is signed in.
@@ -81,26 +79,25 @@ async def verify(ctx: Context, token: str) -> User:
     user = await locking.lock(ctx, owner.id)
     if user is None:
         raise errors.InvalidToken
-    await (_follow_change(ctx, user, row, token) if changes else _follow_verification(ctx, user, row))
-    return user
+    return await (_follow_change(ctx, user, row, token) if changes else _follow_verification(ctx, user, row))
 
 
-async def _follow_verification(ctx: Context, user: User, row: OneTimeTokenRow) -> None:
+async def _follow_verification(ctx: Context, user: UserRow, row: OneTimeTokenRow) -> UserRow:
     if user.email != row.email:
         raise errors.InvalidToken
-    if not user.email_verified:
-        user.email_verified = True
-        user.updated_at = ctx.now
-        events.email_verified(ctx, user.id)
+    if user.email_verified:
+        return user
+    events.email_verified(ctx, user.id)
+    return await profile.change(ctx, user, email_verified=True)
 
 
-async def _follow_change(ctx: Context, user: User, row: OneTimeTokenRow, token: str) -> None:
+async def _follow_change(ctx: Context, user: UserRow, row: OneTimeTokenRow, token: str) -> UserRow:
     assert row.email is not None, "an email-change token is made for an address"  # noqa: S101
     if not await one_time_tokens.consume(ctx, Purpose.CHANGE_EMAIL, user.id, token) or await _is_taken(
         ctx, row.email
     ):
         raise errors.InvalidToken
-    await _set_address(ctx, user, row.email, verified=True)
+    return await _set_address(ctx, user, row.email, verified=True)
 
 
 async def change(ctx: Context, new_email: str, callback_url: str | None) -> None:
@@ -122,7 +119,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
         raise VerificationEmailNotEnabled
     is_taken = await _is_taken(ctx, address)  # defence: V70 taken-email
     if at_once and not is_taken:
-        await _set_address(ctx, user, address, verified=False)  # defence: V32 unverified
+        user = await _set_address(ctx, user, address, verified=False)  # defence: V32 unverified
         if policy[EmailVerificationPolicy].enabled:
             await mail_verification(ctx, user, callback_url)
     else:
@@ -130,7 +127,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
 
 
 async def _mail_change(
-    ctx: Context, user: User, address: str, callback_url: str | None, *, is_taken: bool
+    ctx: Context, user: UserRow, address: str, callback_url: str | None, *, is_taken: bool
 ) -> None:
     """Mail the link, or queue a decoy where the address is taken; whichever it is, the older link dies.
 
@@ -146,14 +143,13 @@ async def _mail_change(
     events.email_change_requested(ctx, is_taken=is_taken)
 
 
-async def _set_address(ctx: Context, user: User, address: str, *, verified: bool) -> None:
-    old, was_verified = user.email, user.email_verified
-    user.email, user.email_verified, user.updated_at = address, verified, ctx.now
-    await profile.flush(ctx)
+async def _set_address(ctx: Context, user: UserRow, address: str, *, verified: bool) -> UserRow:
+    changed = await profile.change(ctx, user, email=address, email_verified=verified)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
-    await mails.email_changed(ctx, user, old, was_verified=was_verified)
+    await mails.email_changed(ctx, changed, user.email, was_verified=user.email_verified)
     events.email_changed(ctx, user.id)
+    return changed
 
 
 async def _is_taken(ctx: Context, address: str) -> bool:
-    return (await ctx.db.execute(select(User.id).where(User.email == address))).first() is not None
+    return await lookup.by_email(ctx, address) is not None

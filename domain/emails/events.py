@@ -2,7 +2,8 @@
 
 from domain.audit.record import Event, record, record_request
 from domain.context import Context
-from models import Outcome, User
+from models import Outcome
+from models.queries import UserRow
 
 EMAIL_VERIFICATION_REQUESTED = Event("email.verification_requested")
 EMAIL_VERIFIED = Event("email.verified")
@@ -10,7 +11,7 @@ EMAIL_CHANGE_REQUESTED = Event("email.change_requested")
 EMAIL_CHANGED = Event("email.changed")
 
 
-def verification_requested(ctx: Context, user: User | None, email: str) -> None:
+def verification_requested(ctx: Context, user: UserRow | None, email: str) -> None:
     """Somebody asked for a verification link; one goes out if there is such a user and something to verify."""
     reason = "no such user" if user is None else "verified already" if user.email_verified else None
     record_request(ctx, EMAIL_VERIFICATION_REQUESTED, user, email, reason)

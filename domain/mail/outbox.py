@@ -5,7 +5,7 @@ run out makes it another number, so that a late note of the first holder touches
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -152,15 +152,14 @@ async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]
         .where(col(Outbox.id).in_(select(due.c.id)))
         .values(attempts=col(Outbox.attempts) + 1, next_attempt=until, lease_until=until, updated_at=ctx.now)
         .returning(*_COLUMNS, col(Outbox.payload))
-        .execution_options(synchronize_session=False)
     )
-    return [_claim(ctx, columns) for columns in (await ctx.db.execute(taken)).mappings()]
+    return [_claim(ctx, columns) for columns in await ctx.db.execute(taken)]
 
 
 async def take(ctx: Context, claimed: LeasedMail) -> bool:
     """Delete a claimed row; whether it was still ours. What replaces it belongs into the same transaction."""
     statement = delete(Outbox).where(*_still(claimed)).returning(col(Outbox.id))
-    return (await ctx.db.execute(statement.execution_options(synchronize_session=False))).first() is not None
+    return (await ctx.db.execute(statement)).first() is not None
 
 
 async def drop_excess(ctx: Context) -> int:
@@ -175,7 +174,7 @@ async def drop_excess(ctx: Context) -> int:
         .where(col(Outbox.id).in_(oldest_first.offset(UNRESOLVED_LIMIT)))
         .returning(col(Outbox.id))
     )
-    return len((await ctx.db.execute(statement.execution_options(synchronize_session=False))).all())
+    return len(await ctx.db.execute(statement.execution_options(in_thread=True)))
 
 
 async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
@@ -207,8 +206,8 @@ def _kind(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
     return QueueFilter(state, conditions, ReadStatement(first, itemgetter(0)))
 
 
-def _claim(ctx: Context, columns: Mapping[Any, Any]) -> LeasedMail:
-    facts = {str(name): value for name, value in columns.items()}
+def _claim(ctx: Context, row: Any) -> LeasedMail:
+    facts = row._asdict()
     ciphertext = facts.pop("payload")
     text = None if ciphertext is None else ctx.cipher.decrypt(PURPOSE, ciphertext)
     return LeasedMail(**facts, payload=None if text is None else json.loads(text))
@@ -219,5 +218,4 @@ def _still(claimed: LeasedMail) -> tuple[ColumnElement[bool], ColumnElement[bool
 
 
 def _mark(ctx: Context, claimed: LeasedMail) -> Update:
-    statement = update(Outbox).where(*_still(claimed)).values(lease_until=None, updated_at=ctx.now)
-    return statement.execution_options(synchronize_session=False)
+    return update(Outbox).where(*_still(claimed)).values(lease_until=None, updated_at=ctx.now)

@@ -2,7 +2,8 @@
 
 from domain.audit.record import Event, Refused, record, record_request
 from domain.context import Context
-from models import Outcome, User
+from models import Outcome
+from models.queries import UserRow
 
 PASSWORD_CHANGED = Event("password.changed")
 PASSWORD_CHECK_FAILED = Event("password.check_failed")
@@ -27,7 +28,7 @@ def password_rehashed(ctx: Context, user_id: str) -> None:
     record(ctx, PASSWORD_REHASHED, user_id=user_id, actor_id=user_id)
 
 
-def password_reset_requested(ctx: Context, user: User | None, email: str) -> None:
+def password_reset_requested(ctx: Context, user: UserRow | None, email: str) -> None:
     """Somebody asked for a reset link; one goes out if there is such a user."""
     record_request(ctx, PASSWORD_RESET_REQUESTED, user, email, "no such user" if user is None else None)
 

@@ -19,7 +19,7 @@ from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.users import locking
-from models import Purpose, User
+from models import Purpose
 from models.queries import PASSWORD_BY_USER, UserRow
 
 DIES_WITH_PASSWORD = (
@@ -56,7 +56,7 @@ async def _verify(ctx: Context, password: str, stored: str | None) -> str:
     return stored
 
 
-async def lock_caller(ctx: Context, checked: str | None) -> User:
+async def lock_caller(ctx: Context, checked: str | None) -> UserRow:
     """Give the caller's row, locked, with the password hash that was `checked` before still in place.
 
     Raises StaleRead when another change was faster, so that the request is run again against the new password.
@@ -98,7 +98,7 @@ async def is_reset_token(ctx: Context, token: str) -> bool:
     return await one_time_tokens.find_live(ctx, Purpose.RESET, token) is not None
 
 
-async def reset(ctx: Context, token: str | None, new: str) -> User:
+async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
     """Replace a forgotten password; the mailed token works once, and only in time.
 
     Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them burns the token.
@@ -183,7 +183,7 @@ async def _check_current(ctx: Context, current: str | None) -> str:
     return await _verify(ctx, current or "", stored)
 
 
-async def _set(ctx: Context, user: User, hashed: str) -> None:
+async def _set(ctx: Context, user: UserRow, hashed: str) -> None:
     await accounts.set_password(ctx, user.id, hashed)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 password-devices

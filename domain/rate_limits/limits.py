@@ -20,7 +20,7 @@ from domain.rate_limits.policy import Quota, RateLimitPolicy
 from models import KnownNetwork
 from models.known_network import KNOWN_FOR
 from models.queries import LAST_SUCCESS_BY_NETWORK
-from models.statements import SEE_NETWORK
+from models.statements import see_network
 
 COUNTER = "limits.counter"
 NETWORK = "limits.network"
@@ -103,7 +103,7 @@ async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) 
     if ctx.client.network is None or not ctx.policy[RateLimitPolicy].account_failures.number:
         return
     network = _network(ctx, user_id)[0]
-    ctx.db.defer(SEE_NETWORK, user_id=user_id, network=network, last_success=ctx.now)
+    ctx.db.defer(see_network(ctx.db.dialect), user_id=user_id, network=network, last_success=ctx.now)
 
 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:
@@ -174,7 +174,7 @@ async def _is_known(ctx: Context, subject: FailureSubject) -> bool:
         seen = [last for network in here if (last := await ctx.reads.one(LAST_SUCCESS_BY_NETWORK, network))]
     else:
         last_success = select(col(KnownNetwork.last_success)).where(col(KnownNetwork.network).in_(here))
-        seen = list(await ctx.transaction.scalars(last_success))
+        seen = (await ctx.transaction.execute(last_success)).scalars()
     return any(ctx.now - last < KNOWN_FOR for last in seen)
 
 

@@ -15,18 +15,13 @@ from domain.ports import Reads
 from domain.sessions import events
 from domain.sessions.policy import SessionPolicy
 from domain.users import locking
-from models import Session, User
+from models import Session
 from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
-from models.statements import END_SESSION, OVER_LIMIT, insert
+from models.statements import ADD_SESSION, END_SESSION, insert
 
 HANDLE_PREFIX = "rvk_"
 COPY_PURPOSE = "session.token_copy"
 """The purpose under which the copy of a token is encrypted."""
-_ADD = insert(Session, returning=OVER_LIMIT)
-"""Add a session; gives 1 if its user has too many now, else None."""
-
-_ADD_WITHOUT_LIMIT_CHECK = insert(Session)
-"""Add the session of a user who may have one more."""
 
 _SLICE = 50
 """Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
@@ -41,7 +36,7 @@ class OpenedSession:
 
     token: str = field(repr=False)
     session: SessionRow
-    user: User | UserRow
+    user: UserRow
     device: str | None = None
     """The token that makes this device a trusted one, made or rotated now."""
     forget_device: bool = False
@@ -49,7 +44,7 @@ class OpenedSession:
 
 
 async def create(
-    ctx: Context, user: User | UserRow, *, remembered: bool, method: str, under_session_limit: bool = False
+    ctx: Context, user: UserRow, *, remembered: bool, method: str, under_session_limit: bool = False
 ) -> OpenedSession:
     """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may.
 
@@ -74,11 +69,11 @@ async def create(
     digest = tokens.digest(token)
     added = {**session._asdict(), "token_digest": digest, "method": method}
     if under_session_limit:
-        ctx.db.defer(_ADD_WITHOUT_LIMIT_CHECK, **added)
+        ctx.db.defer(insert(Session), **added)
         return OpenedSession(token, session, user)
     besides = max(rules.max_per_user - 1, 0)
-    [over_limit] = await ctx.db.run(_ADD, **added, whose=user.id, besides=besides)
-    if over_limit and rules.max_per_user:
+    over_limit = await ctx.db.execute(ADD_SESSION, **added, whose=user.id, besides=besides)
+    if over_limit.scalar() and rules.max_per_user:
         await _evict_oldest(ctx, session)
     return OpenedSession(token, session, user)
 
@@ -93,7 +88,7 @@ async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
         col(Session.expires_at) > ctx.now,
         col(Session.impersonated_by).is_(None),
     )
-    number = (await ctx.db.execute(select(func.count()).where(*live))).scalar_one()
+    number = (await ctx.db.execute(select(func.count()).where(*live))).scalar()
     excess = min(number - ctx.policy[SessionPolicy].max_per_user, _MOST_EVICTED)
     if excess <= 0:
         return
@@ -101,8 +96,7 @@ async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
     oldest = select(col(Session.id)).where(*live, col(Session.id).not_in(kept))
     oldest = oldest.order_by(col(Session.created_at), col(Session.id)).limit(excess)
     ended = delete(Session).where(col(Session.id).in_(oldest.scalar_subquery())).returning(col(Session.id))
-    ended = ended.execution_options(synchronize_session=False)
-    for session_id in (await ctx.db.execute(ended)).scalars().all():
+    for session_id in (await ctx.db.execute(ended)).scalars():
         events.session_evicted(ctx, newest.user_id, session_id)
 
 
@@ -158,9 +152,9 @@ async def revoke(ctx: Context, token: str) -> bool:
     session_id = await _own_session(ctx, caller, token)
     if session_id is None:
         return False
-    await locking.lock_caller_row(ctx)
+    await locking.lock_caller(ctx)
     # defence: V35 end-session
-    if await ctx.db.run(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now):
+    if await ctx.db.execute(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now):
         events.session_revoked(ctx, session_id)
     return session_id == caller.session.id
 
@@ -176,13 +170,13 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
 
 async def revoke_all(ctx: Context) -> int:
     """End every session of the caller, the current one included; give how many of them were live."""
-    user = await locking.lock_caller_row(ctx)
+    user = await locking.lock_caller(ctx)
     ended = await end_all(ctx, user)  # defence: V35 V37 end-all
     events.sessions_revoked_all(ctx, user.id, ended)
     return ended
 
 
-async def end_all(ctx: Context, user: User | UserRow) -> int:
+async def end_all(ctx: Context, user: UserRow) -> int:
     """End every session of a user whose row is locked; give how many of them were live."""
     return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user
 
@@ -195,7 +189,7 @@ async def end_everyones(ctx: Context) -> int:
 async def revoke_others(ctx: Context) -> int:
     """End every session of the caller but the current one; give how many of them were live."""
     caller = ctx.signed_in
-    await locking.lock_caller_row(ctx)
+    await locking.lock_caller(ctx)
     # defence: V22 V35 others-of-caller
     ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
     events.sessions_revoked_others(ctx, ended)
@@ -231,9 +225,9 @@ async def _beside_bearer(ctx: Context) -> Caller | None:
 async def _end_presented(ctx: Context, presented: list[Caller]) -> None:
     """End sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
     for caller in sorted(presented, key=lambda caller: caller.user.id):
-        if await locking.lock_row_with_session(ctx, caller) is None:
+        if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
             await discard(ctx, caller.session.id)
-        elif await ctx.db.run(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now):
+        elif await ctx.db.execute(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now):
             events.sign_out(ctx, caller)
 
 
@@ -248,7 +242,7 @@ async def discard(ctx: Context, session_id: str) -> None:
 async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
     # defence: V35 delete-statement
     statement = delete(Session).where(*conditions).returning(col(Session.expires_at))
-    ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars().all()
+    ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars()
     return sum(expires_at > ctx.now for expires_at in ended)
 
 

@@ -148,8 +148,7 @@ async def consume(ctx: Context, state: str, binding: str) -> OAuthState | None:
         col(OneTimeToken.expires_at) > ctx.now,  # defence: V54 state-expiry
     )
     # defence: R19 use-state
-    used_up = used.returning(col(OneTimeToken.payload)).execution_options(synchronize_session=False)
-    ciphertext = (await ctx.db.execute(used_up)).scalar_one_or_none()
+    ciphertext = (await ctx.db.execute(used.returning(col(OneTimeToken.payload)))).scalar()
     text = ctx.cipher.decrypt(PAYLOAD, ciphertext) if ciphertext is not None else None
     return None if text is None else _read(text)
 

@@ -59,7 +59,7 @@ async def _is_spent(ctx: Context, token: str) -> bool:
     mark = select(col(OneTimeToken.digest)).where(
         col(OneTimeToken.digest) == _digest(token), col(OneTimeToken.purpose) == Purpose.SPENT
     )
-    return (await ctx.db.execute(mark)).first() is not None
+    return bool(await ctx.db.execute(mark))
 
 
 def _digest(token: str) -> bytes:

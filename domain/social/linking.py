@@ -17,7 +17,7 @@ from domain.social.errors import (
 )
 from domain.social.policy import LinkingPolicy
 from domain.users import locking
-from models import User
+from models.queries import UserRow
 
 
 async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential) -> None:
@@ -55,7 +55,14 @@ async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> 
 
 async def check_start(ctx: Context, user_id: str, session_id: str) -> None:
     """Raise Unauthenticated when the session that began the flow has ended."""
-    await locking.lock_with_session(ctx, user_id, session_id)
+    await _locked(ctx, user_id, session_id)
+
+
+async def _locked(ctx: Context, user_id: str, session_id: str) -> UserRow:
+    user = await locking.lock_with_session(ctx, user_id, session_id)
+    if user is None:  # defence: V54 live-session
+        raise errors.Unauthenticated
+    return user
 
 
 async def link(
@@ -71,10 +78,10 @@ async def link(
     await id_token_replay.use(ctx, proof)  # defence: V18 use-id-token
     identity = proof.identity
     address = social_identity.address_of(identity)
-    user = await locking.lock_with_session(ctx, user_id, session_id)
+    user = await _locked(ctx, user_id, session_id)
     account = await accounts.by_identity(ctx, identity)
     if account is not None and account.user_id == user.id:
-        accounts.keep_tokens(ctx, account, proof.tokens, asked)
+        await accounts.keep_tokens(ctx, account, proof.tokens, asked)
         return
     refusal = SocialAccountAlreadyLinked if account is not None else _refusal(ctx, user, identity, address)
     if refusal is not None:
@@ -83,7 +90,7 @@ async def link(
     events.account_linked(ctx, user.id, identity.provider_id)
 
 
-def _refusal(ctx: Context, user: User, identity: Identity, address: str) -> type[errors.Refusal] | None:
+def _refusal(ctx: Context, user: UserRow, identity: Identity, address: str) -> type[errors.Refusal] | None:
     rules = ctx.policy[LinkingPolicy]
     # defence: V32 trusted-provider
     if not rules.enabled or not (identity.email_verified or identity.provider_id in rules.trusted_providers):

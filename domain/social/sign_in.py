@@ -23,7 +23,7 @@ from domain.two_factor.challenges import PendingSignIn
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import events as user_events
 from domain.users import locking, profile
-from models import Account, User
+from models.queries import AccountRow, UserRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,18 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
     found = await _known(ctx, proof.identity)
     if found is not None:
         user, account = found
-        accounts.keep_tokens(ctx, account, proof.tokens, attempt.asked)
-        _sync_profile(ctx, user, proof.identity, syncs=attempt.traits.sync_profile)
+        await accounts.keep_tokens(ctx, account, proof.tokens, attempt.asked)
+        user = await _sync_profile(ctx, user, proof.identity, syncs=attempt.traits.sync_profile)
         is_new = False
     else:
         user, is_new = await _find_or_create_user(ctx, attempt, proof, address)
     if user.email == address and proof.identity.email_verified and not user.email_verified:
-        user.email_verified, user.updated_at = True, ctx.now
+        user = await profile.change(ctx, user, email_verified=True)
         email_events.email_verified(ctx, user.id)
     return SocialSignInResult(await gate.complete_sign_in(ctx, user, _wanted(ctx, attempt)), is_new)
 
 
-async def _known(ctx: Context, identity: Identity) -> tuple[User, Account] | None:
+async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow] | None:
     """Give the user of an identity, locked, and its account. It may be unlinked until the lock is there."""
     seen = await accounts.by_identity(ctx, identity)
     if seen is None:
@@ -107,7 +107,7 @@ async def _known(ctx: Context, identity: Identity) -> tuple[User, Account] | Non
 
 async def _find_or_create_user(
     ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity, address: str
-) -> tuple[User, bool]:
+) -> tuple[UserRow, bool]:
     """Give the user whom an identity belongs to from now on, and whether they were made for it."""
     owner = await locking.lock_by_email(ctx, address)
     if owner is not None:
@@ -118,8 +118,7 @@ async def _find_or_create_user(
     if not _may_sign_up(ctx, attempt):
         raise SignUpDisabled
     user = _new_user(ctx, proof.identity, address)
-    ctx.db.add(user)
-    await profile.flush(ctx)
+    await profile.add(ctx, user)
     user_events.user_created(ctx, user.id, attempt.method)
     await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, attempt.asked)
     events.account_linked(ctx, user.id, attempt.traits.id)
@@ -135,7 +134,7 @@ def _may_sign_up(ctx: Context, attempt: SocialSignIn) -> bool:
     return attempt.request_sign_up or not traits.disable_implicit_sign_up
 
 
-def _refuse_join(ctx: Context, owner: User, identity: Identity) -> None:
+def _refuse_join(ctx: Context, owner: UserRow, identity: Identity) -> None:
     """Let an identity be joined to the user with its address only where both sides have proven the address.
 
     Otherwise a stranger who signed up with somebody's address would share the account its owner then comes into, and
@@ -150,19 +149,26 @@ def _refuse_join(ctx: Context, owner: User, identity: Identity) -> None:
         raise OauthLinkError
 
 
-def _new_user(ctx: Context, identity: Identity, address: str) -> User:
-    return User(
+def _new_user(ctx: Context, identity: Identity, address: str) -> UserRow:
+    return UserRow(
         id=tokens.token(),
         name=identifiers.clean_name(identity.name),
         email=address,
         email_verified=identity.email_verified,  # defence: V32 provider-verified
         image=identifiers.image_or_none(identity.image),
+        username=None,
+        display_username=None,
+        two_factor_enabled=False,
+        role="user",
+        banned=False,
+        ban_reason=None,
+        ban_expires=None,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
 
 
-async def _mail_verification(ctx: Context, user: User, attempt: SocialSignIn) -> None:
+async def _mail_verification(ctx: Context, user: UserRow, attempt: SocialSignIn) -> None:
     """Send a new user the link, unless the address is proven, or the gate is about to send it."""
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or attempt.traits.require_verified_email
@@ -172,16 +178,17 @@ async def _mail_verification(ctx: Context, user: User, attempt: SocialSignIn) ->
         await emails.mail_verification(ctx, user, attempt.callback_url)
 
 
-def _sync_profile(ctx: Context, user: User, identity: Identity, *, syncs: bool) -> None:
-    """Take over name and image where the provider names them and the operator wants it."""
+async def _sync_profile(ctx: Context, user: UserRow, identity: Identity, *, syncs: bool) -> UserRow:
+    """Take over name and image where the provider names them and the operator wants it; return the user then."""
     if not syncs:
-        return
+        return user
     name = identifiers.clean_name(identity.name) or user.name
     image = user.image if identity.image is None else identifiers.image_or_none(identity.image)
     follows = {"name": name != user.name, "image": image != user.image}
-    if any(follows.values()):
-        user.name, user.image, user.updated_at = name, image, ctx.now
-        user_events.user_updated(ctx, user.id, [field for field, differs in follows.items() if differs])
+    if not any(follows.values()):
+        return user
+    user_events.user_updated(ctx, user.id, [field for field, differs in follows.items() if differs])
+    return await profile.change(ctx, user, name=name, image=image)
 
 
 def _wanted(ctx: Context, attempt: SocialSignIn) -> SignInOptions:

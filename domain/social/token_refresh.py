@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, update
-from sqlmodel import col, select
+from sqlmodel import col
 
 from domain import errors
 from domain.accounts import accounts
@@ -23,6 +23,7 @@ from domain.users import locking
 from models import Account
 from models.base import EPOCH
 from models.queries import ACCOUNT_BY_ID, AccountRow
+from models.statements import FIND_ACCOUNT
 
 LEASE = timedelta(seconds=15)
 ASKING = 9.0
@@ -75,7 +76,7 @@ async def _take(ctx: Context, seen: AccountRow) -> datetime | None:
         .values(refresh_lease_until=lease)
         .returning(col(Account.id))
     )
-    return None if (await ctx.db.execute(taken)).first() is None else lease
+    return lease if await ctx.db.execute(taken) else None
 
 
 async def _ask(
@@ -117,15 +118,13 @@ async def _keep(ctx: Context, seen: AccountRow, tokens: Tokens, lease: _Lease) -
 async def _store(ctx: Context, seen: AccountRow, tokens: Tokens, lease: datetime) -> None:
     """Store new tokens, whoever holds the lease by now: the provider may honour the old ones no more."""
     await locking.lock(ctx, seen.user_id)
-    own = select(Account).where(Account.id == seen.id, Account.user_id == seen.user_id)
-    account = (await ctx.db.execute(own)).scalar_one_or_none()
+    account = (await ctx.db.execute(FIND_ACCOUNT, id=seen.id, user_id=seen.user_id)).first()
     if account is None:
         raise AccountNotFound
     if tokens.id_token is not None:
         await id_token_replay.spend(ctx, tokens.id_token)  # defence: V18 spend-renewed
-    accounts.keep_tokens(ctx, account, tokens)
-    if account.refresh_lease_until == lease:
-        account.refresh_lease_until = None
+    until = None if account.refresh_lease_until == lease else account.refresh_lease_until
+    await accounts.keep_tokens(ctx, account, tokens, refresh_lease_until=until)
     events.provider_token_refreshed(ctx, seen.provider_id)
 
 

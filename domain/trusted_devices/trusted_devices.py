@@ -46,7 +46,6 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
             updated_at=ctx.now,
         )
         .returning(col(TrustedDevice.id))
-        .execution_options(synchronize_session=False)
     )
     return token if (await ctx.db.execute(rotated)).first() is not None else None
 
@@ -67,7 +66,7 @@ async def is_dead(ctx: Context) -> bool:
 async def forget_all(ctx: Context, user_id: str) -> None:
     """Trust none of the user's devices any more."""
     gone = delete(TrustedDevice).where(col(TrustedDevice.user_id) == user_id).returning(col(TrustedDevice.id))
-    devices = (await ctx.db.execute(gone.execution_options(synchronize_session=False))).all()
+    devices = await ctx.db.execute(gone)
     if devices:
         events.trusted_devices_removed(ctx, user_id, len(devices))
 

@@ -10,8 +10,8 @@ from domain import tokens
 from domain.context import Context
 from domain.two_factor import events
 from domain.two_factor.policy import TwoFactorPolicy
-from models import BackupCode, User
-from models.queries import BackupSetRow
+from models import BackupCode
+from models.queries import BackupSetRow, UserRow
 
 _SALT_BYTES = 16
 _IGNORED = re.compile(r"[\s-]+")
@@ -38,23 +38,23 @@ async def prepare(ctx: Context) -> NewSet:
     return NewSet(list(shown), hashes, salt, params)
 
 
-def store(ctx: Context, user: User, prepared: NewSet, *, live: bool) -> None:
+def store(ctx: Context, user: UserRow, prepared: NewSet, *, live: bool) -> None:
     """Add a set; one that is not live waits for its enrolment to be confirmed."""
     set_id = tokens.token()
-    ctx.db.add_all(
-        BackupCode(
-            id=tokens.token(),
-            user_id=user.id,
-            set_id=set_id,
-            live=live,
-            salt=prepared.salt,
-            params=prepared.params,
-            code=code,
-            created_at=ctx.now,
-            updated_at=ctx.now,
+    for code in prepared.hashes:
+        ctx.db.add(
+            BackupCode(
+                id=tokens.token(),
+                user_id=user.id,
+                set_id=set_id,
+                live=live,
+                salt=prepared.salt,
+                params=prepared.params,
+                code=code,
+                created_at=ctx.now,
+                updated_at=ctx.now,
+            )
         )
-        for code in prepared.hashes
-    )
 
 
 async def discard(ctx: Context, user_id: str) -> None:
@@ -72,9 +72,9 @@ async def promote(ctx: Context, user_id: str) -> None:
     own = col(BackupCode.user_id) == user_id
     waiting = select(col(BackupCode.id)).where(own, ~col(BackupCode.live)).correlate(None)
     replaced = delete(BackupCode).where(own, col(BackupCode.live), exists(waiting))
-    await ctx.db.execute(replaced.execution_options(synchronize_session=False))  # defence: V53 replace-codes
+    await ctx.db.execute(replaced)  # defence: V53 replace-codes
     promoted = update(BackupCode).where(own, ~col(BackupCode.live)).values(live=True, updated_at=ctx.now)
-    await ctx.db.execute(promoted.execution_options(synchronize_session=False))
+    await ctx.db.execute(promoted)
 
 
 async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | None:
@@ -96,7 +96,6 @@ async def use(ctx: Context, user_id: str, stored: BackupSetRow, code_hash: bytes
         col(BackupCode.live),
         col(BackupCode.code) == code_hash,
     )
-    used = used.execution_options(synchronize_session=False)
     # defence: R19 delete-backup-code
     if (await ctx.db.execute(used.returning(col(BackupCode.id)))).first() is None:
         return False

@@ -21,8 +21,8 @@ from domain.two_factor.errors import ChallengeSpent, InvalidTwoFactorCookie
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import locking
 from domain.users.errors import BannedUser
-from models import OneTimeToken, Purpose, TwoFactor, User
-from models.queries import ONE_TIME_TOKEN_BY_DIGEST, UserRow
+from models import OneTimeToken, Purpose
+from models.queries import ONE_TIME_TOKEN_BY_DIGEST, TwoFactorRow, UserRow
 
 PREFIX = "2fa_"
 Method = Literal["totp", "otp"]
@@ -38,7 +38,7 @@ class PendingSignIn:
     """Whether the cookie that says the device is trusted is worth nothing."""
 
 
-async def create(ctx: Context, user: User | UserRow, *, remembered: bool) -> PendingSignIn:
+async def create(ctx: Context, user: UserRow, *, remembered: bool) -> PendingSignIn:
     """Make a challenge for a user who has proven all but the second factor."""
     token = PREFIX + tokens.token()
     ctx.db.add(
@@ -57,7 +57,7 @@ async def create(ctx: Context, user: User | UserRow, *, remembered: bool) -> Pen
     return PendingSignIn(token, await _methods(ctx, user), await trusted_devices.is_dead(ctx))
 
 
-async def _methods(ctx: Context, user: User | UserRow) -> list[Method]:
+async def _methods(ctx: Context, user: UserRow) -> list[Method]:
     row = await enrolment.find(ctx, user.id)
     methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
     return [*methods, "otp"] if ctx.policy[TwoFactorPolicy].otp_available else methods
@@ -75,7 +75,7 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
     return Challenge(digest, user, bool(row.remembered), row.attempts)
 
 
-async def load(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
+async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:
     """Begin to verify: give the user, locked, and what is stored of their second factor.
 
     Raises InvalidTwoFactorCookie when the challenge is gone meanwhile, BannedUser, AccountTemporarilyLocked.
@@ -98,7 +98,6 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].challenge_attempts
     taken = update(OneTimeToken).where(*_live(ctx, challenge), left)
     taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
-    taken = taken.execution_options(synchronize_session=False)
     if (await ctx.db.execute(taken.returning(col(OneTimeToken.digest)))).first() is None:
         await _use_up(ctx, challenge)  # defence: V44 spent-challenge
         events.two_factor_refused(ctx, challenge.user.id, ChallengeSpent)
@@ -106,7 +105,7 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
 
 
 async def complete(
-    ctx: Context, challenge: Challenge, user: User, *, method: str, trust_device: bool
+    ctx: Context, challenge: Challenge, user: UserRow, *, method: str, trust_device: bool
 ) -> OpenedSession:
     """Sign the user in after a right code. Raises InvalidTwoFactorCookie for whoever comes second."""
     if not await _use_up(ctx, challenge):  # defence: V46 use-challenge
@@ -123,7 +122,7 @@ async def _use_up(ctx: Context, challenge: Challenge) -> bool:
     await email_codes.discard(ctx)
     # defence: R19 use-challenge
     gone = delete(OneTimeToken).where(*_live(ctx, challenge)).returning(col(OneTimeToken.digest))
-    return (await ctx.db.execute(gone.execution_options(synchronize_session=False))).first() is not None
+    return (await ctx.db.execute(gone)).first() is not None
 
 
 def _live(ctx: Context, challenge: Challenge) -> tuple[ColumnElement[bool], ...]:

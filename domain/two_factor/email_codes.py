@@ -8,13 +8,14 @@ from domain.context import Context
 from domain.rate_limits import limits
 from domain.two_factor import mails
 from domain.two_factor.policy import TwoFactorPolicy
-from models import OneTimeToken, Purpose, User
+from models import OneTimeToken, Purpose
+from models.queries import UserRow
 
 _PURPOSE = "grant.code"
 """The purpose under which codes are digested."""
 
 
-async def send(ctx: Context, user: User) -> None:
+async def send(ctx: Context, user: UserRow) -> None:
     """Mail the user a new code in place of any older one of the same binding; which stays if they got too many."""
     if not await limits.may_mail(ctx, "otp", user.email):  # defence: V74 code-mails
         return
@@ -43,7 +44,6 @@ async def take_try(ctx: Context) -> bool:
     """Take one of the tries of the live code; when none is left the code is gone, and the answer is no."""
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].otp_attempts
     taken = update(OneTimeToken).where(*_live(ctx), left).values(attempts=col(OneTimeToken.attempts) + 1)
-    taken = taken.execution_options(synchronize_session=False)
     if (await ctx.db.execute(taken.returning(col(OneTimeToken.digest)))).first() is not None:
         return True
     await discard(ctx)
@@ -54,7 +54,6 @@ async def use(ctx: Context, code: str) -> bool:
     """Use the live code up if it is this one; of any number of simultaneous calls exactly one is told yes."""
     # defence: V46 R19 use-code
     used = delete(OneTimeToken).where(*_live(ctx), col(OneTimeToken.code).in_(_keyed(ctx, code)))
-    used = used.execution_options(synchronize_session=False)  # defence: R19 execution-options
     # defence: R19 used-code
     return (await ctx.db.execute(used.returning(col(OneTimeToken.digest)))).first() is not None
 
@@ -64,7 +63,7 @@ async def discard(ctx: Context) -> None:
     bound = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == _digest(ctx), col(OneTimeToken.purpose) == Purpose.MAIL_CODE
     )
-    await ctx.db.execute(bound.execution_options(synchronize_session=False))
+    await ctx.db.execute(bound)
 
 
 def _live(ctx: Context) -> tuple[ColumnElement[bool], ...]:

@@ -1,55 +1,58 @@
 """Enrolling an authenticator: the secret that waits, the one that counts, the step between (behaviour 6.1)."""
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 from sqlmodel import col
 
 from domain.context import Context, StaleRead
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import backup_codes, events, mails, totp
 from domain.two_factor.errors import TotpNotEnabled, UndecipherableSecret
-from models import TwoFactor, User
+from domain.users import profile
+from models import TwoFactor
+from models.queries import TwoFactorRow, UserRow
+from models.statements import TWO_FACTOR_OF_USER
 
 SECRET = "two_factor.secret"  # noqa: S105 - the name of a column
 NEW_SECRET = "two_factor.new_secret"  # noqa: S105 - the name of a column
 """The purposes under which the secrets are encrypted."""
 
 
-async def find(ctx: Context, user_id: str) -> TwoFactor | None:
-    """Give what is stored of the user's second factor, as it is now; the user's row is locked before."""
-    statement = select(TwoFactor).where(col(TwoFactor.user_id) == user_id)
-    found = await ctx.db.execute(statement.execution_options(populate_existing=True))
-    return found.scalar_one_or_none()
-
-
-async def row_of(ctx: Context, user_id: str) -> TwoFactor:
-    """Give the user's row, made if there is none; the user's row is locked before."""
-    row = await find(ctx, user_id)
-    if row is None:
-        row = TwoFactor(user_id=user_id, created_at=ctx.now, updated_at=ctx.now)
-        ctx.db.add(row)
-        await ctx.db.flush()
+async def find(ctx: Context, user_id: str) -> TwoFactorRow | None:
+    """Return what is stored of the user's second factor, as it is now; the user's row is locked before."""
+    row: TwoFactorRow | None = (await ctx.db.execute(TWO_FACTOR_OF_USER, user_id=user_id)).first()
     return row
 
 
-def begin(ctx: Context, row: TwoFactor, issuer: str) -> str:
+async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
+    """Return the user's row, made if there is none; the user's row is locked before."""
+    row = await find(ctx, user_id)
+    if row is None:
+        made = TwoFactor(user_id=user_id, created_at=ctx.now, updated_at=ctx.now)
+        ctx.db.add(made)
+        row = TwoFactorRow(*(getattr(made, name) for name in TwoFactorRow._fields))
+    return row
+
+
+async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
     """Make a secret that waits to be confirmed, in place of an older one that waits; give it in base32."""
     secret = totp.new_secret()
     if row.has_live_secret():  # defence: V48 live-secret
-        row.new_secret, row.new_issuer = ctx.cipher.encrypt(NEW_SECRET, secret), issuer
+        changes = {"new_secret": ctx.cipher.encrypt(NEW_SECRET, secret), "new_issuer": issuer}
     else:
-        row.secret, row.issuer = ctx.cipher.encrypt(SECRET, secret), issuer
-    row.updated_at = ctx.now
+        changes = {"secret": ctx.cipher.encrypt(SECRET, secret), "issuer": issuer}
+    own = update(TwoFactor).where(col(TwoFactor.user_id) == row.user_id)
+    await ctx.db.execute(own.values(**changes, updated_at=ctx.now))
     return secret
 
 
-def live_secret(ctx: Context, row: TwoFactor) -> str:
+def live_secret(ctx: Context, row: TwoFactorRow) -> str:
     """Give the secret that counts. Raises TotpNotEnabled, UndecipherableSecret."""
     if not row.has_live_secret():
         raise TotpNotEnabled
     return _decrypted(ctx, SECRET, row.secret)
 
 
-def shown_secret(ctx: Context, row: TwoFactor) -> tuple[str, str]:
+def shown_secret(ctx: Context, row: TwoFactorRow) -> tuple[str, str]:
     """Give the secret that waits, otherwise the live one, and its issuer.
 
     Raises TotpNotEnabled, UndecipherableSecret.
@@ -68,8 +71,8 @@ def _decrypted(ctx: Context, purpose: str, ciphertext: bytes | None) -> str:
     return secret
 
 
-async def confirm(ctx: Context, user: User, row: TwoFactor, secret: str) -> None:
-    """Let the secret that waits count from now on, with the backup codes that wait beside it.
+async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -> UserRow:
+    """Let the secret that waits count from now on, with the backup codes that wait beside it; return the user then.
 
     What counted until now dies, trusted devices included. The replay guard begins empty: no session was opened.
     """
@@ -82,23 +85,27 @@ async def confirm(ctx: Context, user: User, row: TwoFactor, secret: str) -> None
         changes = {"secret": ciphertext, "issuer": row.new_issuer, "new_secret": None, "new_issuer": None}
     confirmed = update(TwoFactor).where(col(TwoFactor.user_id) == user.id, waiting)
     confirmed = confirmed.values(confirmed=True, last_step=None, updated_at=ctx.now, **changes)
-    confirmed = confirmed.execution_options(synchronize_session=False)
     if (await ctx.db.execute(confirmed.returning(col(TwoFactor.user_id)))).first() is None:
         raise StaleRead  # The secret was encrypted anew, under a newer key, since it was read.
     await backup_codes.promote(ctx, user.id)  # defence: R18 one-transaction
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 authenticator-devices
-    await switch_on(ctx, user, "totp")
+    return await switch_on(ctx, user, "totp")
 
 
-async def confirm_by_mail(ctx: Context, user: User) -> None:
-    """Switch on with codes by mail: the backup codes count, the secret goes on waiting."""
+async def confirm_by_mail(ctx: Context, user: UserRow) -> UserRow:
+    """Switch on with codes by mail: the backup codes count, the secret goes on waiting. Return the user then."""
     await backup_codes.promote(ctx, user.id)
-    await switch_on(ctx, user, "otp")
+    return await switch_on(ctx, user, "otp")
 
 
-async def switch_on(ctx: Context, user: User, method: str) -> None:
-    """Ask this user for a second factor from now on, and tell them. `method` is the one they have proven or chosen."""
+async def switch_on(ctx: Context, user: UserRow, method: str) -> UserRow:
+    """Ask this user for a second factor from now on, tell them, and return the user then.
+
+    `method` is the one they have proven or chosen.
+    """
     events.two_factor_enabled(ctx, user.id, method, was_on=user.two_factor_enabled)
-    if not user.two_factor_enabled:
-        user.two_factor_enabled, user.updated_at = True, ctx.now
-        await mails.two_factor_changed(ctx, user, enabled=True)
+    if user.two_factor_enabled:
+        return user
+    user = await profile.change(ctx, user, two_factor_enabled=True)
+    await mails.two_factor_changed(ctx, user, enabled=True)
+    return user

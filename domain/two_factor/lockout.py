@@ -10,7 +10,8 @@ from domain.context import Context
 from domain.two_factor import events, mails
 from domain.two_factor.errors import AccountTemporarilyLocked
 from domain.two_factor.policy import TwoFactorPolicy
-from models import TwoFactor, User
+from models import TwoFactor
+from models.queries import TwoFactorRow, UserRow
 
 
 def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
@@ -18,7 +19,7 @@ def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
     return locked_until is not None and ctx.now < locked_until
 
 
-def refuse(ctx: Context, row: TwoFactor) -> None:
+def refuse(ctx: Context, row: TwoFactorRow) -> None:
     """Let nobody try while the lock holds, whatever the code. Raises AccountTemporarilyLocked."""
     if row.locked_until is not None and is_locked(ctx, row.locked_until):
         wait = math.ceil((row.locked_until - ctx.now).total_seconds())
@@ -26,12 +27,11 @@ def refuse(ctx: Context, row: TwoFactor) -> None:
         raise AccountTemporarilyLocked(retry_after=wait)
 
 
-async def count_wrong(ctx: Context, user: User) -> None:
+async def count_wrong(ctx: Context, user: UserRow) -> None:
     """Count a wrong code on a challenge of the user, whose row is locked; the last of a row locks and tells them."""
     counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
-    counted = counted.execution_options(synchronize_session=False)
     more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
-    failures = (await ctx.db.execute(more)).scalar_one()
+    failures = (await ctx.db.execute(more)).scalar()
     if failures < ctx.policy[TwoFactorPolicy].lock_after:  # defence: V44 lock-after
         return
     until = ctx.now + ctx.policy[TwoFactorPolicy].lock_for
@@ -44,4 +44,4 @@ async def count_wrong(ctx: Context, user: User) -> None:
 async def reset_failures(ctx: Context, user_id: str) -> None:
     """Begin the count anew, after a right code."""
     stale = update(TwoFactor).where(col(TwoFactor.user_id) == user_id, col(TwoFactor.failures) > 0)
-    await ctx.db.execute(stale.values(failures=0).execution_options(synchronize_session=False))
+    await ctx.db.execute(stale.values(failures=0))

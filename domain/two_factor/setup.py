@@ -12,8 +12,10 @@ from domain.trusted_devices import trusted_devices
 from domain.two_factor import backup_codes, enrolment, events, mails, totp
 from domain.two_factor.errors import OtpNotConfigured, TotpNotEnabled, TwoFactorNotEnabled
 from domain.two_factor.policy import TwoFactorPolicy
+from domain.users import profile
 from domain.users.errors import EmailNotVerified
-from models import Purpose, TwoFactor, User
+from models import Purpose, TwoFactor
+from models.queries import UserRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enroll
     prepared = await backup_codes.prepare(ctx)
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 totp-caller
     shown_by = issuer or ctx.policy[TwoFactorPolicy].issuer
-    secret = enrolment.begin(ctx, await enrolment.row_of(ctx, user.id), shown_by)
+    secret = await enrolment.begin(ctx, await enrolment.row_of(ctx, user.id), shown_by)
     await backup_codes.discard_waiting(ctx, user.id)
     backup_codes.store(ctx, user, prepared, live=False)  # defence: V48 waiting-codes
     events.enrolment_started(ctx, user.id)  # defence: V48 confirmation
@@ -68,7 +70,7 @@ async def disable(ctx: Context, password: str) -> None:
         events.two_factor_disabled(ctx, user.id)
 
 
-async def remove(ctx: Context, user: User) -> bool:
+async def remove(ctx: Context, user: UserRow) -> bool:
     """Delete all that belongs to the second factor of a user whose row is locked.
 
     Says whether it was on; then the user is told, too.
@@ -79,7 +81,7 @@ async def remove(ctx: Context, user: User) -> bool:
     await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
     was_on = user.two_factor_enabled
     if was_on:
-        user.two_factor_enabled, user.updated_at = False, ctx.now
+        user = await profile.change(ctx, user, two_factor_enabled=False)
         await mails.two_factor_changed(ctx, user, enabled=False)
     return was_on
 
@@ -111,7 +113,7 @@ async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
     return prepared.shown
 
 
-async def _replace_codes(ctx: Context, user: User, prepared: backup_codes.NewSet) -> None:
+async def _replace_codes(ctx: Context, user: UserRow, prepared: backup_codes.NewSet) -> None:
     await backup_codes.discard(ctx, user.id)  # defence: V53 discard-codes
     backup_codes.store(ctx, user, prepared, live=True)
     events.backup_codes_generated(ctx, user.id, len(prepared.shown))

@@ -28,15 +28,15 @@ from domain.two_factor.errors import (
 )
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import locking
-from models import TwoFactor, User
-from models.queries import BACKUP_SET_BY_USER, BackupSetRow
+from models import TwoFactor
+from models.queries import BACKUP_SET_BY_USER, BackupSetRow, TwoFactorRow, UserRow
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
     """The user as they are after a right code, and the session it opened; None for who had one already."""
 
-    user: User
+    user: UserRow
     opened: OpenedSession | None
 
 
@@ -68,19 +68,19 @@ async def _ask_early(ctx: Context) -> None:
     await limits.is_exhausted(ctx, limits.FailureSubject(user.id))
 
 
-async def _enter(ctx: Context, challenge: Challenge) -> tuple[User, TwoFactor]:
+async def _enter(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:
     user, row = await challenges.load(ctx, challenge)
     await limits.check(ctx, limits.FailureSubject(user.id))  # defence: V68 sign-in-code-budget
     return user, row
 
 
-async def _enter_under_session(ctx: Context) -> User:
+async def _enter_under_session(ctx: Context) -> UserRow:
     user = await _lock_caller(ctx)
     await limits.check(ctx, limits.FailureSubject(user.id))  # defence: V68 session-code-budget
     return user
 
 
-async def _lock_caller(ctx: Context) -> User:
+async def _lock_caller(ctx: Context) -> UserRow:
     """Give the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
     try:
         return await locking.lock_caller(ctx)
@@ -100,7 +100,7 @@ async def _totp_under_session(ctx: Context, code: str) -> Verified:
     elif _step_of(ctx, secret, code) is None:  # defence: V48 confirm-code
         await _refuse_wrong(ctx, user, "totp", InvalidCode)
     else:
-        await enrolment.confirm(ctx, user, row, secret)
+        user = await enrolment.confirm(ctx, user, row, secret)
     return await _verified(ctx, user, "totp")
 
 
@@ -108,7 +108,7 @@ def _step_of(ctx: Context, secret: str, code: str) -> int | None:
     return two_factor_totp.step_of(secret, code, ctx.now, ctx.policy[TwoFactorPolicy].totp_window)
 
 
-async def _use_step(ctx: Context, user: User, secret: str, code: str) -> bool:
+async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool:
     """Whether the code is right and later than any that was accepted: the replay guard (RFC 6238, 5.2)."""
     step = _step_of(ctx, secret, code)
     if step is None:
@@ -117,7 +117,6 @@ async def _use_step(ctx: Context, user: User, secret: str, code: str) -> bool:
     later = or_(col(TwoFactor.last_step).is_(None), col(TwoFactor.last_step) < step)
     # defence: V47 step-guard
     guarded = update(TwoFactor).where(col(TwoFactor.user_id) == user.id, later).values(last_step=step)
-    guarded = guarded.execution_options(synchronize_session=False)
     return (await ctx.db.execute(guarded.returning(col(TwoFactor.user_id)))).first() is not None
 
 
@@ -143,7 +142,7 @@ def _refuse_unavailable(ctx: Context) -> None:
         raise OtpNotConfigured
 
 
-async def _is_enrolling(ctx: Context, user: User) -> bool:
+async def _is_enrolling(ctx: Context, user: UserRow) -> bool:
     row = await enrolment.find(ctx, user.id)
     return row is not None and row.is_enrolling()
 
@@ -171,17 +170,17 @@ async def _otp_under_session(ctx: Context, code: str) -> Verified:
     await _refuse_expired(ctx, user)
     await _use_mailed(ctx, user, code)
     if not user.two_factor_enabled and await _is_enrolling(ctx, user):
-        await enrolment.confirm_by_mail(ctx, user)
+        user = await enrolment.confirm_by_mail(ctx, user)
     return await _verified(ctx, user, "otp")
 
 
-async def _refuse_expired(ctx: Context, user: User) -> None:
+async def _refuse_expired(ctx: Context, user: UserRow) -> None:
     if not await email_codes.is_live(ctx):
         events.two_factor_failed(ctx, user.id, "otp", OtpHasExpired)
         raise OtpHasExpired
 
 
-async def _use_mailed(ctx: Context, user: User, code: str) -> None:
+async def _use_mailed(ctx: Context, user: UserRow, code: str) -> None:
     if not await email_codes.take_try(ctx):
         events.two_factor_refused(ctx, user.id, TooManyAttemptsRequestNewCode)
         raise TooManyAttemptsRequestNewCode
@@ -234,14 +233,14 @@ def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow
     )
 
 
-async def _verified(ctx: Context, user: User, method: str) -> Verified:
+async def _verified(ctx: Context, user: UserRow, method: str) -> Verified:
     """Take note of a right code under a session."""
     await lockout.reset_failures(ctx, user.id)
     events.two_factor_verified(ctx, user.id, method)
     return Verified(user, None)
 
 
-async def _refuse_wrong(ctx: Context, user: User, method: str, refusal: type[errors.Refusal]) -> NoReturn:
+async def _refuse_wrong(ctx: Context, user: UserRow, method: str, refusal: type[errors.Refusal]) -> NoReturn:
     """Count a wrong code, and say so if it was not one too many; on a challenge it counts towards the lock, too."""
     await limits.count_failure(ctx, limits.FailureSubject(user.id))  # defence: V66 wrong-session-code
     if ctx.challenge is not None:  # defence: V48 lock-challenge-only

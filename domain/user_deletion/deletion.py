@@ -16,6 +16,7 @@ from domain.user_deletion.policy import DeletionPolicy
 from domain.users import events as user_events
 from domain.users import locking
 from models import Purpose, User
+from models.queries import UserRow
 
 
 async def delete_user(
@@ -47,12 +48,12 @@ async def confirm(ctx: Context, token: str | None) -> None:
     user_events.user_deleted(ctx, user.id)
 
 
-async def _consume(ctx: Context, user: User, token: str | None) -> None:
+async def _consume(ctx: Context, user: UserRow, token: str | None) -> None:
     if not token or not await one_time_tokens.consume(ctx, Purpose.DELETE, user.id, token):
         raise InvalidDeletionToken
 
 
-async def _mail_confirmation(ctx: Context, user: User, callback_url: str | None) -> None:
+async def _mail_confirmation(ctx: Context, user: UserRow, callback_url: str | None) -> None:
     if await limits.may_mail(ctx, "delete-account", user.email):  # defence: V74 deletion-mails
         expires_in = ctx.policy[DeletionPolicy].token_expires_in
         token = await one_time_tokens.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
@@ -65,7 +66,7 @@ def _is_fresh(ctx: Context) -> bool:
     return not age or ctx.now - ctx.signed_in.session.created_at <= age  # defence: V51 fresh-age
 
 
-async def remove(ctx: Context, user: User) -> None:
+async def remove(ctx: Context, user: UserRow) -> None:
     """Remove the row; the foreign keys take accounts, sessions, tokens and queued mail along.
 
     What is on record keeps the id, and loses where the user was.

@@ -17,7 +17,6 @@ from server.cli import check_config
 from server.cli.private_files import created
 from server.cli.support import run
 from server.config.settings import Settings
-from server.database.session import begin_snapshot
 from server.services import opened
 from server.unit_of_work import UnitOfWork
 
@@ -70,7 +69,7 @@ async def write_users(unit_of_work: UnitOfWork, file: BinaryIO) -> int:
         nonlocal begun
         if begun:
             raise Unavailable  # What is written cannot be taken back.
-        await begin_snapshot(ctx.db)
+        ctx.transaction = unit_of_work.database.snapshot()
         number, last = 0, ""
         while page := await export.export_all(ctx, after=last):
             begun = True

@@ -12,8 +12,7 @@ from domain.admin.users import NewUser, Overview
 from domain.context import Context
 from domain.errors import BadRequest
 from handlers import wire
-from models import User
-from models.queries import SessionRow
+from models.queries import SessionRow, UserRow
 from server.cli.support import cell, print_table, run
 from server.config import durations
 from server.database.compile import is_storable
@@ -162,7 +161,7 @@ def _read_password() -> str:
     return answer
 
 
-def _row(user: User) -> tuple[str, ...]:
+def _row(user: UserRow) -> tuple[str, ...]:
     state = "banned" if user.banned else "" if user.email_verified else "unverified"
     return (user.id, user.email, user.username or "", user.name, cell(user.created_at), state)
 

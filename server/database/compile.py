@@ -1,12 +1,14 @@
-"""A `ReadStatement` of models/queries.py, compiled once: the SQL, its arguments, and how rows become results."""
+"""SQLAlchemy Core statements, compiled for one database: the SQL, its parameters, and how rows become results."""
 
-from collections.abc import Callable, Sequence
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import orjson
-from sqlalchemy import ARRAY, BinaryExpression, BindParameter, Select, bindparam, func
+from sqlalchemy import ARRAY, JSON, BinaryExpression, BindParameter, Executable, Select, bindparam, func
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import visitors
 from sqlalchemy.types import TypeEngine
@@ -16,32 +18,105 @@ from models.queries import ReadStatement
 Result = TypeVar("Result")
 Row = Sequence[Any]
 _Select = Select[*tuple[Any, ...]]
+_Process = Callable[[Any], Any] | None
 
 _REMEMBERED = 512
-"""Results that are cached per statement, keyed by the row itself. Every row is read again; a row that has changed is a
-different key."""
+"""Results that a row cache keeps."""
+
+ROW = "row"
+"""The execution option of a statement that names the type of its rows: a NamedTuple with its columns."""
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledRead(Generic[Result]):
-    """One query on one database."""
+class CompiledStatement(Generic[Result]):
+    """A statement compiled for one database. It holds on to nothing of the statement itself."""
 
     sql: str
-    arguments: Callable[[object], tuple[object, ...]]
-    """The parameters of the statement for a value."""
+    parameters: tuple[tuple[str, _Process], ...]
+    """The name of each parameter, and what makes of its value what the driver takes."""
+    constants: Mapping[str, object]
+    """The values that are part of the statement."""
     result: Callable[[Row], Result]
-    """The result in the columns of one row."""
+    """Makes a result of the columns of one row."""
+
+    def arguments(self, values: Mapping[str, object]) -> tuple[object, ...]:
+        """Return the parameters' values in their order."""
+        given = {**self.constants, **values} if self.constants else values
+        return tuple(
+            [given[name] if process is None else process(given[name]) for name, process in self.parameters]
+        )
 
 
-def compile_read(query: ReadStatement[Result], dialect: Dialect) -> CompiledRead[Result]:
+class StatementCache:
+    """The statements of one database, each compiled at its first use and forgotten together with the statement."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._compiled: WeakKeyDictionary[Executable, dict[tuple[str, ...], CompiledStatement[Any]]] = (
+            WeakKeyDictionary()
+        )
+
+    def compiled(self, statement: Executable, names: tuple[str, ...]) -> CompiledStatement[Any]:
+        """Return the compiled form of a statement that is executed with values of these names."""
+        by_names = self._compiled.get(statement)
+        if by_names is None:
+            by_names = self._compiled[statement] = {}
+        compiled = by_names.get(names)
+        if compiled is None:
+            compiled = by_names[names] = compile_statement(statement, self.dialect, names)
+        return compiled
+
+
+def compile_statement(
+    statement: Executable, dialect: Dialect, names: Sequence[str], make: Callable[[Row], Any] | None = None
+) -> CompiledStatement[Any]:
+    """Compile a statement that is executed with values of these names; `make` makes a result of a row's columns."""
+    compilable: Any = statement
+    compiled = compilable.compile(dialect=dialect, column_keys=list(names) or None)
+    expanded = compiled.construct_expanded_state(dict.fromkeys(names))
+    processors = {
+        name: bind.type.dialect_impl(dialect).bind_processor(dialect) for name, bind in compiled.binds.items()
+    }
+    # The members of a list that is compared with IN are parameters of their own.
+    processors.update(expanded.processors)
+    columns = list(
+        getattr(statement, "selected_columns", None) or getattr(statement, "exported_columns", None) or ()
+    )
+    return CompiledStatement(
+        expanded.statement,
+        tuple((name, processors.get(name)) for name in expanded.positiontup or ()),
+        {name: value for name, value in expanded.parameters.items() if name not in names},
+        decoder([column.type for column in columns], make or _maker(statement, columns), dialect),
+    )
+
+
+def _maker(statement: Executable, columns: Sequence[Any]) -> Callable[[Row], Any]:
+    kind = statement.get_execution_options().get(ROW)
+    if kind is not None:
+        return cast(Callable[[Row], Any], kind._make)
+    return named(getattr(column, "name", None) for column in columns) if columns else tuple
+
+
+def named(names: Iterable[str | None]) -> Callable[[Row], Any]:
+    """Return what makes named tuples of rows; a column without a name is only found by its place."""
+    return _named(tuple(name if name and name.isidentifier() else "_" for name in names))
+
+
+@lru_cache(maxsize=512)
+def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
+    kind: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    return cast(Callable[[Row], Any], kind._make)
+
+
+def compile_read(query: ReadStatement[Result], dialect: Dialect) -> CompiledStatement[Result]:
     """Compile a query that looks up one value."""
-    return _compile(query.statement, query, dialect)
+    return compile_statement(query.statement, dialect, ("value",), query.from_row)
 
 
-def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledRead[Result]:
+def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledStatement[Row]:
     """Compile a query that looks up many values at once, given as a list; PostgreSQL only.
 
-    Each row begins with the position, from 1, of the value it answers; `result` takes the columns after that.
+    Each row begins with the position, from 1, of the value it answers; the columns after that are not decoded.
     """
     values = bindparam("value", type_=ARRAY(query.key.type))
     asked = (
@@ -53,28 +128,15 @@ def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledRe
         return wanted if isinstance(element, BindParameter) and element.key == "value" else None
 
     statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, ask))
-    return _compile(
-        statement.with_only_columns(asked.c.position, *statement.selected_columns), query, dialect, skip=1
-    )
+    wanted_columns = statement.with_only_columns(asked.c.position, *statement.selected_columns)
+    return _undecoded(compile_statement(wanted_columns, dialect, ("value",)))
 
 
-def in_list_results(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
-    """Return the function that makes results of rows of `compile_in_list`, with one cache for all numbers of values."""
-    decode = decoder([column.type for column in query.statement.selected_columns], query.from_row, dialect)
-    if not query.cacheable:
-        return decode
-    read = lru_cache(_REMEMBERED)(lambda text: decode(orjson.loads(text)))
-    return lambda row: read(row[0])
+def compile_in_list(query: ReadStatement[Any], dialect: Dialect, count: int) -> str:
+    """Return the SQL that looks up so many values at once, its only parameters; some of them may be the same.
 
-
-def compile_in_list(
-    query: ReadStatement[Result], dialect: Dialect, count: int, result: Callable[[Row], Result]
-) -> CompiledRead[Result]:
-    """Compile a query that looks up so many values at once, given as a list; some of them may be the same.
-
-    Each row begins with the value it answers; `result`, from `in_list_results`, takes the columns after that. Of such a
-    query the value is the only parameter. SQLite only: for a cacheable query it returns all columns as one text, which
-    costs less than one by one and is the key of the cache.
+    Each row begins with the value it answers; the columns after that are not decoded. SQLite only: for a cacheable
+    query it returns all columns as one text, which costs less than one by one and is the key of the cache.
     """
     values = [bindparam(f"value{place}", type_=query.key.type) for place in range(count)]
 
@@ -86,8 +148,55 @@ def compile_in_list(
     columns = (
         [func.json_array(*statement.selected_columns)] if query.cacheable else statement.selected_columns
     )
-    compiled = statement.with_only_columns(query.key, *columns).compile(dialect=dialect)
-    return CompiledRead(str(compiled), _tuple, result)
+    return str(statement.with_only_columns(query.key, *columns).compile(dialect=dialect))
+
+
+def _undecoded(compiled: CompiledStatement[Any]) -> CompiledStatement[Row]:
+    return CompiledStatement(compiled.sql, compiled.parameters, compiled.constants, tuple)
+
+
+def read_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
+    """Return what makes a result of the columns of one row of a query, with a row cache for a cacheable one."""
+    decode = decoder([column.type for column in query.statement.selected_columns], query.from_row, dialect)
+    return row_cache(decode) if query.cacheable else decode
+
+
+def json_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
+    """Return what makes a result of the columns after the first of `compile_in_list`."""
+    decode = decoder([column.type for column in query.statement.selected_columns], query.from_row, dialect)
+    if not query.cacheable:
+        return decode
+    cached = row_cache(lambda text: decode(orjson.loads(text)))
+    return lambda row: cached(row[0])
+
+
+def row_cache(decode: Callable[[Any], Result]) -> Callable[[Any], Result]:
+    """Return a decoder that remembers its last results by the row itself.
+
+    Every row is read again; a row that has changed is a different key.
+    """
+    return lru_cache(_REMEMBERED)(decode)
+
+
+def decoder(
+    types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
+) -> Callable[[Row], Result]:
+    """Return what decodes the columns as their types want it and makes the result of them."""
+    # SQLAlchemy leaves JSON from asyncpg to a codec of the connection, which this service does not set.
+    processors = [
+        orjson.loads if isinstance(kind, JSON) else kind.dialect_impl(dialect).result_processor(dialect, None)
+        for kind in types
+    ]
+    steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
+
+    def decode(row: Row) -> Result:
+        columns = list(row)
+        for index, process in steps:
+            if columns[index] is not None:
+                columns[index] = process(columns[index])
+        return make(columns)
+
+    return decode if steps else make
 
 
 def is_storable(value: object) -> bool:
@@ -101,43 +210,3 @@ def is_storable(value: object) -> bool:
         return b"\0" not in value.encode()
     except UnicodeEncodeError:
         return False
-
-
-def _compile(
-    statement: _Select, query: ReadStatement[Result], dialect: Dialect, skip: int = 0
-) -> CompiledRead[Result]:
-    compiled = statement.compile(dialect=dialect)
-    types = [column.type for column in statement.selected_columns][skip:]
-    result = decoder(types, query.from_row, dialect)
-    return CompiledRead(
-        str(compiled), _arguments(compiled), lru_cache(_REMEMBERED)(result) if query.cacheable else result
-    )
-
-
-def _tuple(values: object) -> tuple[object, ...]:
-    return tuple(cast(Sequence[object], values))
-
-
-def _arguments(compiled: Any) -> Callable[[object], tuple[object, ...]]:
-    """Give what puts the value among the constants that SQLAlchemy has taken out of the statement."""
-    names, constants = tuple(compiled.positiontup), compiled.params
-    if names == ("value",):
-        return lambda value: (value,)
-    return lambda value: tuple(value if name == "value" else constants[name] for name in names)
-
-
-def decoder(
-    types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
-) -> Callable[[Row], Result]:
-    """Give what decodes the columns as their types want it and makes the result of them."""
-    processors = [kind.dialect_impl(dialect).result_processor(dialect, None) for kind in types]
-    steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
-
-    def decode(row: Row) -> Result:
-        columns = list(row)
-        for index, process in steps:
-            if columns[index] is not None:
-                columns[index] = process(columns[index])
-        return make(columns)
-
-    return decode if steps else make

@@ -6,24 +6,28 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 from urllib.parse import parse_qs
 
 import structlog
 from sqlalchemy import URL, make_url, text
+from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.ports import Reads
 from server.config.settings import Settings
+from server.database.compile import StatementCache
 from server.database.errors import first_line, is_retryable, is_unavailable, reason
-from server.database.pool import CountingPool, PoolState
-from server.database.session import TimedSession
-from server.database.sqlite.engine import sqlite_engine
+from server.database.pool import Pool, PoolState
+from server.database.postgresql.engine import postgresql_connect
+from server.database.postgresql.reads import PostgresqlReads
+from server.database.postgresql.transaction import PostgresqlTransaction
+from server.database.sqlite.connection import connect as connect_sqlite
 from server.database.sqlite.group_commit import GroupCommit
 from server.database.sqlite.reads import SqliteReads
-from server.database.sqlite.transaction import SqliteTransaction
-from server.database.transaction import StatementCache, Transaction
+from server.database.sqlite.transaction import SqliteSnapshot, SqliteTransaction
+from server.database.transaction import StatementHook, Transaction
 
 __all__ = [
     "Address",
@@ -38,6 +42,9 @@ __all__ = [
 
 _PAUSE = 0.5
 """Seconds between two attempts to reach a database that is absent at start."""
+
+_FAREWELL = 2.0
+"""Seconds given to the server to close a connection in order."""
 
 _READER_SETTINGS = {
     "enable_seqscan": "off",
@@ -80,53 +87,58 @@ class Database:
     def __init__(
         self,
         address: Address,
-        engine: AsyncEngine,
+        pool: Pool[Any],
         reads: _ClosableReads,
-        timeout: float,
-        transactions: Callable[..., Transaction],
+        begin: Callable[[], Transaction],
+        snapshot: Callable[[], Transaction],
         *,
+        timeout: float,
         pooled: bool = False,
         group_commit: GroupCommit | None = None,
     ) -> None:
         self.address = address
+        self.dialect = address.dialect
         self.pooled = pooled
         self.timeout = timeout
-        self.dialect = address.dialect
-        self.engine = engine
         self.reads: Reads = reads
+        self.hook: StatementHook | None = None
+        """Wraps the statements of transactions, for tracing."""
+        self.pool = pool
         self._reads = reads
+        self._begin = begin
+        self._snapshot = snapshot
         self._group_commit = group_commit
-        self._begin = partial(
-            transactions,
-            engine,
-            statements=StatementCache(engine.dialect),
-            expire_on_commit=False,
-            sync_session_class=TimedSession,
-        )
 
     def begin(self) -> Transaction:
-        """Give a session; its transaction begins at its first statement. The caller ends it, and closes the session."""
-        return self._begin()
+        """Return a transaction that begins at its first statement. The caller commits and closes it."""
+        transaction = self._begin()
+        transaction.hook = self.hook
+        return transaction
 
-    def pool_state(self) -> PoolState:
-        """Return how much of the pool of connections for transactions is in use now."""
-        pool = self.engine.pool
-        assert isinstance(pool, CountingPool)  # noqa: S101 - for the types: both engines are made with one
-        return pool.state()
+    def snapshot(self) -> Transaction:
+        """Return a transaction that only reads, to its end as the database is at its first statement.
+
+        No other transaction waits for it, however long it lasts.
+        """
+        return self._snapshot()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
-        """Give a session that is committed at the end, rolled back after an exception, and closed."""
-        async with self._begin() as session:
-            yield session
-            await session.commit()
+        """Yield a transaction that is committed at the end, rolled back after an exception, and closed."""
+        async with self.begin() as transaction:
+            yield transaction
+            await transaction.commit()
+
+    def pool_state(self) -> PoolState:
+        """Return how much of the pool of connections for transactions is in use now."""
+        return self.pool.state()
 
     async def close(self) -> None:
         """Close every connection."""
         await self._reads.close()
         if self._group_commit is not None:
             await self._group_commit.close()
-        await self.engine.dispose()
+        await self.pool.close(_FAREWELL)
 
 
 async def open_database(  # the time-out is the database's, not this function's
@@ -209,14 +221,18 @@ def _sqlite_address(url: URL) -> Address:
 
 
 def _sqlite(address: Address, timeout: float) -> Database:
-    engine, reads = sqlite_engine(address.target, timeout), SqliteReads(address.target, timeout)
-    group_commit = GroupCommit(engine)
+    # One connection: only one transaction can write anyway, and waiting for the pool is fair and costs nothing, whereas
+    # SQLite waits for its lock by sleeping and trying again.
+    pool = Pool(partial(connect_sqlite, address.target), 1)
+    statements = StatementCache(SQLiteDialect_pysqlite())
+    group_commit = GroupCommit(pool, timeout)
     return Database(
         address,
-        engine,
-        reads,
-        timeout,
-        partial(SqliteTransaction, group_commit=group_commit),
+        pool,
+        SqliteReads(address.target, timeout),
+        partial(SqliteTransaction, pool, timeout, statements, group_commit),
+        partial(SqliteSnapshot, address.target, timeout, statements),
+        timeout=timeout,
         group_commit=group_commit,
     )
 
@@ -227,17 +243,19 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
             "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
         )
     readers = 2 if pool_size < 8 else 3
-    # Loaded here, with SQLAlchemy's half for PostgreSQL and the driver: on SQLite, it would be for nothing.
-    from server.database.postgresql.engine import postgresql_connect, postgresql_engine  # noqa: PLC0415 - see above
-    from server.database.postgresql.reads import PostgresqlReads  # noqa: PLC0415 - see above
-    from server.database.postgresql.transaction import PostgresqlTransaction  # noqa: PLC0415 - see above
-
     connect = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
-    engine: AsyncEngine = postgresql_engine(connect, size=pool_size - readers, timeout=timeout)
+    pool = Pool(connect, pool_size - readers)
+    statements = StatementCache(asyncpg_dialect())  # type: ignore[no-untyped-call]
     read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
-    reads: _ClosableReads = PostgresqlReads(read, readers, timeout)
-    transactions = partial(PostgresqlTransaction, pooled=pooled)
-    return Database(address, engine, reads, timeout, transactions, pooled=pooled)
+    return Database(
+        address,
+        pool,
+        PostgresqlReads(read, readers, timeout),
+        partial(PostgresqlTransaction, pool, timeout, statements, pooled=pooled),
+        partial(PostgresqlTransaction, pool, timeout, statements, reads_snapshot=True),
+        timeout=timeout,
+        pooled=pooled,
+    )
 
 
 async def _reach(database: Database, patience: float) -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import sqlite3
-import sys
 from collections.abc import Iterator
 
+import asyncpg
 from sqlalchemy import exc
 
 _RETRYABLE_STATES = frozenset({"40001", "40P01"})
@@ -126,14 +126,11 @@ def _says_unavailable(error: BaseException) -> bool:
 
 
 def _drops_connection(error: BaseException) -> bool:
-    """Whether the driver of PostgreSQL has lost a connection; it is loaded only by a service that has one.
+    """Whether the driver of PostgreSQL has lost a connection.
 
     Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
     which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.
     """
-    asyncpg = sys.modules.get("asyncpg")
-    if asyncpg is None:
-        return False
     is_closed = isinstance(error, asyncpg.InterfaceError) and "closed" in str(error)
     return is_closed or isinstance(error, asyncpg.InternalClientError)
 

@@ -2,17 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from server.database.database import Database
 from server.database.errors import is_lock_timeout, is_unavailable
+from server.database.postgresql.engine import patient_postgresql_engine
 from server.database.schema import Mode, SchemaRefused, current_is_head, head
+from server.database.sqlite.engine import migration_engine
 
 _LOCK = 0x6761746577726967
 """The advisory lock of whoever migrates; the letters `gatewrig`, as any number will do."""
@@ -57,46 +57,50 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
 
 
 async def _attempt(database: Database, step: Callable[[Connection], None]) -> _Obstacle | None:
-    """Do it in one transaction that nobody else has at the same time; give what is in the way, if anything is."""
-    lock = _lock_postgresql if database.dialect == "postgresql" else _lock_sqlite
+    """Do it in one transaction that no other instance has at the same time; return what is in the way, if anything."""
     try:
-        async with lock(database) as connection:
-            if connection is None:
-                return _Obstacle("another instance has been migrating the database", _PAUSE)
-            await connection.run_sync(step)
+        is_done = await run_alone(database, step)
     except DBAPIError as error:
         if not is_lock_timeout(error):  # defence: R22 lock-timeout-retry
             raise
         return _Obstacle("another transaction has been using a table that is to be changed", _RETREAT)
-    return None
+    return None if is_done else _Obstacle("another instance has been migrating the database", _PAUSE)
 
 
-@asynccontextmanager
-async def _lock_postgresql(database: Database) -> AsyncIterator[AsyncConnection | None]:
+async def run_alone(database: Database, step: Callable[[Connection], None]) -> bool:
+    """Run a step in one transaction that no other instance has at the same time, and commit it.
+
+    Return whether it was run: False while another instance runs one.
+    """
+    if database.dialect == "postgresql":
+        return await _run_on_postgresql(database, step)
+    return await asyncio.to_thread(_run_on_sqlite, database, step)
+
+
+async def _run_on_postgresql(database: Database, step: Callable[[Connection], None]) -> bool:
     # A migration may take longer than a statement of the service; the lock falls with the transaction.
-    from server.database.postgresql.engine import patient_postgresql_engine  # noqa: PLC0415 - loads asyncpg
-
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         async with engine.begin() as connection:
             # defence: R22 lock-timeout
             await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))
-            got = await connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK})
-            yield connection if got else None
+            has_lock = await connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK})
+            if has_lock:
+                await connection.run_sync(step)
+            return bool(has_lock)
     finally:
         await engine.dispose()
 
 
-@asynccontextmanager
-async def _lock_sqlite(database: Database) -> AsyncIterator[AsyncConnection | None]:
-    # Every transaction of a SQLite file begins with the lock for writing.
-    async with database.begin() as session:
+def _run_on_sqlite(database: Database, step: Callable[[Connection], None]) -> bool:
+    with migration_engine(database.address.target, database.timeout).connect() as connection:
         try:
-            connection = await session.connection()
+            # Begins with the lock for writing.
+            connection.begin()
         except Exception as error:
             if not is_unavailable(error):
                 raise
-            yield None
-        else:
-            yield connection
-            await session.commit()
+            return False
+        step(connection)
+        connection.commit()
+        return True

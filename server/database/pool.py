@@ -1,38 +1,30 @@
-"""Connection pools for writing: SQLAlchemy's with counters, and a faster way to acquire a connection without it.
+"""A pool of connections for writing or reading: last used, first out; callers wait first come, first served.
 
-One budget covers everything between a transaction's start and its first statement: the wait for a pooled
-connection, for the network, and for SQLite's lock. It starts anew with each transaction.
+One budget covers everything between a transaction's start and its first statement: the wait for a pooled connection,
+for the network, and for SQLite's lock. A deadline stands for it, in seconds of `time.monotonic`.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
-from typing import Any, NamedTuple
-
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry, PoolProxiedConnection
-from sqlalchemy.util import greenlet_spawn
-
-_started: ContextVar[float] = ContextVar("_started")
-"""When (monotonic seconds) the transaction that now looks for a connection began to look."""
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
-def note_start(*_: object) -> None:
-    """Note that a transaction begins to look for a connection now."""
-    _started.set(time.monotonic())
+class PooledConnection(Protocol):
+    """What a pool has to know of a connection."""
+
+    def is_closed(self) -> bool:
+        """Whether the connection was closed, here or by the server."""
+
+    def terminate(self) -> None:
+        """Close the connection at once, without a word to the server."""
+
+    async def close(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 - asyncpg's name for it
+        """Close the connection in order, within so many seconds."""
 
 
-def note_start_at(moment: float) -> None:
-    """Note that a transaction has been looking for a connection since then (monotonic seconds)."""
-    _started.set(moment)
-
-
-def remaining(timeout: float) -> float:
-    """Give the seconds left to get a connection that may be used, out of `timeout`; never negative."""
-    now = time.monotonic()
-    return max(0.0, _started.get(now) + timeout - now)
+Connection = TypeVar("Connection", bound=PooledConnection)
 
 
 class PoolState(NamedTuple):
@@ -44,106 +36,100 @@ class PoolState(NamedTuple):
     timeouts: int
 
 
-class CountingPool(AsyncAdaptedQueuePool):
-    """A pool that knows how many wait for a connection, for one that is being opened too, and how many gave up.
+def seconds_to(deadline: float) -> float:
+    """Return the seconds left, which are more than none. Raises TimeoutError."""
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
 
-    Connections can also be acquired without SQLAlchemy, first come first served. Released connections are kept checked
-    out then: to check a connection in and out again costs more than many statements.
-    """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.timeouts = 0
-        self._kept: list[PoolProxiedConnection] = []
-        self._queued = 0
-        """Callers that wait for a permit: SQLAlchemy's own queue makes a task and a greenlet for each."""
-        self._sqlalchemy_waiting = 0
-        """Callers that wait in SQLAlchemy's queue, which does not know of the connections kept here."""
+class Pool(Generic[Connection]):
+    """At most `size` connections; `connect` opens one within the given number of seconds."""
+
+    def __init__(self, connect: Callable[[float], Awaitable[Connection]], size: int) -> None:
+        self._connect = connect
+        self._size = size
+        self._free: list[Connection] = []
+        # A queue would let new callers take a connection before those it has just woken, which could then starve.
+        self._permits = asyncio.Semaphore(size)
+        self._used: set[Connection] = set()
+        self._waiting = 0
+        self._timeouts = 0
+        self._is_closed = False
         self.grouped = 0
         """Transactions that wait for a group commit, which acquires one connection for all of them."""
-        self._permits = asyncio.Semaphore(self.size())
-
-    @property
-    def waiting(self) -> int:
-        """How many wait for a connection now."""
-        return self._queued + self._sqlalchemy_waiting + self.grouped
 
     def state(self) -> PoolState:
         """Return how much of the pool is in use now."""
-        return PoolState(self.size(), self.checkedout(), self.waiting, self.timeouts)
+        return PoolState(self._size, len(self._used), self._waiting + self.grouped, self._timeouts)
 
-    def connect(self) -> PoolProxiedConnection:
-        """Give a connection. Raises SQLAlchemy's TimeoutError when none is free in time."""
-        self._sqlalchemy_waiting += 1
-        try:
-            return super().connect()
-        except PoolTimeout:
-            self.timeouts += 1
-            raise
-        finally:
-            self._sqlalchemy_waiting -= 1
-
-    def checkedin(self) -> int:
-        """Give how many connections are open and free."""
-        return super().checkedin() + len(self._kept)
-
-    def checkedout(self) -> int:
-        """Give how many connections are in use."""
-        return super().checkedout() - len(self._kept)
-
-    def dispose(self) -> None:
-        """Close what is free."""
-        while self._kept:
-            self._kept.pop().close()
-        super().dispose()
-
-    def _do_get(self) -> ConnectionPoolEntry:
-        if self._kept and not super().checkedin():
-            self._kept.pop().close()
-        return super()._do_get()
-
-    async def acquire(self) -> PoolProxiedConnection:
-        """Give a connection, which may have been closed since it was used last.
-
-        Raises TimeoutError, or SQLAlchemy's, when none is free in time.
-        """
-        await self._take_permit()
-        if self._kept:
-            return self._kept.pop()
-        try:
-            # Both queues together may take no longer than one.
-            async with self._within_budget():
-                return await greenlet_spawn(self.connect)
-        except BaseException:
-            self._permits.release()
-            raise
-
-    def release(self, connection: PoolProxiedConnection) -> None:
-        """Take a connection back, which is in no transaction."""
-        try:
-            if connection.is_valid and not self._sqlalchemy_waiting:
-                self._kept.append(connection)
-            else:
-                connection.close()
-        finally:
-            self._permits.release()
-
-    async def _take_permit(self) -> None:
-        if not self._permits.locked():
+    async def acquire(self, deadline: float) -> Connection:
+        """Return an open connection; `release` must follow. Raises TimeoutError, and what connecting raises."""
+        if not self._permits.locked() and self._free and not self._free[-1].is_closed():
             await self._permits.acquire()
-            return
-        self._queued += 1
+            connection = self._free.pop()
+            self._used.add(connection)
+            return connection
+        self._waiting += 1
         try:
-            async with self._within_budget():
+            async with asyncio.timeout(seconds_to(deadline)):  # defence: R4 pool-timeout
                 await self._permits.acquire()
+                try:
+                    connection = await self._open(deadline)
+                except BaseException:
+                    self._permits.release()
+                    raise
+        except TimeoutError:
+            self._timeouts += 1
+            raise
         finally:
-            self._queued -= 1
+            self._waiting -= 1
+        self._used.add(connection)
+        return connection
+
+    async def _open(self, deadline: float) -> Connection:
+        while self._free:
+            connection = self._free.pop()
+            if not connection.is_closed():  # defence: R1 closed-connection
+                return connection
+            connection.terminate()
+        if not self._is_closed:
+            connection = await self._connect(seconds_to(deadline))
+            if not self._is_closed:
+                return connection
+            connection.terminate()
+        raise ConnectionError("the connection pool is closed")
+
+    def release(self, connection: Connection, *, drop: bool = False) -> None:
+        """Take a connection back, which is in no transaction; `drop` says that it is not to be used again."""
+        self._used.discard(connection)
+        if drop or self._is_closed or connection.is_closed():
+            connection.terminate()
+        else:
+            self._free.append(connection)
+        self._permits.release()
 
     @asynccontextmanager
-    async def _within_budget(self) -> AsyncIterator[None]:
+    async def connection(self, deadline: float) -> AsyncIterator[Connection]:
+        """Yield a connection, which is dropped after any exception."""
+        connection = await self.acquire(deadline)
         try:
-            async with asyncio.timeout(remaining(self.timeout())):  # defence: R4 pool-timeout
-                yield
-        except TimeoutError:
-            self.timeouts += 1
+            yield connection
+        except BaseException:
+            self.release(connection, drop=True)
             raise
+        self.release(connection)
+
+    async def close(self, within: float) -> None:
+        """Close every connection within `within` seconds; a statement under way fails."""
+        self._is_closed = True
+        open_, self._free = [*self._free, *self._used], []
+        await asyncio.gather(*(_close(connection, within) for connection in open_))
+
+
+async def _close(connection: PooledConnection, within: float) -> None:
+    try:
+        await connection.close(timeout=within)
+    except Exception:
+        connection.terminate()

@@ -119,7 +119,7 @@ async def _batches(database: Database, expired: _ExpiredRows) -> AsyncIterator[i
     while True:
         begun = time.monotonic()
         async with database.transaction() as session:
-            moments = (await session.scalars(_removal(expired, since))).all()
+            moments = (await session.execute(_removal(expired, since))).scalars()
         yield len(moments)
         if len(moments) < _BATCH:
             return
@@ -138,4 +138,9 @@ def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
     kind = true() if retention.where is None else retention.where(table.c)
     due = select(key).where(moment >= since, moment <= until, kind).order_by(moment)
     batch = due.limit(_BATCH).with_for_update(skip_locked=True).cte("batch")
-    return delete(table).where(key.in_(select(batch.c[key.key]))).returning(moment)
+    return (
+        delete(table)
+        .where(key.in_(select(batch.c[key.key])))
+        .returning(moment)
+        .execution_options(in_thread=True)
+    )

@@ -1,16 +1,19 @@
 """Rewriting what is encrypted under older secrets, so that these can be removed (behaviour 9.2)."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 import structlog
 from sqlalchemy import Column, select, update
-from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.ports import Transaction
 from models import metadata
 from server.crypto.keyring import Keyring
 
-Begin = Callable[[], AsyncSession]
+Begin = Callable[[], AbstractAsyncContextManager[Transaction]]
+"""Begins a transaction that is committed at the end of the block."""
+
 EncryptedValue = tuple[str, bytes]
 """A row's key and its encrypted value."""
 
@@ -88,8 +91,9 @@ async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator
 async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> Sequence[EncryptedValue]:
     key = _key(column)
     wanted = select(key, column).where(column.is_not(None), key > after).order_by(key).limit(batch)
-    async with begin() as session, session.begin():
-        return [(row[0], row[1]) for row in await session.execute(wanted)]
+    async with begin() as transaction:
+        rows = await transaction.execute(wanted.execution_options(in_thread=True))
+    return [(row[0], row[1]) for row in rows]
 
 
 async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, new: bytes) -> bool:
@@ -97,8 +101,8 @@ async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, ne
     own = _key(column)
     table = metadata.tables[column.table.name]
     change = update(table).where(own == key, column == old).values({column: new}).returning(own)
-    async with begin() as session, session.begin():
-        return (await session.execute(change)).first() is not None
+    async with begin() as transaction:
+        return bool(await transaction.execute(change))
 
 
 def _key(column: Column[bytes]) -> Column[str]:

@@ -12,9 +12,9 @@ from sqlmodel import col
 
 from domain.errors import Unavailable
 from models import Lease
+from models.statements import upsert
 from server.database.database import Database
 from server.database.errors import is_retryable, is_unavailable
-from server.database.upsert import insert
 
 _log = structlog.get_logger(__name__)
 
@@ -52,11 +52,11 @@ async def take_lease(database: Database, name: str, holder: str, *, now: datetim
     It may when nobody else holds the lease or the time has passed; who holds it may prolong it. One statement decides,
     so of several instances that try at once one succeeds.
     """
-    statement = insert(database.dialect, Lease).values(
+    statement = upsert(database.dialect, Lease).values(
         name=name, holder=holder, until=now + timedelta(seconds=seconds)
     )
     free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)  # defence: R21 lease
     wanted = {"holder": statement.excluded.holder, "until": statement.excluded.until}
     taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)
     async with database.transaction() as session:
-        return await session.scalar(taking.returning(col(Lease.name))) is not None
+        return bool(await session.execute(taking.returning(col(Lease.name))))

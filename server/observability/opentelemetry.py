@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -22,9 +22,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 from opentelemetry.trace import Span, SpanKind, StatusCode, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from sqlalchemy import event
-from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domain.ports import Reads
@@ -89,19 +86,13 @@ class OpenTelemetryTracing:
                 _mark(span, error)
                 raise
 
-    def statement(self, sql: str) -> AbstractContextManager[None]:
+    def statement(self, sql: str, arguments: Sequence[object]) -> AbstractContextManager[None]:
         """Begin the span of a SQL statement of this program; only its first word becomes part of the span."""
         return self.span(f"database {sql.lstrip().partition(' ')[0].upper()}", SpanKind.CLIENT)
 
     def reads(self, reads: Reads) -> Reads:
         """Return reads with a span around each."""
         return _TracedReads(self, reads)
-
-    def instrument(self, engine: AsyncEngine) -> None:
-        """Trace each statement of an engine."""
-        event.listen(engine.sync_engine, "before_cursor_execute", self._begin_statement)
-        event.listen(engine.sync_engine, "after_cursor_execute", _end_statement)
-        event.listen(engine.sync_engine, "handle_error", _fail_statement)
 
     async def close(self) -> None:
         """Send what is still unsent, and end, whatever the receiver does."""
@@ -110,13 +101,6 @@ class OpenTelemetryTracing:
         if not ending.done():
             self._exporter.shutdown()  # type: ignore[no-untyped-call]
         await ending
-
-    def _begin_statement(
-        self, connection: object, cursor: object, statement: str, values: object, context: Any, many: bool
-    ) -> None:
-        if context is not None:
-            verb = statement.lstrip().partition(" ")[0].upper()
-            context.gatewright_span = self._tracer.start_span(f"database {verb}", kind=SpanKind.CLIENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +139,6 @@ def _caller(scope: Scope) -> Context:
     """Return the context in `traceparent`; an empty one where it is missing, malformed or repeated."""
     sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
     return _propagator.extract({"traceparent": sent[0]} if len(sent) == 1 else {}, context=Context())
-
-
-def _end_statement(
-    connection: object, cursor: object, statement: str, values: object, context: Any, many: bool
-) -> None:
-    if context is not None:
-        context.gatewright_span.end()
-
-
-def _fail_statement(failed: ExceptionContext) -> None:
-    span = getattr(failed.execution_context, "gatewright_span", None)
-    if span is not None:
-        _mark(span, failed.original_exception)
-        span.end()
 
 
 def _mark(span: Span, error: BaseException) -> None:

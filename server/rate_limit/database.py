@@ -6,17 +6,15 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Integer, LargeBinary, bindparam, case, or_, select
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from domain.errors import Unavailable
-from domain.ports import Limit, LimitResult, Transaction
+from domain.ports import Limit, LimitResult, Rows, Transaction
 from models import Counter
 from models.base import Instant
 from models.queries import COUNTER_BY_KEY, CounterRow
-from models.statements import reset_counts
+from models.statements import reset_counts, upsert
 from server.database.database import Database, is_retryable, is_unavailable
-from server.database.upsert import insert
 from server.rate_limit.requests import WindowCount
 
 SKEW = timedelta(minutes=1)  # defence: R20 skew
@@ -34,7 +32,7 @@ class DatabaseCounters:
         self._opened = opened
 
     async def exceeded_until(
-        self, counts: Sequence[Limit], now: datetime, db: AsyncSession | None = None
+        self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
         """Give the ends of the windows that are spent; without a transaction many are read by one statement."""
         if not counts:
@@ -45,22 +43,23 @@ class DatabaseCounters:
             rows = await _rows(db, counts)
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
 
-    async def hit(self, db: AsyncSession, counts: Sequence[Limit], now: datetime) -> LimitResult:
+    async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
         """Count one on each or on none, in this transaction.
 
         The rows are locked in the order of their keys, as everywhere, so that no two transactions wait for each other.
         """
-        savepoint = await db.begin_nested()
         filled = set()
-        for count in sorted(counts):
-            # defence: R21 shared-count
-            counted = (await db.execute(*self._adding(count, 1, now, now + count.window, SKEW))).first()
-            if counted is None:
-                await savepoint.rollback()
-                return LimitResult(await _spent_until(db, counts, now))
-            if counted[0] == count.number:
-                filled.add(count.key)
-        await savepoint.commit()
+        try:
+            async with db.savepoint():
+                for count in sorted(counts):
+                    # defence: R21 shared-count
+                    counted = await _add(db, count, 1, now, now + count.window, SKEW)
+                    if not counted:
+                        raise _Spent
+                    if counted.scalar() == count.number:
+                        filled.add(count.key)
+        except _Spent:
+            return LimitResult(await _spent_until(db, counts, now))
         return LimitResult(filled=frozenset(filled))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
@@ -70,9 +69,8 @@ class DatabaseCounters:
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
         try:
-            async with self._opened().transaction() as session:
-                counted = await session.execute(*self._adding(count, amount, now, end, _EXACT))
-                number, window_end = counted.one()
+            async with self._opened().transaction() as db:
+                [(number, window_end)] = await _add(db, count, amount, now, end, _EXACT)
         except Exception as fault:
             if is_unavailable(fault) or is_retryable(fault):
                 raise Unavailable from fault
@@ -82,25 +80,30 @@ class DatabaseCounters:
     async def close(self) -> None:
         """Leave the database to those who opened it."""
 
-    def _adding(
-        self, count: Limit, amount: int, now: datetime, end: datetime, skew: timedelta
-    ) -> tuple[Any, dict[str, object]]:
-        """Give the statement that adds, begins a new window where the last is over, and gives no row when spent."""
-        values = {
-            "of": count.key,
-            "amount": amount,
-            "end": end,
-            "now": now,
-            "latest": now + count.window + skew,
-            "number": count.number,
-        }
-        return _statement(self._opened().dialect, is_open=count.unbounded), values
+
+class _Spent(Exception):
+    """A limit is reached."""
+
+
+async def _add(
+    db: Transaction, count: Limit, amount: int, now: datetime, end: datetime, skew: timedelta
+) -> Rows:
+    """Add to a count, or begin a new window where the last is over; return number and end, no row when it is spent."""
+    return await db.execute(
+        _statement(db.dialect, is_open=count.unbounded),
+        of=count.key,
+        amount=amount,
+        end=end,
+        now=now,
+        latest=now + count.window + skew,
+        number=count.number,
+    )
 
 
 @cache
 def _statement(dialect: str, *, is_open: bool) -> Any:
     """Give the statement once for all: to put it together takes as long as to run it."""
-    statement = insert(dialect, Counter).values(
+    statement = upsert(dialect, Counter).values(
         key=bindparam("of", type_=LargeBinary()),
         count=bindparam("amount", type_=Integer()),
         window_end=bindparam("end", type_=Instant()),
@@ -119,13 +122,13 @@ def _statement(dialect: str, *, is_open: bool) -> Any:
     ).returning(col(Counter.count), col(Counter.window_end))
 
 
-async def _spent_until(db: AsyncSession, counts: Sequence[Limit], now: datetime) -> datetime:
+async def _spent_until(db: Transaction, counts: Sequence[Limit], now: datetime) -> datetime:
     """Give the latest end among the windows that are spent; now, if one has just been cleared."""
     rows = zip(counts, await _rows(db, counts), strict=True)
     return max((_end(count, row, now) or now for count, row in rows), default=now)
 
 
-async def _rows(db: AsyncSession, counts: Sequence[Limit]) -> list[CounterRow | None]:
+async def _rows(db: Transaction, counts: Sequence[Limit]) -> list[CounterRow | None]:
     columns = select(col(Counter.key), col(Counter.count), col(Counter.window_end))
     found = await db.execute(columns.where(col(Counter.key).in_([count.key for count in counts])))
     rows = {key: CounterRow(number, end) for key, number, end in found}

@@ -24,10 +24,9 @@ from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as Silence
 from redis.maint_notifications import MaintNotificationsConfig
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import Unavailable
-from domain.ports import Limit, LimitResult
+from domain.ports import Limit, LimitResult, Transaction
 from server.rate_limit.requests import WindowCount
 
 _CONNECTIONS = 32
@@ -162,7 +161,7 @@ class RedisCounters:
         )
 
     async def exceeded_until(
-        self, counts: Sequence[Limit], now: datetime, db: AsyncSession | None = None
+        self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
         """Give the ends of the windows that are spent. Raises Unavailable."""
         if not counts:
@@ -171,7 +170,7 @@ class RedisCounters:
         left = await self._ask(partial(self._exceeded_script, _keys(counts), numbers), self._backoff)
         return [now + milliseconds * _MILLISECOND if milliseconds else None for milliseconds in left]
 
-    async def hit(self, db: AsyncSession, counts: Sequence[Limit], now: datetime) -> LimitResult:
+    async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
         """Count one on each or on none, at once and whatever becomes of the transaction. Raises Unavailable."""
         arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
         wait, *numbers = await self._ask(partial(self._hit_script, _keys(counts), arguments), self._backoff)
@@ -180,7 +179,7 @@ class RedisCounters:
         pairs = zip(counts, numbers, strict=True)
         return LimitResult(filled=frozenset(count.key for count, number in pairs if number == count.number))
 
-    async def reset(self, db: AsyncSession, keys: Sequence[bytes]) -> None:
+    async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
         """Delete the counts; a server that is away keeps them to the end of their windows, and hinders nobody."""
         command = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
         with contextlib.suppress(Unavailable):

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
-from sqlalchemy import delete, insert
+from sqlalchemy import delete
 from sqlmodel import col, select
 
 from domain import tokens as domain_tokens
 from models import Session, User
 from server.database.database import open_database
+from tests.rows import insert_many
 
 USERS = 1_000
 SESSIONS_EACH = 5
@@ -61,8 +62,8 @@ async def _insert(database_url: str) -> None:
     database = await open_database(database_url, pool_size=3, timeout=30)
     try:
         async with database.begin() as db:
-            await db.execute(insert(User), users)
-            await db.execute(insert(Session), sessions)
+            await insert_many(db, User, users)
+            await insert_many(db, Session, sessions)
             await db.commit()
     finally:
         await database.close()
@@ -73,13 +74,13 @@ async def _renew(database_url: str, count: int) -> None:
     database = await open_database(database_url, pool_size=3, timeout=30)
     try:
         async with database.begin() as db:
-            whose = (await db.execute(select(User.id).where(User.email == "crowd0@example.com"))).scalar_one()
+            whose = (await db.execute(select(User.id).where(User.email == "crowd0@example.com"))).scalar()
             await db.execute(delete(Session).where(col(Session.user_id) == whose))
             tokens = map(numbered_token, range(count))
             added = [
                 {**_session(whose, now), "token_digest": domain_tokens.digest(token)} for token in tokens
             ]
-            await db.execute(insert(Session), added)
+            await insert_many(db, Session, added)
             await db.commit()
     finally:
         await database.close()

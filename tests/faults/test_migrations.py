@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from server.database.database import Database, open_database
-from server.database.migrations import prepare
+from server.database.migrations import prepare, run_alone
 from server.database.schema import SchemaRefused, current_is_head, head, suffices
 from tests.conftest import MakeService
 from tests.faults import releases
@@ -41,9 +41,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 async def old_database(cluster: Cluster) -> AsyncIterator[Database]:
     """A PostgreSQL database with the oldest schema."""
     database = await open_database(cluster.create(), pool_size=5, timeout=DEADLINE)
-    async with database.transaction() as session:
-        connection = await session.connection()
-        await connection.run_sync(upgrade, "0001")
+    await run_alone(database, lambda connection: upgrade(connection, "0001"))
     yield database
     await database.close()
 
@@ -52,7 +50,7 @@ async def is_waited_for(database: Database) -> bool:
     """Whether a statement on this PostgreSQL database waits for a lock."""
     waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     async with database.transaction() as session:
-        return (await session.execute(text(waiting))).first() is not None
+        return bool(await session.execute(text(waiting)))
 
 
 async def is_readable(database: Database) -> bool:

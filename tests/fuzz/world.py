@@ -77,9 +77,7 @@ class World:
 
         async def read(*statements: Any) -> list[list[Any]]:
             async with self.service.services.database.begin() as db:
-                return [
-                    [tuple(row) for row in (await db.execute(statement)).all()] for statement in statements
-                ]
+                return [[tuple(row) for row in await db.execute(statement)] for statement in statements]
 
         found_users, found_sessions = self.run(read(users, sessions))
         return set(found_users), found_sessions

@@ -152,7 +152,6 @@ async def locked_users(service: Service) -> AsyncIterator[None]:
     async with service.services.database.begin() as db:
         await db.execute(text('UPDATE "user" SET name = name'))
         yield
-        await db.rollback()
 
 
 class TestLink:

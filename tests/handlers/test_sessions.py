@@ -280,7 +280,7 @@ async def add_sessions(service: Service, user_id: str, number: int, **more: Any)
 async def ages(service: Service) -> list[float]:
     """Give the age of every stored session in minutes, the youngest first."""
     async with service.services.database.begin() as db:
-        began = (await db.execute(select(col(Session.created_at)))).scalars().all()
+        began = (await db.execute(select(col(Session.created_at)))).scalars()
     return sorted((service.clock() - moment).total_seconds() / 60 for moment in began)
 
 
@@ -388,7 +388,7 @@ class TestAtMost:
 
 async def open_one_more(ctx: Context) -> None:
     """Open a session for the caller, as a rule does that leaves the present one alone."""
-    user = await locking.lock_caller_row(ctx)
+    user = await locking.lock_caller(ctx)
     await sessions.create(ctx, user, remembered=True, method="password")
 
 

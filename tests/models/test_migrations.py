@@ -14,6 +14,7 @@ import models
 from models import metadata
 from models.migrations import versions
 from server.database.database import Database, open_database
+from server.database.migrations import run_alone
 
 ROOT = Path(models.__file__).parent.parent
 SETTINGS = str(ROOT / "pyproject.toml")
@@ -61,36 +62,43 @@ def constraints(connection: Connection) -> dict[str, Any]:
 
 class TestMigrations:
     async def test_give_the_schema_of_the_models(self, database: Database) -> None:
-        async with database.transaction() as session:
-            connection = await session.connection()
-            await connection.run_sync(upgrade)
+        found = []
 
-            assert await connection.run_sync(differences) == []
+        def work(connection: Connection) -> None:
+            upgrade(connection)
+            found.append(differences(connection))
+
+        assert await run_alone(database, work)
+        assert found == [[]]
 
     async def test_name_and_cascade_as_the_models_do(self, database: Database) -> None:
-        async with database.transaction() as session:
-            connection = await session.connection()
-            await connection.run_sync(upgrade)
-            migrated = await connection.run_sync(constraints)
-            await connection.run_sync(metadata.drop_all)
-            await connection.run_sync(metadata.create_all)
+        found = []
 
-            assert migrated == await connection.run_sync(constraints)
+        def work(connection: Connection) -> None:
+            upgrade(connection)
+            found.append(constraints(connection))
+            metadata.drop_all(connection)
+            metadata.create_all(connection)
+            found.append(constraints(connection))
+
+        assert await run_alone(database, work)
+        migrated, created = found
+        assert migrated == created
 
     async def test_go_down_and_up_again_one_by_one(self, database: Database) -> None:
-        def down_and_up(connection: Connection) -> list[str]:
+        left, different = [], []
+
+        def work(connection: Connection) -> None:
+            upgrade(connection)
             for _ in list(Path(str(versions.__file__)).parent.glob("0*.py")):
                 command.downgrade(config(connection), "-1")
-            left = inspect(connection).get_table_names()
+            left.extend(inspect(connection).get_table_names())
             upgrade(connection)
-            return left
+            different.extend(differences(connection))
 
-        async with database.transaction() as session:
-            connection = await session.connection()
-            await connection.run_sync(upgrade)
-
-            assert await connection.run_sync(down_and_up) == ["alembic_version"]
-            assert await connection.run_sync(differences) == []
+        assert await run_alone(database, work)
+        assert left == ["alembic_version"]
+        assert different == []
 
     def test_know_nothing_of_the_models(self) -> None:
         sources = [path.read_text() for path in Path(str(versions.__file__)).parent.glob("*.py")]

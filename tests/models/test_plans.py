@@ -2,8 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import asyncpg
 import pytest
-from sqlalchemy import event
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
@@ -19,7 +18,7 @@ from domain.mail import outbox
 from models import queries
 from models.queries import ReadStatement
 from models.sign_in_query import sign_in_row_by
-from server.database.compile import compile_in_list, compile_read, compile_unnest, in_list_results
+from server.database.compile import compile_in_list, compile_read, compile_unnest
 from server.jobs import cleanup
 from tests.handlers import steps
 from tests.models import crowd, journey
@@ -78,9 +77,10 @@ class Seen:
             or (statement.startswith(VERBS) and not any(word in statement for word in SELDOM))
         }
 
-    def note(self, _: Any, __: Any, statement: str, values: Any, ___: Any, many: bool) -> None:
+    def note(self, statement: str, values: Sequence[Any]) -> AbstractContextManager[None]:
         """Remember a statement as the driver gets it."""
-        self.statements.setdefault(statement, tuple(values[0] if many else values))
+        self.statements.setdefault(statement, tuple(values))
+        return nullcontext()
 
 
 @dataclass
@@ -124,7 +124,7 @@ async def make_place(dialect: Dialect, url: str, directory: Path, provider: Prov
     try:
         for statement in crowd.statements(dialect):
             await steps.execute(service, statement)
-        event.listen(service.services.database.engine.sync_engine, "before_cursor_execute", seen.note)
+        service.services.database.hook = seen.note
         await journey.live(service, provider)
         await cleanup.run(
             service.services.database, service.clock, "an instance", lambda _: timedelta(days=1)
@@ -181,13 +181,19 @@ class TestPostgresql:
     async def test_every_read_alone(self, on_postgresql: Place, name: str) -> None:
         prepared = compile_read(QUERIES[name], DIALECT)
 
-        assert await _read(on_postgresql, prepared.sql, prepared.arguments(value_for(name))) == ([], [])
+        assert await _read(on_postgresql, prepared.sql, prepared.arguments({"value": value_for(name)})) == (
+            [],
+            [],
+        )
 
     @pytest.mark.parametrize("name", BATCHED)
     async def test_every_read_of_many(self, on_postgresql: Place, name: str) -> None:
         prepared = compile_unnest(BATCHED[name], DIALECT)
 
-        assert await _read(on_postgresql, prepared.sql, prepared.arguments([value_for(name)])) == ([], [])
+        assert await _read(on_postgresql, prepared.sql, prepared.arguments({"value": [value_for(name)]})) == (
+            [],
+            [],
+        )
 
     async def test_who_signs_in_is_found_without_the_rows_of_their_sessions(
         self, on_postgresql: Place
@@ -198,7 +204,7 @@ class TestPostgresql:
         await connection.execute("VACUUM session")
         await connection.execute("SET enable_seqscan = off")
         [[found]] = await connection.fetch(
-            f"EXPLAIN (FORMAT JSON) {prepared.sql}", *prepared.arguments("person1@example.com")
+            f"EXPLAIN (FORMAT JSON) {prepared.sql}", *prepared.arguments({"value": "person1@example.com"})
         )
         await connection.close()
 
@@ -249,19 +255,18 @@ class TestSqlite:
         prepared = compile_read(QUERIES[name], SQLiteDialect_pysqlite())
 
         with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
-            found = _flaws_on_sqlite(connection, prepared.sql, prepared.arguments("x"))
+            found = _flaws_on_sqlite(connection, prepared.sql, prepared.arguments({"value": "x"}))
 
         assert found == []
 
     @pytest.mark.parametrize("count", [1, 4, 32])
     @pytest.mark.parametrize("name", BATCHED)
     def test_every_read_of_many(self, on_sqlite: Place, name: str, count: int) -> None:
-        dialect = SQLiteDialect_pysqlite()
-        prepared = compile_in_list(BATCHED[name], dialect, count, in_list_results(BATCHED[name], dialect))
-        values = prepared.arguments([f"x{number}" for number in range(count)])
+        sql = compile_in_list(BATCHED[name], SQLiteDialect_pysqlite(), count)
+        values = tuple(f"x{number}" for number in range(count))
 
         with closing(sqlite3.connect(on_sqlite.url.removeprefix("sqlite:///"))) as connection:
-            found = _flaws_on_sqlite(connection, prepared.sql, values)
+            found = _flaws_on_sqlite(connection, sql, values)
 
         assert found == []
 

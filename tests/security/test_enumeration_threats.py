@@ -7,14 +7,13 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 import httpx
 import pytest
-from sqlalchemy import event
 
 from domain.ports import Hasher, Reads
 from models import OneTimeToken, Outbox
@@ -320,21 +319,20 @@ def counted(service: Service, while_hashing: Callable[[], Awaitable[None]] | Non
     """Note the work of a service; its requests are given a hasher and reads that count."""
     work = Work()
     services = service.services
-    reads, engine = services.database.reads, services.database.engine.sync_engine
+    reads = services.database.reads
     services.unit_of_work.hasher = CountingHasher(services.hasher, work, while_hashing)
     services.database.reads = CountingReads(reads, work)
     services.unit_of_work.bind_database(services.database)
 
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        # The database is told how long to wait, which is a little less with every statement.
-        if not statement.startswith("PRAGMA busy_timeout"):
-            work.done.append(statement)
+    def note(statement: str, _: Sequence[object]) -> AbstractContextManager[None]:
+        work.done.append(statement)
+        return nullcontext()
 
-    event.listen(engine, "before_cursor_execute", note)
+    services.database.hook = note
     try:
         yield work
     finally:
-        event.remove(engine, "before_cursor_execute", note)
+        services.database.hook = None
         services.unit_of_work.hasher, services.database.reads = services.hasher, reads
         services.unit_of_work.bind_database(services.database)
 

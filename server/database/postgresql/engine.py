@@ -1,21 +1,17 @@
-"""The driver of PostgreSQL, and how a server is connected to, with time-outs that hold whatever the server does.
-
-Only a service that has PostgreSQL loads this module, and with it the driver.
-"""
+"""The driver of PostgreSQL, and how a server is connected to, with time-outs that hold whatever the server does."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import asyncpg
-from sqlalchemy import event
-from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
 
-from server.database.errors import is_read_only
-from server.database.pool import CountingPool, remaining
+_ZERO = datetime(2000, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
 
 Driver: TypeAlias = "asyncpg.Connection[Any]"
 
@@ -61,29 +57,6 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
     return connect
 
 
-def postgresql_engine(connect: Connect, *, size: int, timeout: float) -> AsyncEngine:
-    """Make an engine of at most `size` connections; to get one takes at most `timeout` seconds."""
-
-    async def create() -> Driver:
-        return await connect(remaining(timeout))
-
-    engine = create_async_engine(
-        "postgresql+asyncpg://",
-        async_creator=create,
-        poolclass=CountingPool,
-        pool_size=size,
-        max_overflow=0,
-        pool_timeout=timeout,
-        pool_use_lifo=True,
-        # Rules lock what they change, so that a stricter default of the server would only make them fail and try again.
-        isolation_level="READ COMMITTED",
-        hide_parameters=True,
-    )
-    event.listen(engine.sync_engine, "checkout", _refuse_closed)
-    event.listen(engine.sync_engine, "handle_error", _drop_unusable)
-    return engine
-
-
 def patient_postgresql_engine(dsn: str, within: float, *, pooled: bool) -> AsyncEngine:
     """Make an engine without pool and statement time-out, for migrations; connecting takes at most `within` seconds."""
     connect = postgresql_connect(dsn, None, pooled=pooled)
@@ -97,21 +70,30 @@ def _is_standby(connection: Driver) -> bool:
     return getattr(connection.get_settings(), "in_hot_standby", "off") == "on"
 
 
-def _refuse_closed(adapted: Any, record: object, proxy: object) -> None:
-    # asyncpg knows when the server has closed a connection, so this costs no round trip, and a restart of the server
-    # costs nobody a failed request once it is over.
-    if adapted.driver_connection.is_closed():
-        raise InvalidatePoolError
+async def decode_timestamps(connection: Driver) -> None:
+    """Let a connection decode its instants here, and remember the last ones: those of a session come again with each of
+    its requests. The server is not asked anything for that."""
+    await connection.set_type_codec(
+        "timestamptz",
+        schema="pg_catalog",
+        format="tuple",
+        encoder=_encode_timestamp,
+        decoder=_decode_timestamp,
+    )
 
 
-def _drop_unusable(context: ExceptionContext) -> None:
-    # A server that let the client's time-out pass would let a rollback or an orderly farewell pass, too, and one that
-    # can only be read may be a primary no more. Of a connection with an error within the driver nobody knows anything.
-    original = context.original_exception
-    is_silent = isinstance(original, TimeoutError | asyncpg.InternalClientError)
-    if context.connection is None or not (is_silent or is_read_only(original)):
-        return
-    proxy = context.connection.connection
-    if is_silent and proxy.driver_connection is not None:
-        proxy.driver_connection.terminate()
-    context.is_disconnect = True
+@lru_cache(maxsize=4096)
+def _decode_timestamp(sent: tuple[int]) -> datetime:
+    """Return the instant so many microseconds after the beginning of the year 2000, as PostgreSQL counts them.
+
+    What no calendar has, such as its `infinity`, is the last or the first instant there is.
+    """
+    try:
+        return _ZERO + sent[0] * _MICROSECOND
+    except OverflowError:
+        return _LAST if sent[0] > 0 else _FIRST
+
+
+def _encode_timestamp(moment: datetime) -> tuple[int]:
+    """Return an instant as PostgreSQL wants it."""
+    return ((moment - _ZERO) // _MICROSECOND,)

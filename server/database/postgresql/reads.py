@@ -1,43 +1,39 @@
 """Reads on PostgreSQL: look-ups by a key are answered together, the rest one by one on fixed connections.
 
-Natural batching: while one statement is under way further look-ups gather, and the next statement answers all of
-them. It adds no delay and keeps no answer: what a caller gets was read after the call. Who ask for the same share its
-rows.
+While one statement is under way further look-ups gather, and the next statement answers all of them. No answer is kept:
+what a caller gets was read after the call. Callers that ask for the same value share its rows.
 """
 
 import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Dialect
-from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 
 from domain.errors import Unavailable
 from models.queries import ReadStatement
-from server.database.compile import CompiledRead, compile_read, compile_unnest, is_storable
+from server.database.batch import Batcher
+from server.database.compile import CompiledStatement, compile_read, compile_unnest, is_storable, read_decoder
 from server.database.errors import is_retryable, is_unavailable
-from server.database.postgresql.connections import ReadConnection, ReadPool
-from server.database.postgresql.engine import Connect
+from server.database.pool import Pool
+from server.database.postgresql.engine import Connect, Driver, decode_timestamps
 
 Result = TypeVar("Result")
-
-_Lookup = tuple[object, "asyncio.Future[Any]", float]
-"""Somebody who waits: the value, the answer, since when. A bare tuple, because each request makes one."""
+Answer = TypeVar("Answer")
 
 _LARGEST = 500
 """Look-ups that one statement answers; more wait for the next."""
 
 _MOST_LISTS = 16
-"""Lists that one statement answers: whoever has many rows keeps few others waiting."""
+"""Lists that one statement answers: a caller with many rows keeps few others waiting."""
 
 _ATTEMPTS = 3
-"""How often a read is made that loses against somebody else (behaviour 9.1)."""
+"""How often a read is made that loses against another transaction (behaviour 9.1)."""
 
 _SLICE = 500
-"""Rows that become results at once: between the slices of a long list others get their turn."""
+"""Rows that become results at once: between the slices of a long list other requests are served."""
 
 _FAREWELL = 2.0
 """Seconds given to the server to close a connection in order."""
@@ -47,186 +43,160 @@ class PostgresqlReads:
     """The `Reads` of a PostgreSQL database: two or more connections, and at most `timeout` seconds for an answer."""
 
     def __init__(self, connect: Connect, connections: int, timeout: float) -> None:
-        self._dialect: Dialect = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
+        async def open_(within: float) -> Driver:
+            opened = await connect(within)
+            await decode_timestamps(opened)
+            return opened
+
+        self._dialect = asyncpg_dialect()  # type: ignore[no-untyped-call]
         self._timeout = timeout
-        self._compiled: dict[ReadStatement[Any], CompiledRead[Any]] = {}
-        self._each: dict[ReadStatement[Any], CompiledRead[Any]] = {}
+        self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}
         self._lists: dict[ReadStatement[Any], BatchLoader[Any]] = {}
-        self._batch_connection = ReadConnection(connect)
-        self._pool = ReadPool(connect, connections - 1)
+        self._batch_pool = Pool(open_, 1)
+        self._pool = Pool(open_, connections - 1)
         self._closed = False
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
-        """Give the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        """Return the first row for `value`, or None. Raises Unavailable, also once it is closed."""
         if self._closed:
             raise Unavailable
         if query.key is None or not is_storable(value):
             return self._first(query, value)
-        batch = self._batches.get(query)
-        if batch is None:
-            batch = self._batches[query] = BatchLoader(
-                compile_unnest(query, self._dialect),
-                partial(_fetch, self._batch_connection),
-                _singles,
-                largest=_LARGEST,
-                timeout=self._timeout,
-            )
-        return batch.ask(value)
+        return self._batch(query).submit(value)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Give the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        """Return the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
         if self._closed:
             raise Unavailable
-        compiled = self._each.get(query)
-        if compiled is None:
-            compiled = self._each[query] = compile_unnest(query, self._dialect)
-        found = await _singles(compiled, await self._rows(compiled, list(values)))
+        batch = self._batch(query)
+        found = await batch.collect(await self._rows(batch.compiled, list(values)))
         return [found.get(position) for position in range(1, len(values) + 1)]
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        """Give every row for `value`. Raises Unavailable, also once it is closed."""
+        """Return every row for `value`. Raises Unavailable, also once it is closed."""
         if self._closed:
             raise Unavailable
         if not is_storable(value):
             return []
         if query.key is not None:
-            # A list of one's own, although the rows may be those of others, too.
-            return list(await self._list_batch(query).ask(value) or ())
+            # A list of the caller's own, although its rows may be those of others, too.
+            return list(await self._list_batch(query).submit(value) or ())
         compiled = self._compiled.get(query)
         if compiled is None:
             compiled = self._compiled[query] = compile_read(query, self._dialect)
-        return await _results(compiled, await self._rows(compiled, value))
+        return await _results(compiled.result, await self._rows(compiled, value))
 
-    async def _rows(self, compiled: CompiledRead[Any], value: object) -> list[Any]:
-        """Give the rows for what a plan wants. Raises Unavailable."""
+    async def close(self) -> None:
+        """Close the connections; callers that still wait get Unavailable."""
+        self._closed = True
+        for batch in (*self._batches.values(), *self._lists.values()):
+            await batch.close()
+        await asyncio.gather(self._batch_pool.close(_FAREWELL), self._pool.close(_FAREWELL))
+
+    def _batch(self, query: ReadStatement[Result]) -> "BatchLoader[Result]":
+        batch = self._batches.get(query)
+        if batch is None:
+            result = read_decoder(query, self._dialect)
+
+            async def singles(rows: Sequence[Any]) -> dict[int, Result]:
+                return {row[0]: result(row[1:]) for row in rows}
+
+            compiled = compile_unnest(query, self._dialect)
+            batch = BatchLoader(compiled, self._batch_pool, singles, largest=_LARGEST, timeout=self._timeout)
+            self._batches[query] = batch
+        return batch
+
+    def _list_batch(self, query: ReadStatement[Result]) -> "BatchLoader[list[Result]]":
+        batch = self._lists.get(query)
+        if batch is None:
+            result = read_decoder(query, self._dialect)
+
+            async def lists(rows: Sequence[Any]) -> dict[int, list[Result]]:
+                found: defaultdict[int, list[Result]] = defaultdict(list)
+                for number, row in enumerate(rows, 1):
+                    found[row[0]].append(result(row[1:]))
+                    if number % _SLICE == 0:
+                        await asyncio.sleep(0)
+                return found
+
+            compiled = compile_unnest(query, self._dialect)
+            batch = BatchLoader(compiled, self._pool, lists, largest=_MOST_LISTS, timeout=self._timeout)
+            self._lists[query] = batch
+        return batch
+
+    async def _rows(self, compiled: CompiledStatement[Any], value: object) -> list[Any]:
         try:
-            deadline = time.monotonic() + self._timeout
-            return await self._fetch_anywhere(compiled, compiled.arguments(value), deadline)
+            return await _fetch(self._pool, compiled, value, time.monotonic() + self._timeout)
         except Exception as error:
             if _is_outage(error):
                 raise Unavailable from error
             raise
 
-    def _list_batch(self, query: ReadStatement[Result]) -> "BatchLoader[list[Result]]":
-        batch = self._lists.get(query)
-        if batch is None:
-            batch = self._lists[query] = BatchLoader(
-                compile_unnest(query, self._dialect),
-                self._fetch_anywhere,
-                _lists,
-                largest=_MOST_LISTS,
-                timeout=self._timeout,
-            )
-        return batch
-
-    async def _fetch_anywhere(
-        self, compiled: CompiledRead[Any], arguments: tuple[object, ...], deadline: float
-    ) -> list[Any]:
-        async with self._pool.acquire(deadline) as connection:
-            return await _fetch(connection, compiled, arguments, deadline)
-
     async def _first(self, query: ReadStatement[Result], value: object) -> Result | None:
         found = await self.all(query, value)
         return found[0] if found else None
 
-    async def close(self) -> None:
-        """Close the connections; whoever still waits gets Unavailable."""
-        self._closed = True
-        for batch in (*self._batches.values(), *self._lists.values()):
-            await batch.close()
-        await asyncio.gather(self._batch_connection.close(_FAREWELL), self._pool.close(_FAREWELL))
 
-
-class BatchLoader(Generic[Result]):
-    """The look-ups of one query, and the task that answers them as long as there are any."""
+class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
+    """The look-ups of one query, answered many at a time."""
 
     def __init__(
         self,
-        compiled: CompiledRead[Any],
-        fetch: Callable[[CompiledRead[Any], tuple[object, ...], float], Awaitable[Sequence[Any]]],
-        collect: Callable[[CompiledRead[Any], Sequence[Any]], Awaitable[Mapping[int, Result]]],
+        compiled: CompiledStatement[Any],
+        pool: Pool[Driver],
+        collect: Callable[[Sequence[Any]], Awaitable[Mapping[int, Answer]]],
         *,
         largest: int,
         timeout: float,
     ) -> None:
-        """Take a plan for many values, what fetches its rows until a deadline, and what makes answers of them, by the
-        position, from 1, of the value; `largest` is the number of look-ups that one statement answers."""
-        self._compiled = compiled
-        self._fetch = fetch
-        self._collect = collect
-        self._largest = largest
+        """Take a statement for many values, and what makes answers of its rows by the position, from 1, of the value;
+        `largest` is the number of look-ups that one statement answers."""
+        super().__init__(largest)
+        self.compiled = compiled
+        self.collect = collect
+        self._pool = pool
         self._timeout = timeout
-        self._waiting: list[_Lookup] = []
-        self._task: asyncio.Task[None] | None = None
 
-    def ask(self, value: object) -> "asyncio.Future[Result | None]":
-        """Give the future answer for one value."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Result | None] = loop.create_future()
-        self._waiting.append((value, answer, time.monotonic()))
-        if self._task is None:
-            self._task = loop.create_task(self._serve())
-        return answer
-
-    async def close(self) -> None:
-        """Stop; who waits gets Unavailable."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-        # A task that is cancelled before its first step has told nobody.
-        self._abandon()
-
-    async def _serve(self) -> None:
-        try:
-            while self._waiting:
-                asked, self._waiting = self._waiting[: self._largest], self._waiting[self._largest :]
-                await self._answer([lookup for lookup in asked if not lookup[1].done()])
-        finally:
-            self._task = None
-            self._abandon()
-
-    def _abandon(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        _fail(waiting, Unavailable())
-
-    async def _answer(self, asked: Sequence[_Lookup]) -> None:
+    async def _serve_batch(self) -> None:
+        asked = self._take()
         if not asked:
             return
         try:
-            # The first has waited longest; as its limit holds for all, nobody waits longer than allowed.
-            _, _, since = asked[0]
             values = list({value: None for value, _, _ in asked})
-            rows = await self._fetch(self._compiled, self._compiled.arguments(values), since + self._timeout)
-            answers = await self._collect(self._compiled, rows)
-            found = {values[position - 1]: answer for position, answer in answers.items()}
+            # The first has waited longest; as its limit holds for all, no caller waits longer than allowed.
+            rows = await _fetch(self._pool, self.compiled, values, asked[0].since + self._timeout)
+            found = {values[position - 1]: answer for position, answer in (await self.collect(rows)).items()}
         except BaseException as error:
-            _fail(asked, error)
+            for pending in asked:
+                pending.fail(_seen(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            for value, answer, _ in asked:
-                if not answer.done():
-                    answer.set_result(found.get(value))
+            for pending in asked:
+                pending.succeed(found.get(pending.item))
 
 
 async def _fetch(
-    connection: ReadConnection, compiled: CompiledRead[Any], arguments: tuple[object, ...], deadline: float
+    pool: Pool[Driver], compiled: CompiledStatement[Any], value: object, deadline: float
 ) -> list[Any]:
-    """Give the rows; a read that lost against somebody else, as against a migration's locks, is made again."""
-    for _ in range(_ATTEMPTS - 1):
+    """Return the rows; a read that lost against another transaction, as against a migration's locks, is made again.
+
+    A connection is dropped after any fault, so that the next statement starts afresh.
+    """
+    arguments = compiled.arguments({"value": value})
+    for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return await connection.fetch(compiled.sql, arguments, deadline)
+            async with pool.connection(deadline) as connection:
+                # defence: R3 read-timeout
+                rows: list[Any] = await connection.fetch(
+                    compiled.sql, *arguments, timeout=max(0.001, deadline - time.monotonic())
+                )
+                return rows
         except Exception as error:
-            if not is_retryable(error):
+            if attempt == _ATTEMPTS or not is_retryable(error):
                 raise
-    return await connection.fetch(compiled.sql, arguments, deadline)
-
-
-def _fail(asked: Sequence[_Lookup], error: BaseException) -> None:
-    for _, answer, _ in asked:
-        if not answer.done():
-            answer.set_exception(_seen(error))
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _is_outage(error: BaseException) -> bool:
@@ -235,7 +205,7 @@ def _is_outage(error: BaseException) -> bool:
 
 
 def _seen(error: BaseException) -> Exception:
-    """Give what one caller is to see: a defect as it is, else an Unavailable of their own."""
+    """Return what one caller is to see: a defect as it is, else an Unavailable of their own."""
     if isinstance(error, Exception) and not _is_outage(error):
         return error
     unavailable = Unavailable()  # A new one for each, as exceptions remember who raised them.
@@ -243,26 +213,11 @@ def _seen(error: BaseException) -> Exception:
     return unavailable
 
 
-async def _singles(prepared: CompiledRead[Result], rows: Sequence[Any]) -> dict[int, Result]:
-    """Make the results of rows of which each answers another value."""
-    return {row[0]: prepared.result(row[1:]) for row in rows}
-
-
-async def _lists(prepared: CompiledRead[Result], rows: Sequence[Any]) -> dict[int, list[Result]]:
-    """Make lists, in the order of the rows; others get their turn between many of them."""
-    found: defaultdict[int, list[Result]] = defaultdict(list)
-    for number, row in enumerate(rows, 1):
-        found[row[0]].append(prepared.result(row[1:]))
-        if number % _SLICE == 0:
-            await asyncio.sleep(0)
-    return found
-
-
-async def _results(prepared: CompiledRead[Result], rows: Sequence[Any]) -> list[Result]:
-    """Make the results; of a long list some at a time, so that others get their turn between them."""
+async def _results(result: Callable[[Any], Result], rows: Sequence[Any]) -> list[Result]:
+    """Make the results; of a long list some at a time, so that other requests are served between them."""
     found: list[Result] = []
     for start in range(0, len(rows), _SLICE):
         if start:
             await asyncio.sleep(0)
-        found += [prepared.result(row) for row in rows[start : start + _SLICE]]
+        found += [result(row) for row in rows[start : start + _SLICE]]
     return found

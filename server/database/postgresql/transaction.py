@@ -3,194 +3,202 @@
 A transaction in which nothing else happens is that one statement, without BEGIN and COMMIT.
 """
 
-import re
+import time
 from collections.abc import Awaitable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_connection
+from asyncpg.transaction import Transaction as DriverTransaction
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Dialect,
+    Insert,
+    Select,
+    Update,
+    bindparam,
+    exists,
+    literal_column,
+    select,
+)
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.pool import PoolProxiedConnection
-from sqlalchemy.util import greenlet_spawn
+from sqlalchemy.sql import visitors
 
-from server.database import pool
-from server.database.postgresql.engine import Driver
-from server.database.transaction import CompiledWrite, Deferred, Guard, Transaction
+from server.database.compile import CompiledStatement, Row, StatementCache, compile_statement, named
+from server.database.pool import Pool
+from server.database.postgresql.engine import FAULTS, Driver
+from server.database.transaction import Deferred, Guard, Transaction
 
 TOGETHER = 8
-"""The most write statements combined into one: the server prepares a statement for each number of them."""
+"""The most statements combined into one: the server prepares a statement for each number of them."""
 
 Answer = TypeVar("Answer")
-_PARAMETER = re.compile(r"\$(\d+)")
+Part = tuple[Any, tuple[str, ...]]
+"""A statement, and the names of its values."""
 
 
 class PostgresqlTransaction(Transaction):
-    """A session that executes write statements on the driver's connection, as long as the ORM is not used."""
+    """A transaction at READ COMMITTED, or one that reads a snapshot, on a connection of the pool."""
 
-    def __init__(self, *arguments: Any, pooled: bool, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(
+        self,
+        pool: Pool[Driver],
+        timeout: float,
+        statements: StatementCache,
+        *,
+        pooled: bool = False,
+        reads_snapshot: bool = False,
+    ) -> None:
+        super().__init__("postgresql", statements)
+        self._pool = pool
+        self._timeout = timeout
         # The isolation of what has no BEGIN is the connection's own, and behind a pooler that is the server's choice.
-        self._wants_begin = pooled
+        self._needs_begin = pooled or reads_snapshot
+        self._reads_snapshot = reads_snapshot
+        self._connection: Driver | None = None
+        self._transaction: DriverTransaction | None = None
         self._is_broken = False
-        """Whether the state of the acquired connection is unknown."""
+        """Whether the state of the connection is unknown."""
 
-    async def _run(self, deferred: Deferred) -> list[Any]:
-        if not self._runs_directly:
-            return await super()._run(deferred)
-        compiled = self._statements[deferred.statement]
-        rows = await self._fetch(
-            await self._begin_directly(), compiled.sql, compiled.arguments(deferred.values)
-        )
-        return [compiled.result(row) for row in rows]
+    async def commit(self) -> None:
+        """Commit: deferred statements alone are sent as one, which needs no transaction around it."""
+        is_one = self._connection is None and self.hook is None and not self._needs_begin
+        if is_one and 0 < len(self._deferred) <= TOGETHER:
+            self._connection = await self._acquire()
+            await self._run_together(self._connection, *self._take_deferred())
+        await self.flush()
+        if self._transaction is not None:
+            transaction, self._transaction = self._transaction, None
+            await self._checked(transaction.commit())
+        await self._end()
+
+    async def _fetch(
+        self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
+    ) -> Sequence[Row]:
+        rows = await self._checked((await self._begun()).fetch(sql, *arguments), sql)
+        return [*map(named(rows[0].keys()), rows)] if names and rows else rows
+
+    async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
+        await self._checked((await self._begun()).executemany(sql, arguments), sql)
 
     async def _run_deferred(self, guard: Guard | None, deferred: Sequence[Deferred]) -> None:
-        if self._runs_directly:
-            await self._run_together(await self._begin_directly(), guard, deferred)
+        if self.hook is None:
+            await self._run_together(await self._begun(), guard, deferred)
         else:
             await super()._run_deferred(guard, deferred)
 
     async def _run_together(
-        self, acquired: PoolProxiedConnection, guard: Guard | None, deferred: Sequence[Deferred]
+        self, connection: Driver, guard: Guard | None, deferred: Sequence[Deferred]
     ) -> None:
         guards = [] if guard is None else [guard.deferred]
-        asked = [
-            (self._statements[statement], values) for statement, values in (*guards, *deferred[:TOGETHER])
-        ]
-        sql = combine_as_cte(tuple([compiled for compiled, _ in asked]), is_guarded=guard is not None)
-        arguments = [value for compiled, values in asked for value in compiled.arguments(values)]
-        met = await self._fetch(acquired, sql, arguments)
-        if guard is not None and not met:
+        together = [*guards, *deferred[:TOGETHER]]
+        if len(together) == 1 and guard is None:
+            compiled, values = self._compile(together[0]), together[0].values
+        else:
+            parts = tuple([(each.statement, tuple(each.values)) for each in together])
+            compiled = combine_as_cte(parts, self._statements.dialect, is_guarded=guard is not None)
+            values = {
+                f"{place}_{name}": value
+                for place, each in enumerate(together)
+                for name, value in each.values.items()
+            }
+        rows = await self._checked(connection.fetch(compiled.sql, *compiled.arguments(values)), compiled.sql)
+        if guard is not None and not rows:
             raise guard.error
         if deferred[TOGETHER:]:
-            await self._run_together(acquired, None, deferred[TOGETHER:])
+            await self._run_together(await self._begun(), None, deferred[TOGETHER:])
 
-    async def commit(self) -> None:
-        """Commit what write statements and the ORM have written."""
-        if self._is_one_statement:
-            self._acquired = await self._acquire()
-            await self._run_together(self._acquired, *self._take_deferred())
-        await self._flush_deferred()
-        if self._is_shared:
-            await super().commit()
-        if self._acquired is not None:
-            await self._commit(_adapted(self._acquired))
-            await self._release_acquired()
+    async def _acquire(self) -> Driver:
+        return await self._pool.acquire(time.monotonic() + self._timeout)
 
-    @property
-    def _is_one_statement(self) -> bool:
-        is_untouched = self._acquired is None and self._runs_directly and not self._wants_begin
-        return is_untouched and 0 < len(self._deferred) <= TOGETHER
+    async def _begun(self) -> Driver:
+        """Return the connection, on which a transaction has begun."""
+        if self._connection is None:
+            self._connection = await self._acquire()
+        if self._transaction is None:
+            # Rules lock what they change, so that a stricter default of the server would only make them try again.
+            isolation = "repeatable_read" if self._reads_snapshot else "read_committed"
+            transaction = self._connection.transaction(isolation=isolation, readonly=self._reads_snapshot)
+            try:
+                await transaction.start()
+            except BaseException:
+                self._is_broken = True
+                raise
+            self._transaction = transaction
+        return self._connection
 
-    async def _commit(self, adapted: AsyncAdapt_asyncpg_connection) -> None:
-        transaction, adapted._transaction = adapted._transaction, None
-        if transaction is not None:
-            await self._checked(transaction.commit())
+    async def _checked(self, request: Awaitable[Answer], sql: str = "") -> Answer:
+        """Return the result; after any error that the server did not report, the connection is treated as broken.
 
-    async def _begin_directly(self) -> PoolProxiedConnection:
-        """Give the connection, on which a transaction has begun; SQLAlchemy's adapter is told of it, too."""
-        if self._acquired is None:
-            self._use(await self._acquire())
-            assert self._acquired is not None  # noqa: S101
-            await self._checked(_adapted(self._acquired)._start_transaction())
-        return self._acquired
-
-    async def _acquire(self) -> PoolProxiedConnection:
-        pool.note_start()
-        while True:
-            acquired = await self._pool.acquire()
-            if not _driver(acquired).is_closed():  # defence: R1 closed-connection
-                return acquired
-            await self._release(acquired)
-
-    async def _fetch(
-        self, acquired: PoolProxiedConnection, sql: str, arguments: Sequence[object]
-    ) -> Sequence[Any]:
+        One that can only be read is dropped as well: its server may be a primary no more. Raises SQLAlchemy's
+        IntegrityError.
+        """
         try:
-            return await self._checked(_driver(acquired).fetch(sql, *arguments))
+            return await request
         except asyncpg.IntegrityConstraintViolationError as error:
             # Its details would show values.
             plain = type(error)(*error.args)
             raise IntegrityError(sql, None, plain, hide_parameters=True) from error
-
-    async def _checked(self, request: Awaitable[Answer]) -> Answer:
-        """Return the result; after any error that the server did not report, the connection is treated as broken.
-
-        One that can only be read is dropped as well: its server may be a primary no more.
-        """
-        try:
-            return await request
         except asyncpg.ReadOnlySQLTransactionError:
             self._is_broken = True
             raise
         except asyncpg.PostgresError:
             raise
-        except BaseException as fault:
+        except BaseException:
+            # A server that let the client's time-out pass would let a rollback or an orderly farewell pass, too.
             self._is_broken = True
-            if isinstance(fault, TimeoutError) and self._acquired is not None:
-                # A server that let the client's time-out pass would let an orderly farewell pass, too.
-                _driver(self._acquired).terminate()
             raise
 
-    async def _release(self, acquired: PoolProxiedConnection) -> None:
+    async def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        transaction, self._transaction = self._transaction, None
+        if connection is None:
+            return
         try:
-            if acquired.is_valid:
-                await self._end(acquired)
-        finally:
-            self._is_broken = False
-            self._pool.release(acquired)
-
-    async def _end(self, acquired: PoolProxiedConnection) -> None:
-        """End the transaction, if there still is one, and the connection, if it is worth nothing any more."""
-        adapted, driver = _adapted(acquired), _driver(acquired)
-        transaction, adapted._transaction = adapted._transaction, None
-        try:
-            if transaction is not None and not self._is_broken and not driver.is_closed():
+            if transaction is not None and not self._is_broken and not connection.is_closed():
                 await self._checked(transaction.rollback())
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+        except FAULTS:
             self._is_broken = True
         finally:
-            if self._is_broken or driver.is_closed():
-                await greenlet_spawn(acquired.invalidate)
+            self._pool.release(connection, drop=self._is_broken)
+            self._is_broken = False
 
 
 @lru_cache(maxsize=512)
-def combine_as_cte(statements: tuple[CompiledWrite[Any], ...], *, is_guarded: bool) -> str:
-    """Combine independent write statements, with all their parameters, into one by CTEs.
+def combine_as_cte(parts: tuple[Part, ...], dialect: Dialect, *, is_guarded: bool) -> CompiledStatement[Row]:
+    """Combine independent statements into one by CTEs; each value's name is preceded by its part's number, as `1_id`.
 
-    With a guard, which comes first, the others are executed after it, and only if it has a result; the combined
-    statement then returns a row.
+    With a guard, which comes first, the others are executed after it, and only if it returns a row; the combined
+    statement then returns a row, too.
     """
-    if len(statements) == 1 and not is_guarded:
-        return statements[0].sql
-    parts, shift = [], 0
-    for place, compiled in enumerate(statements):
-        sql = _guarded_sql(compiled) if is_guarded and place else compiled.sql
-        sql = _PARAMETER.sub(lambda found, by=shift: f"${int(found[1]) + by}", sql)  # type: ignore[misc]
-        parts.append(f"step{place} AS ({sql})")
-        shift += compiled.parameters
-    steps = ", ".join(parts)
-    return f"WITH {steps} SELECT 1" + (" FROM step0" if is_guarded else "")  # noqa: S608 - no value is in it
+    combined: Select[Any] = select(literal_column("1"))
+    condition = None
+    steps = [*enumerate(parts)]
+    if is_guarded:
+        place, (statement, names) = steps.pop(0)
+        guard = _step(place, statement, names, None).cte("guard")
+        combined = combined.select_from(guard)
+        condition = exists(select(literal_column("1")).select_from(guard))
+    ctes = [_step(place, *part, condition).cte(f"step{place}") for place, part in steps]
+    names = tuple(f"{place}_{name}" for place, (_, names) in enumerate(parts) for name in names)
+    return compile_statement(combined.add_cte(*ctes), dialect, names)
 
 
-def _guarded_sql(compiled: CompiledWrite[Any]) -> str:
-    """Return the SQL of a statement that does nothing unless the guard has a result."""
-    if not compiled.inserts:
-        changing, returning, columns = compiled.sql.partition(" RETURNING ")
-        return f"{changing} AND EXISTS (SELECT FROM step0){returning}{columns}"
+def _step(place: int, statement: Any, names: Sequence[str], condition: ColumnElement[bool] | None) -> Any:
+    """Return a statement whose values have the names of its place, and which does nothing without the condition."""
+
+    def rename(element: Any, **_: Any) -> Any:
+        is_value = isinstance(element, BindParameter) and element.key in names
+        return bindparam(f"{place}_{element.key}", type_=element.type) if is_value else None
+
+    step: Any = visitors.replacement_traverse(statement, {}, rename)
+    if not isinstance(statement, Insert | Update):
+        return step if condition is None else step.where(condition)
+    columns = statement.table.columns
+    sets = {name: bindparam(f"{place}_{name}", type_=columns[name].type) for name in names if name in columns}
+    if isinstance(statement, Update):
+        return (step if condition is None else step.where(condition)).values(sets)
     # A SELECT, unlike VALUES, can have a condition.
-    adding, conflict, update = compiled.sql.partition(" ON CONFLICT ")
-    columns, _, values = adding.removesuffix(")").partition(" VALUES (")
-    return f"{columns} SELECT {values} WHERE EXISTS (SELECT FROM step0){conflict}{update}"  # noqa: S608 - no value
-
-
-def _adapted(acquired: PoolProxiedConnection) -> AsyncAdapt_asyncpg_connection:
-    adapted = acquired.dbapi_connection
-    assert isinstance(adapted, AsyncAdapt_asyncpg_connection)  # noqa: S101
-    return adapted
-
-
-def _driver(acquired: PoolProxiedConnection) -> Driver:
-    driver = acquired.driver_connection
-    assert isinstance(driver, asyncpg.Connection)  # noqa: S101
-    return driver
+    values = select(*sets.values())
+    return step.from_select([*sets], values if condition is None else values.where(condition))

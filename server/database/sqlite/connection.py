@@ -1,171 +1,210 @@
-"""SQLite's connection for writing: one way to its thread and back for each statement, where aiosqlite takes four.
+"""SQLite's connection for writing, with a thread of its own for what waits.
 
-While the thread has nothing to do, what takes microseconds and cannot wait may be done without it, on the event loop.
+While the thread has nothing to do, what takes microseconds and cannot wait is done without it, on the event loop.
 """
 
+import asyncio
+import contextlib
+import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Self
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
-import aiosqlite
+from sqlalchemy.exc import IntegrityError
 
-_CHUNK = 64
-"""Rows that aiosqlite would fetch at a time; nothing here is fetched in parts."""
+from server.database.compile import Row, named
+from server.database.pool import Pool
 
-Row = tuple[Any, ...]
+Result = TypeVar("Result")
+
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    # KiB of pages that who writes keeps, 2,000 unless said: the system keeps them, too.
+    "cache_size = -512",
+)
 
 
-class Connection(aiosqlite.Connection):
-    """aiosqlite's connection, with cursors of ours, and with a few things that are done at once."""
+class Connection:
+    """A connection; its statements may run on the event loop or in the thread, never at the same time."""
 
-    _asked = 0
-    """Jobs that the thread was given; the event loop counts them."""
-    _done = 0
-    """Those it has finished; the thread counts them. One may still run whose caller has left."""
-    _is_hasty = False
-    """Whether the connection waits for no lock, as it was told last."""
+    def __init__(self, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
+        self._connection = connection
+        self._thread = thread
+        self._job: Future[Any] | None = None
+        """What the thread was given last. It may still run though its caller was cancelled."""
+        self._is_closed = False
 
-    def cursor(self) -> "Cursor":  # type: ignore[override]
-        """Give a cursor, which costs nothing until it executes something."""
-        return Cursor(self)
-
-    async def execute_whole(self, sql: str, parameters: Any, *, many: bool) -> "Executed":
-        """Execute a statement, once or for each of many parameters, and give everything there is to know of it."""
-        executed: Executed = await self._execute(_execute, self._conn, sql, parameters, many)
-        return executed
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction has begun."""
+        return self._connection.in_transaction
 
     def begin_at_once(self) -> bool:
-        """Begin a transaction with the lock for writing, if nobody else has it; say whether it has begun."""
+        """Begin a transaction with the lock for writing, unless it is held elsewhere; return whether it has begun."""
         if self._is_busy:
             return False
         try:
-            _begin(self._conn, None if self._is_hasty else 0)
-            self._is_hasty = True
+            _begin(self._connection, 0)
         except sqlite3.Error:
-            # Somebody has the lock, or there is a fault, which whoever waits for it in the thread will meet, too.
+            # The lock is held, or there is a fault, which is met again by the caller that waits for it in the thread.
             return False
         return True
 
-    async def begin(self, within: float, *, reads_only: bool = False) -> None:
-        """Begin a transaction with the lock for writing, or only to read, waiting for locks `within` seconds.
+    async def begin(self, within: float, *, kind: str = "IMMEDIATE") -> None:
+        """Begin a transaction, waiting for locks `within` seconds. Raises what sqlite3 raises."""
+        await self._run(_begin, self._connection, within, kind)
 
-        Raises what sqlite3 raises.
+    async def fetch(
+        self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
+    ) -> list[Row]:
+        """Execute a statement within a transaction; return its rows.
+
+        With `names` each row is a named tuple. Raises SQLAlchemy's IntegrityError, and what sqlite3 raises.
         """
-        self._is_hasty = False
-        await self._execute(_begin, self._conn, within, "DEFERRED" if reads_only else "IMMEDIATE")
+        try:
+            if in_thread or self._is_busy:
+                return await self._run(_execute, self._connection, sql, arguments, names)
+            return _execute(self._connection, sql, arguments, names)
+        except sqlite3.IntegrityError as error:
+            raise IntegrityError(sql, None, error, hide_parameters=True) from error
 
-    async def run(self, sql: str, parameters: tuple[object, ...]) -> list[Row]:
-        """Execute within a transaction what takes microseconds; give its rows. Raises what sqlite3 raises."""
-        if self._is_busy:
-            return (await self.execute_whole(sql, parameters, many=False)).rows
-        return _execute(self._conn, sql, parameters, many=False).rows
+    async def fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
+        """Execute a statement once for each of the parameters, as `fetch` does."""
+        try:
+            await self._run(_execute_many, self._connection, sql, arguments)
+        except sqlite3.IntegrityError as error:
+            raise IntegrityError(sql, None, error, hide_parameters=True) from error
+
+    async def commit(self) -> None:
+        """Commit, which writes to the disk. Raises what sqlite3 raises."""
+        await self._run(self._connection.commit)
 
     def undo(self) -> None:
         """End the transaction, if there still is one, without what it wrote; nobody waits for that."""
         if self._is_busy:
-            self._asked += 1
-            self._tx.put_nowait((None, partial(self._work, _undo, self._conn)))
+            self._job = self._thread.submit(_undo, self._connection)
         else:
-            _undo(self._conn)
+            _undo(self._connection)
+
+    def is_closed(self) -> bool:
+        """Whether the connection was closed."""
+        return self._is_closed
+
+    def terminate(self) -> None:
+        """Close the connection after what is under way."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._thread.submit(self._connection.close)
+            self._thread.shutdown(wait=False)
+
+    async def close(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as the pool calls it
+        """Close the connection after what is under way; the lock for writing and the files are free then."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self._run(self._connection.close)
+            self._thread.shutdown()
 
     @property
     def _is_busy(self) -> bool:
-        return self._asked != self._done
+        return self._job is not None and not self._job.done()
 
-    async def _execute(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        self._asked += 1
-        return await super()._execute(self._work, fn, *args, **kwargs)  # type: ignore[no-untyped-call]
-
-    def _work(self, job: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        try:
-            return job(*arguments, **named)
-        finally:
-            self._done += 1
+    async def _run(self, job: Callable[..., Result], *arguments: object) -> Result:
+        self._job = running = self._thread.submit(job, *arguments)
+        return await asyncio.wrap_future(running)
 
 
-class Executed:
-    """What a statement has left behind; the cursor of sqlite3 is closed."""
-
-    __slots__ = ("description", "lastrowid", "rowcount", "rows")
-
-    def __init__(self, cursor: sqlite3.Cursor) -> None:
-        self.description = cursor.description
-        self.rows: list[Row] = cursor.fetchall() if cursor.description else []
-        self.rowcount = cursor.rowcount
-        self.lastrowid = cursor.lastrowid
-
-
-class Cursor:
-    """As much of a cursor as SQLAlchemy asks for."""
-
-    arraysize = 1
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._executed: Executed | None = None
-
-    async def __aenter__(self) -> Self:
-        """Begin, which is nothing."""
-        return self
-
-    async def execute(self, sql: str, parameters: Any = ()) -> None:
-        """Execute a statement and fetch all its rows. Raises what sqlite3 raises."""
-        self._executed = await self._connection.execute_whole(sql, parameters, many=False)
-
-    async def executemany(self, sql: str, parameters: Sequence[Any]) -> None:
-        """Execute a statement for each of the parameters. Raises what sqlite3 raises."""
-        self._executed = await self._connection.execute_whole(sql, parameters, many=True)
-
-    async def fetchall(self) -> list[Row]:
-        """Give the rows."""
-        return [] if self._executed is None else self._executed.rows
-
-    async def close(self) -> None:
-        """End, which is nothing."""
-
-    @property
-    def description(self) -> Any:
-        """The columns of the rows, None for a statement that has none."""
-        return None if self._executed is None else self._executed.description
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows were changed, -1 where that is not known."""
-        return -1 if self._executed is None else self._executed.rowcount
-
-    @property
-    def lastrowid(self) -> int | None:
-        """The number of the row that was inserted last."""
-        return None if self._executed is None else self._executed.lastrowid
+async def connect(path: str, within: float) -> Connection:
+    """Open the file, and make it if there is none. Raises what sqlite3 raises."""
+    thread = ThreadPoolExecutor(1, "sqlite-writer")
+    loop = asyncio.get_running_loop()
+    try:
+        opened = await loop.run_in_executor(thread, _open, path, within)
+    except BaseException:
+        thread.shutdown(wait=False)
+        raise
+    return Connection(opened, thread)
 
 
-def connect(path: str, **options: Any) -> Connection:
-    """Give a connection that opens the file when it is awaited, with the options of `sqlite3.connect`."""
-    # Two threads use it, never at the same time.
-    connector = partial(sqlite3.connect, path, **{**options, "check_same_thread": False})
-    connection = Connection(connector, _CHUNK)
-    # As SQLAlchemy does with a connection of its own making: no thread keeps a process alive that wants to end.
-    connection._thread.daemon = True
+async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
+    """Return the connection of a pool, on which a transaction with the lock for writing has begun.
+
+    Raises what the pool and sqlite3 raise when there is none before the deadline.
+    """
+    connection = await pool.acquire(deadline)
+    try:
+        if not connection.begin_at_once():
+            # What the pool's queue has taken is not waited for a second time at SQLite's lock.
+            await connection.begin(max(0.0, deadline - time.monotonic()))
+    except BaseException:
+        release(pool, connection)
+        raise
     return connection
 
 
-def _execute(connection: sqlite3.Connection, sql: str, parameters: Any, many: bool) -> Executed:
-    cursor = connection.cursor()
+def release(pool: Pool[Connection], connection: Connection) -> None:
+    """Give the connection back, without what was not committed."""
     try:
-        (cursor.executemany if many else cursor.execute)(sql, parameters)
-        return Executed(cursor)
+        connection.undo()
+    except sqlite3.Error:
+        pool.release(connection, drop=True)
+    else:
+        pool.release(connection)
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Set what every connection that writes needs."""
+    # SQLite's own function knows ASCII only; a search must find on both databases what it finds on one.
+    connection.create_function("lower", 1, _lower, deterministic=True)
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def keep_private(path: str) -> None:
+    """Make the file, if there is none, so that its owner alone reads the addresses and hashes in it; SQLite gives the
+    files beside it the same permissions. A place where it cannot be made is reported when it is opened."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def _open(path: str, within: float) -> sqlite3.Connection:
+    keep_private(path)
+    # Two threads use it, never at the same time.
+    connection = sqlite3.connect(path, timeout=within, isolation_level=None, check_same_thread=False)
+    try:
+        prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _execute(connection: sqlite3.Connection, sql: str, arguments: Sequence[object], names: bool) -> list[Row]:
+    cursor = connection.execute(sql, arguments)
+    try:
+        rows: list[Row] = cursor.fetchall()
+        return [*map(named(column[0] for column in cursor.description), rows)] if names and rows else rows
     finally:
         cursor.close()
 
 
+def _execute_many(connection: sqlite3.Connection, sql: str, arguments: Sequence[Sequence[object]]) -> None:
+    connection.executemany(sql, arguments).close()
+
+
 # defence: R6 begin-immediate
-def _begin(connection: sqlite3.Connection, within: float | None, kind: str = "IMMEDIATE") -> None:
-    """Begin, waiting `within` seconds for the lock; None for as long as last time."""
+def _begin(connection: sqlite3.Connection, within: float, kind: str = "IMMEDIATE") -> None:
+    """Begin, waiting `within` seconds for the lock."""
     # Whoever had the connection before has left it in order, or was cancelled.
     _undo(connection)
-    if within is not None:
-        connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
+    connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
     connection.execute(f"BEGIN {kind}").close()
 
 

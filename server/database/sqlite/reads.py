@@ -22,12 +22,12 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from domain.errors import Unavailable
 from models.queries import ReadStatement
 from server.database.compile import (
-    CompiledRead,
+    CompiledStatement,
     Row,
     compile_in_list,
     compile_read,
-    in_list_results,
     is_storable,
+    json_decoder,
 )
 from server.database.errors import is_busy, is_unavailable
 
@@ -48,8 +48,8 @@ class SqliteReads:
 
     def __init__(self, path: str, timeout: float) -> None:
         self._dialect = SQLiteDialect_pysqlite()
-        self._compiled: dict[ReadStatement[Any], CompiledRead[Any]] = {}
-        self._in_lists: dict[tuple[ReadStatement[Any], int], CompiledRead[Any]] = {}
+        self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
+        self._in_lists: dict[tuple[ReadStatement[Any], int], str] = {}
         self._results: dict[ReadStatement[Any], Callable[[Row], Any]] = {}
         self._timeout = timeout
         self._here = _Connection(path, 0)
@@ -72,7 +72,7 @@ class SqliteReads:
         if self._is_closed:
             raise Unavailable
         try:
-            found = self._here.look_up(*self._in_list(query, list(values)))
+            found = self._look_up(query, list(values))
         except Exception:
             # Somebody may have the lock, or there is a fault, which each of them meets again.
             found = {value: await self._first(query, value) for value in values}
@@ -115,23 +115,24 @@ class SqliteReads:
     def _answer(self, query: ReadStatement[Any], asked: Sequence[_Lookup]) -> None:
         values = [value for _, value, _ in asked]
         try:
-            found = self._here.look_up(*self._in_list(query, values))
+            found = self._look_up(query, values)
         except Exception:
             self._ask_again(asked)
         else:
             for _, value, answer in asked:
                 answer.set_result(found.get(value))
 
-    def _in_list(
-        self, query: ReadStatement[Any], values: list[object]
-    ) -> tuple[CompiledRead[Any], list[object]]:
-        """Give what looks up so many values or more, and the values, of which the last stands in for the rest."""
+    def _look_up(self, query: ReadStatement[Any], values: list[object]) -> dict[object, Any]:
+        """Return the results by the value that was looked up; all see the database at one moment."""
+        # There is a statement for so many values or more; the last value stands in for the rest.
         count = 1 << math.ceil(math.log2(len(values)))
-        compiled = self._in_lists.get((query, count))
-        if compiled is None:
-            result = self._results.setdefault(query, in_list_results(query, self._dialect))
-            compiled = self._in_lists[query, count] = compile_in_list(query, self._dialect, count, result)
-        return compiled, values + values[-1:] * (count - len(values))
+        sql = self._in_lists.get((query, count))
+        if sql is None:
+            sql = self._in_lists[query, count] = compile_in_list(query, self._dialect, count)
+            self._results.setdefault(query, json_decoder(query, self._dialect))
+        result = self._results[query]
+        rows = self._here.fetch(sql, values + values[-1:] * (count - len(values)), -1)
+        return {row[0]: result(row[1:]) for row in rows}
 
     def _ask_again(self, asked: Sequence[_Lookup]) -> None:
         for lookup in asked:
@@ -149,7 +150,7 @@ class SqliteReads:
             if not answer.done():
                 answer.set_result(found)
 
-    def _compile(self, query: ReadStatement[Result]) -> CompiledRead[Result]:
+    def _compile(self, query: ReadStatement[Result]) -> CompiledStatement[Result]:
         compiled = self._compiled.get(query)
         if compiled is None:
             compiled = self._compiled[query] = compile_read(query, self._dialect)
@@ -163,7 +164,7 @@ class SqliteReads:
         compiled = self._compile(query)
         if not is_storable(value):
             return []
-        arguments = compiled.arguments(value)
+        arguments = compiled.arguments({"value": value})
         try:
             rows = self._here.fetch(compiled.sql, arguments, limit or _LONG + 1)
         except sqlite3.Error as error:
@@ -177,7 +178,7 @@ class SqliteReads:
         return await self._fetch_in_thread(compiled, arguments, limit)
 
     async def _fetch_in_thread(
-        self, compiled: CompiledRead[Result], arguments: tuple[object, ...], limit: int | None
+        self, compiled: CompiledStatement[Result], arguments: tuple[object, ...], limit: int | None
     ) -> list[Result]:
         def work() -> list[Result]:
             return [compiled.result(row) for row in self._there.fetch(compiled.sql, arguments, limit or -1)]
@@ -200,7 +201,7 @@ class _Connection:
         self._busy_timeout = busy_timeout
         self._connection: sqlite3.Connection | None = None
 
-    def fetch(self, sql: str, arguments: tuple[object, ...], limit: int) -> list[tuple[Any, ...]]:
+    def fetch(self, sql: str, arguments: Sequence[object], limit: int) -> list[tuple[Any, ...]]:
         """Give the first `limit` rows, or all of them (-1), as they are when the call is made."""
         try:
             connection = self._connection or self._open()
@@ -214,17 +215,6 @@ class _Connection:
             if not is_busy(error):
                 self.close()
             raise
-
-    def look_up(self, compiled: CompiledRead[Any], values: Sequence[object]) -> dict[object, Any]:
-        """Give the results of look-ups by the value that was looked up; all see the database at one moment."""
-        try:
-            connection = self._connection or self._open()
-            # All rows are fetched: a statement that has not ended keeps its view of the database.
-            rows = connection.execute(compiled.sql, compiled.arguments(values)).fetchall()
-        except sqlite3.Error:
-            self.close()
-            raise
-        return {row[0]: compiled.result(row[1:]) for row in rows}
 
     def close(self) -> None:
         """Close the connection, if there is one."""

@@ -1,70 +1,95 @@
 """Transactions on SQLite: once the write lock is held nothing waits any more, and a statement costs microseconds.
 
 That is less than a round trip to a thread. What may take longer runs in the connection's thread: waiting for the
-lock, and the commit, which writes to disk. Transactions whose statements are all known when they
-begin share a commit (`server/database/sqlite/group_commit.py`).
+lock, the commit, which writes to disk, and statements that touch many rows. Transactions whose statements are all known
+when they begin share a commit (`server/database/sqlite/group_commit.py`).
 """
 
-from typing import Any
+import time
+from collections.abc import Sequence
 
-from sqlalchemy.pool import PoolProxiedConnection
-
-from server.database import pool
-from server.database.sqlite.begin import acquire_begun, driver_of, execute, release
-from server.database.sqlite.connection import Connection
+from server.database.compile import Row, StatementCache
+from server.database.pool import Pool
+from server.database.sqlite.connection import Connection, acquire_begun, connect, release
 from server.database.sqlite.group_commit import GroupCommit, Statement
 from server.database.transaction import Deferred, Transaction
 
 
 class SqliteTransaction(Transaction):
-    """A session that executes write statements on the driver's connection, as long as the ORM is not used."""
+    """A transaction that writes; it begins with the lock for writing, or fails after `timeout` seconds."""
 
-    _driver: Connection
-    """The driver's connection, while it is acquired."""
-
-    def __init__(self, *arguments: Any, group_commit: GroupCommit, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(
+        self, pool: Pool[Connection], timeout: float, statements: StatementCache, group_commit: GroupCommit
+    ) -> None:
+        super().__init__("sqlite", statements)
+        self._pool = pool
+        self._timeout = timeout
         self._group_commit = group_commit
-
-    async def _run(self, deferred: Deferred) -> list[Any]:
-        if not self._runs_directly:
-            return await super()._run(deferred)
-        if self._acquired is None:
-            pool.note_start()
-            self._use(acquired := await acquire_begun(self._pool))
-            self._driver = driver_of(acquired)
-        compiled = self._statements[deferred.statement]
-        rows = await execute(self._driver, compiled.sql, compiled.arguments(deferred.values))
-        return [compiled.result(row) for row in rows]
+        self._connection: Connection | None = None
 
     async def commit(self) -> None:
-        """Commit what write statements and the ORM have written."""
-        if self._is_whole:
-            await self._commit_grouped()
+        """Commit: together with others where all statements are known and nothing has begun."""
+        if self._connection is None and self._deferred and self.hook is None:
+            guard, deferred = self._take_deferred()
+            wanted = deferred if guard is None else [guard.deferred, *deferred]
+            await self._group_commit.commit([self._statement(each) for each in wanted], guard and guard.error)
             return
-        await self._flush_deferred()
-        if self._is_shared:
-            await super().commit()
-        if self._acquired is not None:
-            if self._driver.in_transaction:
-                await self._driver.commit()
-            await self._release_acquired()
+        await self.flush()
+        if self._connection is not None:
+            if self._connection.in_transaction:
+                await self._connection.commit()
+            await self._end()
 
-    @property
-    def _is_whole(self) -> bool:
-        """Whether all statements are known and nothing has begun, so that it can take part in a group commit."""
-        return self._acquired is None and bool(self._deferred) and self._runs_directly
-
-    async def _commit_grouped(self) -> None:
-        guard, deferred = self._take_deferred()
-        wanted = deferred if guard is None else [guard.deferred, *deferred]
-        await self._group_commit.commit(
-            [self._compiled_statement(each) for each in wanted], guard and guard.error
-        )
-
-    def _compiled_statement(self, deferred: Deferred) -> Statement:
-        compiled = self._statements[deferred.statement]
+    def _statement(self, deferred: Deferred) -> Statement:
+        compiled = self._compile(deferred)
         return Statement(compiled.sql, compiled.arguments(deferred.values))
 
-    async def _release(self, acquired: PoolProxiedConnection) -> None:
-        release(self._pool, acquired)
+    async def _fetch(
+        self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
+    ) -> Sequence[Row]:
+        if self._connection is None:
+            self._connection = await acquire_begun(self._pool, time.monotonic() + self._timeout)
+        return await self._connection.fetch(sql, arguments, names=names, in_thread=in_thread)
+
+    async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
+        if self._connection is None:
+            self._connection = await acquire_begun(self._pool, time.monotonic() + self._timeout)
+        await self._connection.fetch_many(sql, arguments)
+
+    async def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            release(self._pool, connection)
+
+
+class SqliteSnapshot(Transaction):
+    """A transaction that reads the file as it was at its first statement, on a connection of its own.
+
+    It leaves the lock for writing to others.
+    """
+
+    def __init__(self, path: str, timeout: float, statements: StatementCache) -> None:
+        super().__init__("sqlite", statements)
+        self._path = path
+        self._timeout = timeout
+        self._connection: Connection | None = None
+
+    async def commit(self) -> None:
+        """End the snapshot: it has written nothing."""
+        await self._end()
+
+    async def _fetch(
+        self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
+    ) -> Sequence[Row]:
+        if self._connection is None:
+            self._connection = await connect(self._path, self._timeout)
+            await self._connection.begin(self._timeout, kind="DEFERRED")
+        return await self._connection.fetch(sql, arguments, names=names, in_thread=True)
+
+    async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
+        raise AssertionError("a snapshot only reads")
+
+    async def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()

@@ -119,9 +119,8 @@ MUTANTS = (
         "sign-up-fields",
         Before(
             "if 'role' in body:\n"
-            "    from models.statements import change_user\n"
-            "    changing = change_user('role', 'updated_at')\n"
-            "    await ctx.db.run(changing, whose=user.id, role=body['role'], updated_at=ctx.now)"
+            "    from models.statements import CHANGE_USER\n"
+            "    await ctx.db.execute(CHANGE_USER, whose=user.id, role=body['role'], updated_at=ctx.now)"
         ),
     ),
     Mutant("V30", "a new address is nobody's until it is proven", "new-email", Always(True, "value")),

@@ -28,9 +28,7 @@ MUTANTS = (
         "a mailed code is used up",
         "use-code",
         Replace("select(col(OneTimeToken.digest))", "value.func.value"),
-    )
-    .also("execution-options", Remove())
-    .also("used-code", Unwrap("func.value", "value.left.func.value.value.args[0]")),
+    ).also("used-code", Unwrap("func.value", "value.left.func.value.value.args[0]")),
     Mutant(
         "R19", "a backup code is used up by one", "delete-backup-code", Replace("await ctx.db.execute(used)")
     ),
@@ -64,7 +62,7 @@ MUTANTS = (
         "time-steps",
         Replace("12 * ...", "value.args[0].right"),
     ).also("time-steps", Replace("12 * ...", "value.args[1].left.right")),
-    Mutant("R21", "a mail is claimed by one instance", "claim", Remove("func.value.func.value.keywords[1]")),
+    Mutant("R21", "a mail is claimed by one instance", "claim", Remove("func.value.keywords[1]")),
     Mutant(
         "R21",
         "one instance cleans up",
@@ -83,7 +81,7 @@ MUTANTS = (
         "shared-count",
         Replace(
             "Limit((...).key + b'%d' % id(self), *tuple(...)[1:])",
-            "value.func.value.value.args[0].value.args[0]",
+            "value.value.args[1]",
         ),
     ),
     Mutant(

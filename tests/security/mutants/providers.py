@@ -15,7 +15,7 @@ MUTANTS = (
         "V14",
         "an account is unlinked from the caller only",
         "unlink-owner",
-        Unwrap("func.value", "value.func.value.func.value.value.args[0]"),
+        Unwrap("func.value", "value"),
     ),
     Mutant(
         "V15",
@@ -87,7 +87,7 @@ MUTANTS = (
             "from sqlalchemy.dialects.postgresql import insert\n"
             "await "
             "ctx.db.execute(insert(OneTimeToken).on_conflict_do_nothing().values(digest=_digest(token), "
-            "purpose=Purpose.SPENT, expires_at=ctx.now + _LIFE, created_at=ctx.now, "
+            "purpose=Purpose.SPENT, attempts=0, expires_at=ctx.now + _LIFE, created_at=ctx.now, "
             "updated_at=ctx.now))"
         ),
     ),

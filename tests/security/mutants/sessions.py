@@ -3,6 +3,12 @@
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Before, Remove, Replace, Unwrap
 
+RENAME_USER = (
+    "await ctx.db.execute(__import__('sqlalchemy').update(User).where(col(User.id) == user.id)"
+    ".values(email=f'{user.id}@deleted.example.com'))"
+)
+"""Leaves the user there, under another address."""
+
 MUTANTS = (
     Mutant("V35", "sign-out deletes the session", "sign-out", Remove()),
     Mutant("V35", "revoking a session deletes it", "end-session", Always(True)),
@@ -22,7 +28,7 @@ MUTANTS = (
         "V35",
         "sessions go with their user",
         "delete-user",
-        Replace("user.email = f'{user.id}@deleted.example.com'"),
+        Replace(RENAME_USER),
     ),
     Mutant(
         "V35", "no cache of sessions exists", "session-lookup", Replace("seen.get(token) or ...", "value")
@@ -43,17 +49,13 @@ MUTANTS = (
         "V36",
         "what belongs to a user goes with them",
         "delete-user",
-        Replace(
-            "user.email = f'{user.id}@deleted.example.com'\n"
-            "from domain import sessions\n"
-            "await sessions.end_all(ctx, user)"
-        ),
+        Replace(f"{RENAME_USER}\nfrom domain import sessions\nawait sessions.end_all(ctx, user)"),
     ),
     Mutant(
         "V36",
         "a session without its user is none",
         "delete-user",
-        Replace("user.username = None\nuser.email = f'{user.id}@deleted.example.com'"),
+        Replace(RENAME_USER.replace("values(", "values(username=None, ")),
     ),
     Mutant(
         "V37",

@@ -102,7 +102,13 @@ MUTANTS = (
     .also("codes-caller", Replace("None", "value.value.args[1]"))
     .also("codes-enabled", Remove()),
     Mutant(
-        "V50", "a reset leaves the second factor on", "reset-end", Before("user.two_factor_enabled = False")
+        "V50",
+        "a reset leaves the second factor on",
+        "reset-end",
+        Before(
+            "from sqlalchemy import update\nfrom models import User\n"
+            "await ctx.db.execute(update(User).where(User.id == user.id).values(two_factor_enabled=False))"
+        ),
     ),
     Mutant("V50", "a reset ends the sign-ins that wait for a code", "challenge-token", Remove()),
     Mutant(

@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import Integer, String, bindparam, column, func, insert, select
+from sqlalchemy import Integer, String, bindparam, column, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -29,7 +29,7 @@ from server.database.postgresql.engine import postgresql_connect
 from server.database.postgresql.reads import PostgresqlReads
 from tests import turns
 from tests.postgres import Cluster
-from tests.rows import NOW
+from tests.rows import NOW, insert_many
 from tests.server.conftest import OpenDatabase
 
 LARGEST = {"sqlite": 32, "postgresql": 500}
@@ -77,7 +77,7 @@ async def add_users(database: Database, count: int) -> list[str]:
     stamps = {"created_at": NOW, "updated_at": NOW}
     rows = [{"id": name, "name": name, "email": f"{name}@example.com", **stamps} for name in ids]
     async with database.transaction() as db:
-        await db.execute(insert(User), rows)
+        await insert_many(db, User, rows)
     return ids
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import asyncpg
 import pytest
 
-from server.database.postgresql.connections import decode_timestamps
+from server.database.postgresql.engine import decode_timestamps
 from tests.postgres import Cluster
 
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import make_url, text, update
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from domain.errors import Unavailable
+from domain.ports import Transaction
 from models import User
 from models.queries import PASSWORD_BY_EMAIL, SESSION_BY_DIGEST
 from server.database.database import (
@@ -141,14 +141,14 @@ class TestTransactions:
 
         async def count() -> None:
             async with migrated.transaction() as session:
-                found = await session.scalar(text('SELECT name FROM "user"' + lock))
+                found = (await session.execute(text('SELECT name FROM "user"' + lock))).scalar()
                 await session.execute(update(User).values({col(User.name): str(int(found) + 1)}))
 
         lock = " FOR UPDATE" if migrated.dialect == "postgresql" else ""
         await asyncio.gather(*(count() for _ in range(20)))
 
         async with migrated.transaction() as session:
-            assert await session.scalar(text('SELECT name FROM "user"')) == "20"
+            assert (await session.execute(text('SELECT name FROM "user"'))).scalar() == "20"
 
     async def test_violated_constraints_are_no_fault_of_the_database(self, migrated: Database) -> None:
         await add(migrated, user("ada"))
@@ -178,7 +178,7 @@ class TestTimeouts:
         database = await opening(empty_url, pool_size=3)
         begun = asyncio.Event()
 
-        async def hold(session: AsyncSession) -> None:
+        async def hold(session: Transaction) -> None:
             await session.execute(text("SELECT 1"))
             begun.set()
             await asyncio.Event().wait()
@@ -261,7 +261,7 @@ class TestSqlite:
     async def test_is_set_up_for_many_readers_and_one_writer(self, file: Database) -> None:
         async with file.transaction() as session:
             pragmas = ("journal_mode", "synchronous", "foreign_keys")
-            values = [await session.scalar(text(f"PRAGMA {pragma}")) for pragma in pragmas]
+            values = [(await session.execute(text(f"PRAGMA {pragma}"))).scalar() for pragma in pragmas]
 
         assert values == ["wal", 1, 1]
 
@@ -280,15 +280,15 @@ class TestSqlite:
     async def test_full_disk_leaves_the_reads(self, file: Database) -> None:
         await add(file, user("ada"))
         async with file.transaction() as session:
-            pages = await session.scalar(text("PRAGMA page_count"))
+            pages = (await session.execute(text("PRAGMA page_count"))).scalar()
             await session.execute(text(f"PRAGMA max_page_count = {pages}"))
 
         assert is_unavailable(await fault(add(file, user("ben", image="x" * 100_000))))
         assert await file.reads.one(PASSWORD_BY_EMAIL, "ada@example.com")
 
     async def test_read_only(self, file: Database) -> None:
-        async with file.engine.connect() as connection:
-            await connection.execute(text("PRAGMA query_only = ON"))
+        async with file.transaction() as db:
+            await db.execute(text("PRAGMA query_only = ON"))
 
         assert is_unavailable(await fault(add(file, user("ada"))))
         assert await file.reads.one(PASSWORD_BY_EMAIL, "ada@example.com") is None

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -11,29 +12,20 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from domain.errors import Unavailable
-from models import User
-from models.statements import ADD_USER, LOCK_USER_BY_EMAIL, SEE_NETWORK, WriteStatement, change_user
+from models.statements import CHANGE_USER, LOCK_USER_BY_EMAIL, see_network
 from server.database.database import Database, is_unavailable, open_database
-from server.database.pool import CountingPool
-from server.database.sqlite.begin import driver_of, release
-from server.database.sqlite.group_commit import AT_MOST, NAME
+from server.database.sqlite.group_commit import AT_MOST, GroupCommit
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
-from tests.server.database.test_transactions import HASTY, Unmet, names, row
+from tests.server.database.test_transactions import ADD_USER, HASTY, Unmet, names, row
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
-END_ALL = WriteStatement(text('INSERT OR ROLLBACK INTO "user" SELECT * FROM "user"'), tuple)
+END_ALL = text('INSERT OR ROLLBACK INTO "user" SELECT * FROM "user"')
 """Ends the transaction of all, as a full disk may, where there is any user."""
 
-PUT_OFF = WriteStatement(text("PRAGMA defer_foreign_keys = ON"), tuple)
+PUT_OFF = text("PRAGMA defer_foreign_keys = ON")
 """After it, a row whose user is missing makes the commit fail, and no statement before it."""
-
-
-def pool_of(database: Database) -> CountingPool:
-    pool = database.engine.sync_engine.pool
-    assert isinstance(pool, CountingPool)
-    return pool
 
 
 async def add(database: Database, *added: str) -> None:
@@ -45,7 +37,7 @@ async def add(database: Database, *added: str) -> None:
 async def rename(database: Database, whose: str, name: str) -> None:
     async with database.transaction() as db:
         db.require(LOCK_USER_BY_EMAIL, Unmet, email=f"{whose}@example.com")
-        db.defer(change_user("name"), whose=whose, name=name)
+        db.defer(CHANGE_USER, whose=whose, name=name)
 
 
 async def end_all(database: Database) -> None:
@@ -56,7 +48,7 @@ async def end_all(database: Database) -> None:
 async def spoil_commit(database: Database) -> None:
     async with database.transaction() as db:
         db.defer(PUT_OFF)
-        db.defer(SEE_NETWORK, user_id="nobody", network=b"somewhere", last_success=NOW)
+        db.defer(see_network("sqlite"), user_id="nobody", network=b"somewhere", last_success=NOW)
 
 
 @contextmanager
@@ -71,9 +63,8 @@ def locked(database: Database) -> Iterator[None]:
 async def waiting(database: Database, *works: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:
     """Start all, in this order, and return when the first waits for the lock and the others for it."""
     tasks = [asyncio.create_task(work) for work in works]
-    pool = pool_of(database)
     async with asyncio.timeout(60):
-        while pool.grouped < len(tasks) - 1 or not pool.checkedout():  # noqa: ASYNC110 - nobody tells
+        while database.pool.grouped < len(tasks) - 1 or not database.pool_state().used:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
     return tasks
 
@@ -88,9 +79,9 @@ async def together(database: Database, *works: Coroutine[Any, Any, None]) -> Seq
 async def commits(database: Database) -> list[str]:
     """Give what will hold the commits from now on."""
     seen: list[str] = []
-    connection = await pool_of(database).acquire()
-    driver_of(connection)._conn.set_trace_callback(lambda sql: seen.append(sql) if sql == "COMMIT" else None)
-    release(pool_of(database), connection)
+    connection = await database.pool.acquire(time.monotonic() + 5)
+    connection._connection.set_trace_callback(lambda sql: seen.append(sql) if sql == "COMMIT" else None)
+    database.pool.release(connection)
     return seen
 
 
@@ -175,7 +166,7 @@ class TestGroups:
         self, migrated: Database
     ) -> None:
         holder = migrated.begin()
-        await holder.run(ADD_USER, **row("ada"))
+        await holder.execute(ADD_USER, **row("ada"))
 
         tasks = await waiting(migrated, rename(migrated, "ada", "Eve"), add(migrated, "ben"))
         has_ended = [task.done() for task in tasks]
@@ -216,7 +207,7 @@ class TestGroups:
     async def test_nobody_waits_for_who_is_ended(self, migrated: Database) -> None:
         with locked(migrated):
             tasks = await waiting(migrated, *(add(migrated, name) for name in ("ada", "eve", "bob")))
-            [serving] = [task for task in asyncio.all_tasks() if task.get_name() == NAME]
+            [serving] = [task for task in asyncio.all_tasks() if task.get_name() == GroupCommit.__name__]
             serving.cancel()
             async with asyncio.timeout(60):
                 told = await asyncio.gather(*tasks, return_exceptions=True)
@@ -224,10 +215,3 @@ class TestGroups:
         assert [type(fault) for fault in told] == [Unavailable] * 3
         await add(migrated, "late")
         assert await names(migrated) == ["late"]
-
-    async def test_what_the_orm_was_given_goes_along(self, migrated: Database) -> None:
-        async with migrated.transaction() as db:
-            db.defer(ADD_USER, **row("ada"))
-            db.add(User(**row("ben")))
-
-        assert await names(migrated) == ["ada", "ben"]

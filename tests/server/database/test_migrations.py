@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from models import metadata
 from server.database.database import Database
-from server.database.migrations import prepare
+from server.database.migrations import prepare, run_alone
 from server.database.schema import Mode, SchemaRefused, current_is_head, head, suffices
 from tests.models.test_migrations import upgrade
 from tests.server.conftest import OpenDatabase
@@ -15,9 +15,7 @@ from tests.server.conftest import OpenDatabase
 
 async def set_revision(database: Database, revision: str) -> None:
     async with database.transaction() as session:
-        await session.execute(
-            text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision}
-        )
+        await session.execute(text("UPDATE alembic_version SET version_num = :revision"), revision=revision)
 
 
 class TestEmpty:
@@ -47,7 +45,9 @@ class TestAuto:
 
         assert await current_is_head(instances[0])
         async with instances[0].transaction() as session:
-            assert (await session.scalars(text("SELECT version_num FROM alembic_version"))).all() == [head()]
+            assert (await session.execute(text("SELECT version_num FROM alembic_version"))).scalars() == [
+                head()
+            ]
 
     async def test_leaves_a_current_schema_alone(self, migrated: Database) -> None:
         await prepare(migrated, "auto")
@@ -156,8 +156,7 @@ class TestDamagedAndOld:
     ) -> None:
         """Some migrations change a table that is missing, and others do not need it."""
         database = await opening(empty_url)
-        async with database.transaction() as session:
-            await (await session.connection()).run_sync(upgrade, "0001")
+        await run_alone(database, lambda connection: upgrade(connection, "0001"))
         await run(database, *drop(database, table))
 
         with pytest.raises(SchemaRefused, match=r"lacks (the|a) table") as refusal:
@@ -165,7 +164,9 @@ class TestDamagedAndOld:
 
         assert "\n" not in str(refusal.value)
         async with database.transaction() as session:
-            assert (await session.scalars(text("SELECT version_num FROM alembic_version"))).all() == ["0001"]
+            assert (await session.execute(text("SELECT version_num FROM alembic_version"))).scalars() == [
+                "0001"
+            ]
 
     async def test_one_without_any_table_is_empty(self, migrated: Database) -> None:
         await run(migrated, "DELETE FROM alembic_version", *drop(migrated, *metadata.tables))

@@ -149,7 +149,8 @@ class TestAll:
     async def test_gives_long_lists(self, migrated: Database, ada: User) -> None:
         await add(migrated, ada)
         async with migrated.transaction() as db:
-            db.add_all([session(ada, str(number)) for number in range(250)])
+            for each in [session(ada, str(number)) for number in range(250)]:
+                db.add(each)
 
         lists = await asyncio.gather(*(migrated.reads.all(SESSIONS_OF_USER, ada.id) for _ in range(5)))
 
@@ -163,9 +164,11 @@ class TestManyAtOnce:
     async def test_everybody_gets_their_own(self, migrated: Database) -> None:
         users = [user(f"u{number}") for number in range(600)]
         async with migrated.transaction() as db:
-            db.add_all(users)
+            for each in users:
+                db.add(each)
             await db.flush()
-            db.add_all([session(owner, owner.name) for owner in users])
+            for owner in users:
+                db.add(session(owner, owner.name))
 
         asked = [f"u{number % 700}" for number in range(2000)]
         found = await asyncio.gather(*(find(migrated, token) for token in asked))
@@ -176,11 +179,12 @@ class TestManyAtOnce:
     async def test_everybody_gets_their_own_list(self, migrated: Database) -> None:
         users = [user(f"u{number}") for number in range(40)]
         async with migrated.transaction() as db:
-            db.add_all(users)
+            for each in users:
+                db.add(each)
             await db.flush()
-            db.add_all(
-                [session(owner, f"{owner.name} {n}") for owner in users for n in range(int(owner.name[1:]))]
-            )
+            for owner in users:
+                for n in range(int(owner.name[1:])):
+                    db.add(session(owner, f"{owner.name} {n}"))
 
         lists = await asyncio.gather(*(self.sessions(migrated, owner) for owner in users * 2))
 
@@ -443,7 +447,7 @@ class TestPostgresql:
                 sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                 # Autovacuum looks at the database on a connection that is not ours.
                 sql += " AND backend_type = 'client backend'"
-                return int(await db.scalar(text(sql)) or 0)
+                return int((await db.execute(text(sql))).scalar() or 0)
 
         work: list[Any] = [write() for _ in range(20)] + [find(server, str(n)) for n in range(20)]
         work += [server.reads.all(SESSIONS_OF_USER, str(n)) for n in range(20)] + [count()]
@@ -481,7 +485,8 @@ class TestPostgresql:
         async with server.transaction() as db:
             db.add(owner)
             await db.flush()
-            db.add_all([session(owner, str(number)) for number in range(2000)])
+            for each in [session(owner, str(number)) for number in range(2000)]:
+                db.add(each)
 
         found = await asyncio.gather(*(find(server, str(number)) for number in range(100)))
         async with server.transaction() as db:
@@ -489,4 +494,4 @@ class TestPostgresql:
             scans = "SELECT pg_stat_get_numscans('session'::regclass)"
 
             assert all(found)
-            assert await db.scalar(text(scans)) == 0
+            assert (await db.execute(text(scans))).scalar() == 0

@@ -17,7 +17,7 @@ from models import Session, User
 from models.queries import SESSION_BY_DIGEST, ReadStatement, SessionRow, UserRow
 from server.database.database import Database, open_database
 from tests.postgres import Cluster
-from tests.rows import NOW, WEEK, session, user
+from tests.rows import NOW, WEEK, insert_many, session, user
 
 MILLISECOND = timedelta(milliseconds=1)
 TOKEN = "t"
@@ -142,9 +142,8 @@ async def test_a_row_is_remembered_once_whoever_else_asks_at_the_same_time(datab
     ids = [f"many{number}" for number in range(max(COUNTS))]
     stamps = {"created_at": NOW, "updated_at": NOW}
     async with database.transaction() as db:
-        await db.execute(
-            insert(User),
-            [{"id": each, "name": each, "email": f"{each}@example.com", **stamps} for each in ids],
+        await insert_many(
+            db, User, [{"id": each, "name": each, "email": f"{each}@example.com", **stamps} for each in ids]
         )
     made: Counter[str] = Counter()
 

@@ -1,13 +1,17 @@
-"""Commands in transactions, on both databases: alone, beside the ORM, in each other's way, and given up halfway."""
+"""Commands in transactions, on both databases: alone, deferred, in each other's way, and given up halfway."""
 
 import asyncio
+import gc
 import sqlite3
+import time
+import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy import delete, event, func, select, update
+from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -15,20 +19,16 @@ from models import CREDENTIAL, Account, KnownNetwork, Session, User
 from models.base import metadata
 from models.queries import PASSWORD_BY_EMAIL, AccountRow, UserRow
 from models.statements import (
-    ADD_ACCOUNT,
-    ADD_USER,
+    CHANGE_USER,
     END_SESSION,
     LOCK_CALLER,
     LOCK_UNCHANGED,
     LOCK_USER_BY_EMAIL,
-    SEE_NETWORK,
-    WriteStatement,
-    change_user,
     insert,
     reset_counts,
+    see_network,
 )
 from server.database.database import Database, is_unavailable
-from server.database.pool import CountingPool
 from server.database.transaction import Transaction
 from tests.rows import NOW, session, user
 from tests.server.conftest import OpenDatabase
@@ -46,37 +46,38 @@ def row(name: str) -> dict[str, Any]:
 
 async def add(database: Database, name: str) -> None:
     async with database.transaction() as db:
-        await db.run(ADD_USER, **row(name))
+        await db.execute(ADD_USER, **row(name))
 
 
 async def names(database: Database) -> list[str]:
     async with database.transaction() as db:
-        return sorted((await db.scalars(select(col(User.name)))).all())
+        return sorted((await db.execute(select(col(User.name)))).scalars())
 
 
-COUNT_USERS = WriteStatement(select(func.count(col(User.id))), tuple)
+COUNT_USERS = select(func.count(col(User.id)))
+ADD_USER, ADD_ACCOUNT = insert(User), insert(Account)
 
 
 async def watched(database: Database) -> list[str]:
     """Give what the next transaction will have asked of PostgreSQL; nothing is known of SQLite."""
     seen: list[str] = []
     if database.dialect == "postgresql":
-        pool = database.engine.sync_engine.pool
-        assert isinstance(pool, CountingPool)
-        connection = await pool.acquire()
-        driver: Any = connection.driver_connection
-        driver.add_query_logger(lambda asked: seen.append(asked.query))
-        pool.release(connection)
+        connection = await database.pool.acquire(time.monotonic() + 5)
+        connection.add_query_logger(lambda asked: seen.append(asked.query))
+        database.pool.release(connection)
     return seen
 
 
 async def until_waiting(database: Database, tasks: Sequence[asyncio.Task[Any]]) -> None:
     """Return when each task is done, or waits: for a connection, or on PostgreSQL for a lock."""
-    pool = database.engine.sync_engine.pool
-    assert isinstance(pool, CountingPool)
     async with asyncio.timeout(60):
-        while sum(task.done() for task in tasks) + pool.waiting + await lock_waits(database) < len(tasks):  # noqa: ASYNC110 - nobody tells
+        while await busy(database, tasks) < len(tasks):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
+
+
+async def busy(database: Database, tasks: Sequence[asyncio.Task[Any]]) -> int:
+    """Return how many tasks are done or wait."""
+    return sum(task.done() for task in tasks) + database.pool_state().waiting + await lock_waits(database)
 
 
 async def lock_waits(database: Database) -> int:
@@ -102,10 +103,10 @@ class TestCommands:
     async def test_are_kept_by_the_commit_and_by_nothing_else(self, migrated: Database) -> None:
         kept, dropped = migrated.begin(), migrated.begin()
 
-        await kept.run(ADD_USER, **row("ada"))
+        await kept.execute(ADD_USER, **row("ada"))
         await kept.commit()
         await kept.close()
-        await dropped.run(ADD_USER, **row("ben"))
+        await dropped.execute(ADD_USER, **row("ben"))
         await dropped.close()
 
         assert await names(migrated) == ["ada"]
@@ -114,17 +115,17 @@ class TestCommands:
         await add(migrated, "ada")
 
         async with migrated.transaction() as db:
-            found = await db.run(LOCK_USER_BY_EMAIL, email="ada@example.com")
-            missing = await db.run(LOCK_USER_BY_EMAIL, email="ben@example.com")
+            found = await db.execute(LOCK_USER_BY_EMAIL, email="ada@example.com")
+            missing = await db.execute(LOCK_USER_BY_EMAIL, email="ben@example.com")
 
         assert (found, missing) == ([UserRow(**row("ada"))], [])
 
     async def test_a_session_begins_anew_after_its_commit(self, migrated: Database) -> None:
         db = migrated.begin()
 
-        await db.run(ADD_USER, **row("ada"))
+        await db.execute(ADD_USER, **row("ada"))
         await db.commit()
-        await db.run(ADD_USER, **row("ben"))
+        await db.execute(ADD_USER, **row("ben"))
         await db.close()
 
         assert await names(migrated) == ["ada"]
@@ -141,11 +142,17 @@ class TestCommands:
 
     async def test_are_seen_by_who_watches_every_statement(self, migrated: Database) -> None:
         seen: list[str] = []
-        event.listen(migrated.engine.sync_engine, "before_cursor_execute", lambda *said: seen.append(said[2]))
+
+        def note(statement: str, _: Sequence[object]) -> AbstractContextManager[None]:
+            seen.append(statement)
+            return nullcontext()
+
+        migrated.hook = note
 
         await add(migrated, "ada")
 
         assert [statement.split()[0] for statement in seen] == ["INSERT"]
+        migrated.hook = None
         assert await names(migrated) == ["ada"]
 
 
@@ -163,7 +170,7 @@ class TestFiled:
         await kept.commit()
         await kept.close()
         dropped.defer(ADD_USER, **row("ben"))
-        await dropped.rollback()
+        await dropped.close()
         await dropped.commit()
         dropped.defer(ADD_USER, **row("bob"))
         await dropped.close()
@@ -181,12 +188,13 @@ class TestFiled:
     async def test_is_seen_by_whatever_comes_next(self, migrated: Database) -> None:
         async with migrated.transaction() as db:
             db.defer(ADD_USER, **row("ada"))
-            [held] = await db.run(LOCK_USER_BY_EMAIL, email="ada@example.com")
-            db.defer(change_user("name"), whose="ada", name="Lovelace")
-            loaded = await db.get_one(User, "ada")
+            [held] = await db.execute(LOCK_USER_BY_EMAIL, email="ada@example.com")
+            db.defer(CHANGE_USER, whose="ada", name="Lovelace")
+            [loaded] = await db.execute(select(User))
             db.defer(ADD_USER, **row("ben"))
-            savepoint = await db.begin_nested()
-            await savepoint.rollback()
+            with pytest.raises(Unmet):
+                async with db.savepoint():
+                    raise Unmet
 
         assert (held.name, loaded.name) == ("ada", "Lovelace")
         assert await names(migrated) == ["Lovelace", "ben"]
@@ -212,6 +220,7 @@ class TestFiled:
             db.defer(ADD_USER, **row("ada"))
             db.defer(ADD_USER, **row("ben"))
 
+        await asyncio.sleep(0)  # the driver tells in the next turn
         assert len(seen) == (1 if migrated.dialect == "postgresql" else 0)
         assert await names(migrated) == ["ada", "ben"]
 
@@ -250,7 +259,7 @@ class TestDemanded:
     async def test_without_it_nothing_is_kept(self, migrated: Database, first: str) -> None:
         db = migrated.begin()
         if first == "command":
-            await db.run(ADD_USER, **row("ada"))
+            await db.execute(ADD_USER, **row("ada"))
         if first == "statement":
             await db.execute(update(User).values({col(User.name): "Eve"}))
         db.require(LOCK_USER_BY_EMAIL, Unmet, email="eve@example.com")
@@ -268,7 +277,7 @@ class TestDemanded:
 
         async with migrated.transaction() as db:
             if first == "command":
-                await db.run(ADD_USER, **row("ada"))
+                await db.execute(ADD_USER, **row("ada"))
             if first == "statement":
                 await db.execute(select(1))
             db.require(LOCK_USER_BY_EMAIL, Unmet, email="eve@example.com")
@@ -280,21 +289,20 @@ class TestDemanded:
         """Whoever locks the user first, and ends the session, is seen by all who wait for the lock."""
         async with migrated.transaction() as db:
             ada = User(**row("ada"))
-            db.add(ada)
-            await db.flush()
-            db.add_all([session(ada, "current", id="current"), session(ada, "other", id="other")])
+            for each in (ada, session(ada, "current", id="current"), session(ada, "other", id="other")):
+                db.add(each)
         calling = {"id": "ada", "now": NOW}
         ending = migrated.begin()
-        assert await ending.run(LOCK_CALLER, session_id="current", **calling)
+        assert await ending.execute(LOCK_CALLER, session_id="current", **calling)
 
         async def rename() -> None:
             async with migrated.transaction() as db:
                 db.require(LOCK_CALLER, Unmet, session_id="other", **calling)
-                db.defer(change_user("name"), whose="ada", name="Eve")
+                db.defer(CHANGE_USER, whose="ada", name="Eve")
 
         waiting = [asyncio.create_task(rename()) for _ in range(3)]
         await until_waiting(migrated, waiting)
-        assert await ending.run(END_SESSION, id="other", user_id="ada", now=NOW)
+        assert await ending.execute(END_SESSION, id="other", user_id="ada", now=NOW)
         await ending.commit()
         await ending.close()
 
@@ -309,17 +317,17 @@ class TestDemanded:
         """Whoever locks the user first, and changes what decides on their sign-in, is seen by all who wait."""
         seen = {name: row("ada")[name] for name in DECIDING}
         async with migrated.transaction() as db:
-            await db.run(ADD_USER, **row("ada"))
-            await db.run(ADD_ACCOUNT, **credential("ada"), password="hash")
+            await db.execute(ADD_USER, **row("ada"))
+            await db.execute(ADD_ACCOUNT, **credential("ada"), password="hash")
         changer = migrated.begin()
-        assert await changer.run(LOCK_USER_BY_EMAIL, email="ada@example.com")
+        assert await changer.execute(LOCK_USER_BY_EMAIL, email="ada@example.com")
 
         async def sign_in(number: int) -> None:
             async with migrated.transaction() as db:
                 db.require(LOCK_UNCHANGED, Unmet, id="ada", password="hash", **seen)
                 db.defer(ADD_SESSION, **open_session(f"session{number}"))
                 db.defer(reset_counts(2), key0=b"one", key1=b"other")
-                db.defer(SEE_NETWORK, user_id="ada", network=b"here", last_success=NOW)
+                db.defer(see_network(db.dialect), user_id="ada", network=b"here", last_success=NOW)
 
         waiting = [asyncio.create_task(sign_in(number)) for number in range(3)]
         await until_waiting(migrated, waiting)
@@ -330,8 +338,8 @@ class TestDemanded:
 
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
         async with migrated.transaction() as db:
-            sessions = (await db.execute(select(func.count()).select_from(Session))).scalar_one()
-            networks = (await db.execute(select(func.count()).select_from(KnownNetwork))).scalar_one()
+            sessions = (await db.execute(select(func.count()).select_from(Session))).scalar()
+            networks = (await db.execute(select(func.count()).select_from(KnownNetwork))).scalar()
         assert [type(outcome) for outcome in outcomes] == [type(None) if change is None else Unmet] * 3
         assert (sessions, networks) == ((3, 1) if change is None else (0, 0))
 
@@ -339,14 +347,13 @@ class TestDemanded:
         async with migrated.transaction() as db:
             ada = User(**row("ada"))
             db.add(ada)
-            await db.flush()
             db.add(session(ada, "current", id="current"))
         holder = migrated.begin()
-        assert await holder.run(LOCK_CALLER, id="ada", session_id="current", now=NOW)
+        assert await holder.execute(LOCK_CALLER, id="ada", session_id="current", now=NOW)
 
         async def end() -> list[str]:
             async with migrated.transaction() as db:
-                return await db.run(END_SESSION, id="current", user_id="ada", now=NOW)
+                return (await db.execute(END_SESSION, id="current", user_id="ada", now=NOW)).scalars()
 
         ending = asyncio.create_task(end())
         await until_waiting(migrated, [ending])
@@ -358,49 +365,24 @@ class TestDemanded:
         assert await ending == ["current"]
 
 
-class TestBesideTheOrm:
-    """One transaction, whichever way its statements go."""
-
-    async def test_each_sees_what_the_other_has_written(self, migrated: Database) -> None:
-        db = migrated.begin()
-
-        await db.run(ADD_USER, **row("ada"))
-        loaded = await db.get_one(User, "ada")
-        loaded.name = "Countess"
-        [held] = await db.run(LOCK_USER_BY_EMAIL, email="ada@example.com")
-        await db.run(change_user("name"), whose="ada", name="Lovelace")
-        await db.refresh(loaded)
-        await db.commit()
-        await db.close()
-
-        assert (held.name, loaded.name) == ("Countess", "Lovelace")
-        assert await names(migrated) == ["Lovelace"]
-
-    @pytest.mark.parametrize("first", ["command", "statement"])
-    async def test_both_are_undone(self, migrated: Database, first: str) -> None:
-        await add(migrated, "ada")
-        db = migrated.begin()
-
-        if first == "command":
-            await db.run(ADD_USER, **row("ben"))
-        await db.execute(update(User).values({col(User.name): "Eve"}))
-        await db.run(ADD_USER, **row("bob"))
-        await db.close()
-
-        assert await names(migrated) == ["ada"]
-        assert await is_free(migrated)
-
-    async def test_a_savepoint_holds_commands_too(self, migrated: Database) -> None:
+class TestSavepoints:
+    async def test_undo_what_was_done_in_them_deferred_statements_too(self, migrated: Database) -> None:
         async with migrated.transaction() as db:
-            await db.run(ADD_USER, **row("ada"))
-            savepoint = await db.begin_nested()
-            await db.run(ADD_USER, **row("ben"))
-            await savepoint.rollback()
+            await db.execute(ADD_USER, **row("ada"))
+            with suppress(Unmet):
+                async with db.savepoint():
+                    await db.execute(ADD_USER, **row("ben"))
+                    db.defer(ADD_USER, **row("bob"))
+                    raise Unmet
+            async with db.savepoint():
+                db.defer(ADD_USER, **row("cid"))
 
-        assert await names(migrated) == ["ada"]
+        assert await names(migrated) == ["ada", "cid"]
 
-    @pytest.mark.parametrize("then", ["execute", "flush", "run", "commit"])
-    async def test_what_is_filed_and_what_is_added_wait_for_the_same_statement(
+
+class TestStatements:
+    @pytest.mark.parametrize("then", ["execute", "flush", "commit"])
+    async def test_what_is_deferred_and_what_is_added_wait_for_the_same_statement(
         self, migrated: Database, then: str
     ) -> None:
         async with migrated.transaction() as db:
@@ -411,20 +393,55 @@ class TestBesideTheOrm:
                 await db.execute(select(col(User.id)))
             elif then == "flush":
                 await db.flush()
-            elif then == "run":
-                await db.run(COUNT_USERS)
 
         assert await names(migrated) == ["ada", "ben"]
 
-    async def test_what_was_only_added_is_written_by_the_commit(self, migrated: Database) -> None:
-        db = migrated.begin()
+    async def test_many_rows_are_added_at_once(self, migrated: Database) -> None:
+        wanted = [str(number) for number in range(30)]
 
-        await db.run(ADD_USER, **row("ada"))
-        db.add(User(**row("ben")))
-        await db.commit()
-        await db.close()
+        async with migrated.transaction() as db:
+            await db.execute_many(ADD_USER, [row(name) for name in wanted])
 
-        assert await names(migrated) == ["ada", "ben"]
+        assert await names(migrated) == sorted(wanted)
+
+    async def test_rows_have_the_names_of_their_columns(self, migrated: Database) -> None:
+        await add(migrated, "ada")
+
+        async with migrated.transaction() as db:
+            [found] = await db.execute(
+                select(col(User.email), func.count().label("number")).group_by(User.email)
+            )
+            [said] = await db.execute(
+                text('SELECT id, created_at FROM "user" WHERE name = :name'), name="ada"
+            )
+            nothing = await db.execute(select(User).where(col(User.id).in_(["x", "y"])))
+
+        assert (found.email, found.number, said.id) == ("ada@example.com", 1, "ada")
+        assert (nothing, nothing.first(), nothing.scalar(), nothing.scalars()) == ([], None, None, [])
+
+    async def test_a_statement_of_one_call_is_not_kept(self, migrated: Database) -> None:
+        statement = select(col(User.id)).where(col(User.name) == "ada")
+        reference = weakref.ref(statement)
+
+        async with migrated.transaction() as db:
+            await db.execute(statement)
+        del statement
+        gc.collect()
+
+        assert reference() is None
+
+
+class TestSnapshots:
+    async def test_show_the_database_as_it_was_and_hold_up_nobody(self, migrated: Database) -> None:
+        await add(migrated, "ada")
+
+        async with migrated.snapshot() as db:
+            before = (await db.execute(select(col(User.name)))).scalars()
+            assert await is_free(migrated)
+            after = (await db.execute(select(col(User.name)))).scalars()
+
+        assert before == after == ["ada"]
+        assert await names(migrated) == ["ada", "next"]
 
 
 class TestInTheWay:
@@ -433,8 +450,8 @@ class TestInTheWay:
 
         async def count() -> None:
             async with migrated.transaction() as db:
-                [user] = await db.run(LOCK_USER_BY_EMAIL, email="0@example.com")
-                await db.run(change_user("name"), whose="0", name=str(int(user.name) + 1))
+                [user] = await db.execute(LOCK_USER_BY_EMAIL, email="0@example.com")
+                await db.execute(CHANGE_USER, whose="0", name=str(int(user.name) + 1))
 
         await asyncio.gather(*(count() for _ in range(20)))
 
@@ -446,7 +463,7 @@ class TestInTheWay:
         async def work() -> None:
             db = migrated.begin()
             try:
-                await db.run(ADD_USER, **row("ada"))
+                await db.execute(ADD_USER, **row("ada"))
                 written.set()
                 await asyncio.Event().wait()
             finally:
@@ -483,16 +500,15 @@ class TestSqlitesLock:
     async def test_who_leaves_while_waiting_takes_it_from_nobody(self, migrated: Database) -> None:
         other = sqlite3.connect(migrated.address.target, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        pool = migrated.engine.sync_engine.pool
 
         async def work(db: Transaction) -> None:
             try:
-                await db.run(ADD_USER, **row("ada"))
+                await db.execute(ADD_USER, **row("ada"))
             finally:
                 await db.close()
 
         task = asyncio.create_task(work(migrated.begin()))
-        while not pool.checkedout():  # type: ignore[attr-defined]  # noqa: ASYNC110 - nobody tells
+        while not migrated.pool_state().used:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])

@@ -33,12 +33,13 @@ DAY = timedelta(days=1)
 
 async def add(database: Database, *rows: Any) -> None:
     async with database.transaction() as db:
-        db.add_all(rows)
+        for row in rows:
+            db.add(row)
 
 
 async def left(database: Database, column: Any) -> set[Any]:
     async with database.transaction() as db:
-        return set((await db.scalars(select(col(column)))).all())
+        return set((await db.execute(select(col(column)))).scalars())
 
 
 def grant(name: str, purpose: Purpose, expires_at: datetime) -> OneTimeToken:

@@ -1,15 +1,17 @@
 """Values under older secrets are rewritten, and only those (threat R44)."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import LargeBinary, Update, select, update
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from domain.ports import Transaction
 from models import Account, Outbox, Session, TwoFactor, User, metadata
 from server.crypto.keyring import Keyring
 from server.database import migrations
@@ -44,9 +46,8 @@ async def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path)
 
 async def _fill(database: Database, keyring: Keyring, count: int, prefix: str = "r") -> None:
     async with database.transaction() as db:
-        if await db.get(User, "u") is None:
+        if await db.execute(select(User)) == []:
             db.add(User(id="u", name="Ada", email="ada@example.com", created_at=NOW, updated_at=NOW))
-            await db.flush()
         for number in range(count):
             key = f"{prefix}{number:03}"
             sealed = keyring.encrypt("session.token_copy", key)
@@ -100,7 +101,7 @@ class TestRewrite:
     async def test_r44_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
         await _fill(database, OLD, 7)
 
-        assert await reencrypt(database.begin, BOTH, batch=3) == NOTHING_LEFT
+        assert await reencrypt(database.transaction, BOTH, batch=3) == NOTHING_LEFT
 
         for key, sealed in (await _copies(database)).items():
             assert NEW.decrypt("session.token_copy", sealed or b"") == key
@@ -117,10 +118,10 @@ class TestRewrite:
                 )
             )
 
-        assert await reencrypt(database.begin, BOTH) == NOTHING_LEFT
+        assert await reencrypt(database.transaction, BOTH) == NOTHING_LEFT
 
         async with database.transaction() as db:
-            [row] = (await db.execute(select(TwoFactor))).scalars()
+            [row] = await db.execute(select(TwoFactor))
         assert NEW.decrypt("two_factor.secret", row.secret or b"") == "secret"
         assert NEW.decrypt("two_factor.new_secret", row.new_secret or b"") == "new_secret"
 
@@ -135,10 +136,10 @@ class TestRewrite:
         async with database.transaction() as db:
             db.add(account)
 
-        assert await reencrypt(database.begin, BOTH) == NOTHING_LEFT
+        assert await reencrypt(database.transaction, BOTH) == NOTHING_LEFT
 
         async with database.transaction() as db:
-            [row] = (await db.execute(select(Account))).scalars()
+            [row] = await db.execute(select(Account))
         assert [NEW.decrypt(f"account.{name}", getattr(row, name)) for name in names] == list(names)
 
     async def test_what_is_current_empty_or_unreadable_stays(self, database: Database) -> None:
@@ -148,7 +149,7 @@ class TestRewrite:
             await db.execute(update(Session).where(col(Session.id) == "current001").values(token_copy=None))
         before = await _copies(database)
 
-        assert await reencrypt(database.begin, BOTH, batch=2) == NOTHING_LEFT
+        assert await reencrypt(database.transaction, BOTH, batch=2) == NOTHING_LEFT
 
         assert await _copies(database) == before
 
@@ -156,7 +157,7 @@ class TestRewrite:
         await _fill(database, OLD, 1)
         before = await _copies(database)
 
-        assert await reencrypt(database.begin, NEW) == {}
+        assert await reencrypt(database.transaction, NEW) == {}
 
         assert await _copies(database) == before
 
@@ -165,8 +166,10 @@ class TestRewrite:
         newer = NEW.encrypt("session.token_copy", "newer")
         late = Once()
 
-        def begin() -> AsyncSession:
-            return _Late(database, newer, late)
+        @asynccontextmanager
+        async def begin() -> AsyncIterator[Transaction]:
+            async with database.transaction() as db:
+                yield cast(Transaction, _Late(db, database, newer, late))
 
         assert (await reencrypt(begin, BOTH))["session.token_copy"] == 1
 
@@ -179,7 +182,7 @@ class TestRewrite:
         told: list[dict[str, RotationResult]] = []
 
         for _ in range(2):
-            await reencrypt(database.begin, BOTH, report=lambda results: told.append(dict(results)))
+            await reencrypt(database.transaction, BOTH, report=lambda results: told.append(dict(results)))
 
         [results] = told
         assert results["session.token_copy"] == RotationResult(rewritten=3, remaining=0)
@@ -197,18 +200,17 @@ def _changes_a_session(statement: Any) -> bool:
     return isinstance(statement, Update) and statement.table is metadata.tables["session"]
 
 
-class _Late(AsyncSession):
-    """A session before whose first change to the table somebody else has changed the same row."""
+class _Late:
+    """A transaction before whose first change to the table another one has changed the same row."""
 
-    def __init__(self, database: Database, value: bytes, late: Once) -> None:
-        super().__init__(database.engine)
-        self.database, self.value, self.late = database, value, late
+    def __init__(self, db: Transaction, database: Database, value: bytes, late: Once) -> None:
+        self.db, self.database, self.value, self.late = db, database, value, late
 
-    async def execute(self, statement: Any, *arguments: Any, **options: Any) -> Any:
+    async def execute(self, statement: Any, **values: Any) -> Any:
         if not self.late.is_done and _changes_a_session(statement):
             self.late.is_done = True
             async with self.database.transaction() as db:
                 await db.execute(
                     update(Session).where(col(Session.id) == "r000").values(token_copy=self.value)
                 )
-        return await super().execute(statement, *arguments, **options)
+        return await self.db.execute(statement, **values)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import pytest
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, select
 from sqlmodel import col
 
 from domain import errors
@@ -23,6 +23,7 @@ from domain.mail.messages import resolvers
 from domain.passwords import mails as password_mails
 from domain.passwords import passwords
 from domain.policy import Policy
+from domain.users import locking
 from models import Audit, MailState, OneTimeToken, Outbox, User
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
@@ -35,6 +36,7 @@ from server.mail.worker import AT_A_TIME, DELIVERY_LIMIT, OutboxWorker
 from server.rate_limit.database import DatabaseCounters
 from server.unit_of_work import UnitOfWork
 from tests.policies import policy
+from tests.rows import insert_many
 from tests.smtp_peer import HOST, Mood, SmtpPeer
 
 Result = TypeVar("Result")
@@ -116,13 +118,13 @@ class Office:
 
     async def records(self) -> list[Audit]:
         async with self.database.transaction() as db:
-            return list((await db.execute(select(Audit))).scalars())
+            return list(await db.execute(select(Audit)))
 
     async def file(self, message: Callable[..., Any] = sign_up_mails.existing_account, *more: Any) -> None:
         """File one message to the user."""
 
         async def job(ctx: Context) -> None:
-            filing = message(ctx, await ctx.db.get_one(User, ADA), *more)
+            filing = message(ctx, await locking.lock(ctx, ADA), *more)
             if isawaitable(filing):
                 await filing
 
@@ -141,7 +143,7 @@ class Office:
     async def rows(self) -> list[Outbox]:
         async with self.database.transaction() as db:
             statement = select(Outbox).order_by(col(Outbox.created_at), col(Outbox.id))
-            return list((await db.execute(statement)).scalars())
+            return list(await db.execute(statement))
 
     async def row(self) -> Outbox:
         [row] = await self.rows()
@@ -149,7 +151,7 @@ class Office:
 
     async def count(self, table: Any) -> int:
         async with self.database.transaction() as db:
-            return int(await db.scalar(select(func.count()).select_from(table)) or 0)
+            return int((await db.execute(select(func.count()).select_from(table))).scalar())
 
 
 @pytest.fixture
@@ -431,7 +433,7 @@ class TestUnresolved:
         assert office.peer.attempts == 0
         # The same work as for a known address: each has stored a token, which is nobody's and has expired.
         async with office.database.transaction() as db:
-            grants = (await db.execute(select(OneTimeToken))).scalars().all()
+            grants = await db.execute(select(OneTimeToken))
         assert [(grant.user_id, grant.expires_at) for grant in grants] == [(None, office.now)] * 2
         await sweep(office.database, office.now)
         assert await office.count(OneTimeToken) == 0
@@ -468,13 +470,14 @@ class TestUnresolved:
             for number in range(6)
         ]
         async with office.database.transaction() as db:
-            await db.execute(insert(Outbox), waiting + due)
+            await insert_many(db, Outbox, waiting + due)
 
         await office.worker().drain()
 
         assert await office.count(Outbox) == 10_000
         async with office.database.transaction() as db:
-            assert await db.scalar(select(func.count()).where(col(Outbox.id).like("d%"))) == 0
+            drawn = await db.execute(select(func.count()).where(col(Outbox.id).like("d%")))
+        assert drawn.scalar() == 0
 
 
 class TestLife:
