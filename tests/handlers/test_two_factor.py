@@ -123,7 +123,7 @@ class TestEnable:
 
         assert issuers == ["Ada her house", "Shop"]
 
-    @pytest.mark.parametrize("issuer", ["a:b", "x" * 65, "a\nb", "\x00", 1, None])
+    @pytest.mark.parametrize("issuer", ["a:b", "x" * 65, "a\nb", "a\x7fb", "\x00", 1, None, ["a"]])
     async def test_refuses_an_issuer_that_apps_would_misread(self, service: Service, issuer: object) -> None:
         ada = await join(service)
 
@@ -356,11 +356,14 @@ class TestPendingSignIn:
 
     async def test_ends_after_ten_minutes(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
-        pending = carry_pending(await challenge(service))
+        first, pending = [carry_pending(await challenge(service)) for _ in range(2)]
 
-        service.clock.advance(minutes=10)
-        answer = await enter(service, "totp", ada.code(service), pending)
+        service.clock.advance(seconds=599)
+        in_time = await enter(service, "totp", ada.code(service), first)
+        service.clock.advance(seconds=1)
+        answer = await enter(service, "backup-code", ada.backup_codes[0], pending)
 
+        assert code(in_time) == "200"
         assert refusal(answer) == NO_CHALLENGE
         assert (PENDING_CLEARED in answer.headers.get_list("set-cookie")) == ("Cookie" in pending)
 
@@ -475,35 +478,6 @@ class TestVerified:
             await service.rows("SELECT purpose FROM \"grant\" WHERE purpose IN ('challenge', 'mail-code')")
             == []
         )
-
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_a_code_has_a_form_and_what_has_not_costs_nothing(
-        self, service: Service, method: str
-    ) -> None:
-        ada = await enrol(service)
-        pending = bearer(await challenge(service))
-
-        for wrong in ("", "1" * 33, 123456, None, ["1"], "1\x00"):
-            answer = await service.post(f"/two-factor/verify-{method}", {"code": wrong}, headers=pending)
-            assert code(answer) == "400 VALIDATION_ERROR"
-
-        right = await right_code(service, ada, method, pending)
-        assert code(await enter(service, method, right, pending)) == "200"
-
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            "\u0660\u0661\u0662\u0663\u0664\u0665", "\uff11\uff12\uff13\uff14\uff15\uff16",
-            "12345", "1234567", " 123456", "12 345", "-12345", "1e5000",
-        ],
-    )  # fmt: skip
-    async def test_what_is_not_six_ascii_digits_is_a_wrong_code(self, service: Service, wrong: str) -> None:
-        await enrol(service)
-        pending = bearer(await challenge(service))
-        await mailed_code(service, pending)
-
-        assert refusal(await enter(service, "totp", wrong, pending)) == WRONG_CODE
-        assert refusal(await enter(service, "otp", wrong, pending)) == WRONG_CODE
 
     async def test_ten_wrong_codes_in_a_row_lock(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
@@ -785,16 +759,6 @@ class TestVerifyOtp:
         assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
         assert await service.rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
 
-    async def test_a_code_lives_three_minutes(self, service: Service) -> None:
-        await enrol(service)
-        pending = bearer(await challenge(service))
-        entered = await mailed_code(service, pending)
-
-        service.clock.advance(minutes=3)
-
-        expected = (400, "OTP_HAS_EXPIRED", "OTP has expired")
-        assert refusal(await enter(service, "otp", entered, pending)) == expected
-
     async def test_a_code_of_another_binding_is_none(self, service: Service) -> None:
         ada = await enrol(service)
         pending = [bearer(await challenge(service)) for _ in range(2)]
@@ -803,6 +767,8 @@ class TestVerifyOtp:
         assert code(await enter(service, "otp", entered, pending[1])) == "400 OTP_HAS_EXPIRED"
         assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
         assert code(await enter(service, "otp", entered, pending[0])) == "200"
+        with_session = await mailed_code(service, ada.session)
+        assert code(await enter(service, "otp", with_session, pending[1])) == "400 OTP_HAS_EXPIRED"
 
     async def test_under_a_session_a_code_has_five_tries(self, service: Service, carry: Carry) -> None:
         ada = carry(token_of((await enrol(service)).session))
@@ -844,27 +810,6 @@ class TestVerifyBackupCode:
 
         session = {"token": opened["token"], "userId": opened["user"]["id"], "createdAt": AT}
         assert opened["session"] == own["session"] == {**session, "expiresAt": "2026-01-08T12:00:00.000Z"}
-
-    async def test_case_hyphen_and_spaces_do_not_matter(self, service: Service) -> None:
-        ada = await enrol(service)
-        typed = [
-            ada.backup_codes[0].upper(),
-            ada.backup_codes[1].replace("-", ""),
-            f" {' '.join(ada.backup_codes[2])}\t",
-        ]
-
-        told = [(await enter(service, "backup-code", one, ada.session)).status_code for one in typed]
-
-        assert told == [200] * 3
-
-    async def test_works_once(self, service: Service) -> None:
-        ada = await enrol(service)
-        told = []
-        for _ in range(2):
-            pending = bearer(await challenge(service))
-            told.append(code(await enter(service, "backup-code", ada.backup_codes[0], pending)))
-
-        assert told == ["200", "401 INVALID_BACKUP_CODE"]
 
     async def test_without_a_session_cookie_when_asked(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
@@ -1010,17 +955,6 @@ class TestTrustedDevices:
 
         assert [set(cookies) for cookies in told] == [{"service.session-token", TRUST}] * 4
         assert {cookies[TRUST] for cookies in told} == {""}
-
-    async def test_of_others_are_left_alone(self, service: Service) -> None:
-        await enrol(service)
-        device = await trusted_device(service, await enrol(service, EVE))
-
-        ada = await password_sign_in(service, headers=cookie(TRUST, device))
-        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
-
-        assert ada.json()["twoFactorRedirect"]
-        assert TRUST not in set_cookies(ada)
-        assert eve.json()["user"]["email"] == EVE
 
     async def test_of_others_are_left_alone_by_who_is_not_asked(self, service: Service) -> None:
         await join(service)

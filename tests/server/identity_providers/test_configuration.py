@@ -57,9 +57,6 @@ class TestPresets:
         assert len(PRESETS) == 11
         assert all(address.startswith("https://") for address in addresses)
 
-    def test_openid_ones_name_their_issuer(self) -> None:
-        assert all(preset.issuer for preset in PRESETS.values() if preset.is_openid)
-
 
 class TestDiscovery:
     def test_follows_from_the_preset(self, configured: Configured) -> None:

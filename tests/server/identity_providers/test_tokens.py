@@ -33,21 +33,6 @@ class TestRefresh:
         assert new.refresh_token not in {None, old.refresh_token}
         assert new.access_token_expires_at is not None
 
-    async def test_is_refused_with_a_token_that_was_used(self, visitor: Visitor) -> None:
-        old = (await visitor.sign_in()).tokens
-        await renewed(visitor, old.refresh_token)
-
-        with pytest.raises(RefreshRefused):
-            await renewed(visitor, old.refresh_token)
-
-    async def test_leaves_out_what_the_provider_leaves_out(
-        self, visitor: Visitor, provider: ProviderProcess
-    ) -> None:
-        old = (await visitor.sign_in()).tokens
-        provider.control(omit_refresh_token=True)
-
-        assert (await renewed(visitor, old.refresh_token)).refresh_token is None
-
     @pytest.mark.parametrize(
         ("status", "body"),
         [
@@ -119,28 +104,8 @@ class TestRefresh:
 
         assert (await renewed(visitor, "some")).id_token is None
 
-    async def test_is_no_habit_of_facebook(self, make_visitor: MakeVisitor) -> None:
-        assert make_visitor().client.traits.refreshes
-        assert not make_visitor(
-            "f", preset="facebook", client_id="x", client_secret="y"
-        ).client.traits.refreshes
-
 
 class TestIdentify:
-    @pytest.mark.parametrize("id_", ["test", "plain"])
-    async def test_tells_what_the_provider_says_now(
-        self, make_visitor: MakeVisitor, provider: ProviderProcess, id_: str
-    ) -> None:
-        visitor = make_visitor(id_)
-        proof = await visitor.sign_in()
-        endpoint = "userinfo" if id_ == "test" else "oauth_user"
-        provider.control(misbehave={endpoint: {"json": {"sub": "1001", "id": 1001, "name": "Countess"}}})
-
-        identity = await told(visitor, proof)
-
-        assert (identity.name, identity.email, identity.issuer) == ("Countess", None, proof.identity.issuer)
-        assert identity.profile["name"] == "Countess"
-
     async def test_tells_what_the_id_token_said_where_nobody_can_be_asked(
         self, visitor: Visitor, provider: ProviderProcess
     ) -> None:
