@@ -85,26 +85,6 @@ class TestGetCurrent:
         assert answer.headers["www-authenticate"] == "Bearer"
         assert ("max-age=0" in answer.headers.get("set-cookie", "").lower()) == ("Cookie" in headers)
 
-    async def test_bearer_decides_over_the_cookie(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
-        token = token_of(await sign_up())
-        cookie = {"Cookie": f"service.session-token={token}"}
-
-        refused = await client.get("/get-session", headers={**cookie, "Authorization": f"Bearer {UNKNOWN}"})
-        other_scheme = await client.get("/get-session", headers={**cookie, "Authorization": "Basic eDp5"})
-        any_case = await client.get("/get-session", headers={"Authorization": f"bEARER {token}"})
-
-        assert (refused.status_code, other_scheme.status_code, any_case.status_code) == (401, 200, 200)
-
-    async def test_two_cookies_with_different_values_are_none(
-        self, client: httpx.AsyncClient, sign_up: SignIn
-    ) -> None:
-        name, token = "service.session-token", token_of(await sign_up())
-
-        different = await status(client, {"Cookie": f"{name}={token}; {name}={UNKNOWN}"})
-        equal = await status(client, {"Cookie": f'junk="; {name}={token}; {name}={token}'})
-
-        assert (different, equal) == (401, 200)
-
     async def test_expires_and_is_deleted(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
 
