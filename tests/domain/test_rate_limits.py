@@ -115,23 +115,6 @@ class TestNetwork:
 
 
 class TestFailures:
-    async def test_are_told_up_to_the_number(self, memory: Memory) -> None:
-        ctx = context(memory, failures=Quota(3, MINUTE))
-        await fail(ctx, times=3)
-
-        with pytest.raises(errors.Limited) as refused:
-            await fail(ctx)
-
-        assert refused.value.retry_after == 60
-        assert await is_refused(ctx)
-
-    async def test_count_for_one_account_and_one_network(self, memory: Memory) -> None:
-        await fail(context(memory, failures=Quota(1, MINUTE)))
-
-        assert await is_refused(context(memory, failures=Quota(1, MINUTE)))
-        assert not await is_refused(context(memory, ELSEWHERE, failures=Quota(1, MINUTE)))
-        assert not await is_refused(context(memory, failures=Quota(1, MINUTE)), FailureSubject("b" * 32))
-
     async def test_count_for_what_was_typed_where_there_is_no_user(self, memory: Memory) -> None:
         ctx = context(memory, failures=Quota(1, MINUTE))
         await fail(ctx, FailureSubject(None, "nobody@example.com"))
@@ -170,36 +153,6 @@ class TestFailures:
 
         assert await is_refused(context(memory, ELSEWHERE, account_failures=Quota(1, MINUTE)))
 
-    async def test_are_not_counted_when_they_are_off(self, memory: Memory) -> None:
-        ctx = context(memory)
-        await fail(ctx, times=1000)
-
-        assert not await is_refused(ctx)
-        assert memory.counts == {}
-
-    async def test_say_the_longest_wait(self, memory: Memory) -> None:
-        ctx = context(memory, failures=Quota(1, MINUTE), account_failures=Quota(1, 5 * MINUTE))
-        await fail(ctx)
-
-        with pytest.raises(errors.Limited) as refused:
-            await limits.check(ctx, ADA)
-
-        assert refused.value.retry_after == 300
-
-    async def test_are_put_on_record_by_the_last_that_is_told(self, memory: Memory) -> None:
-        first, last = (context(memory, failures=Quota(2, MINUTE)) for _ in range(2))
-
-        await fail(first)
-        await fail(last)
-
-        assert first.records == []
-        [record] = last.records
-        assert (record.event, record.user_id, record.details) == (
-            "limit.reached",
-            ADA.user_id,
-            {"limit": "failures"},
-        )
-
     async def test_leave_nothing_to_read_in_the_keys(self, memory: Memory) -> None:
         await fail(context(memory, failures=Quota(1, MINUTE)), FailureSubject(None, "nobody@example.com"))
 
@@ -208,17 +161,6 @@ class TestFailures:
 
 
 class TestOfASignIn:
-    async def test_what_a_failure_counts_for_is_made_once_for_a_request(self, memory: Memory) -> None:
-        ctx = context(memory, failures=Quota(1, MINUTE))
-
-        await limits.check(ctx, FailureSubject(ADA.user_id, "ada@example.com"))
-        [counts] = ctx.failures.values()
-        await fail(ctx)
-
-        assert await is_refused(ctx)
-        assert list(ctx.failures.values()) == [counts]
-        assert [count.key for count in counts.values()] == list(memory.counts)
-
     async def test_a_failure_from_a_known_network_leaves_the_check_as_it_was(self, memory: Memory) -> None:
         """To count it the account's own number is put aside, which must not reach further than that."""
         memory.known[CIPHER.digests(limits.NETWORK, f"{ADA.user_id} {HERE}")[0]] = NOW
@@ -228,17 +170,6 @@ class TestOfASignIn:
         memory.known.clear()
 
         assert await is_refused(ctx)
-
-    @pytest.mark.parametrize(("is_first", "kept"), [(False, 0), (True, 1)])
-    async def test_who_is_new_has_nothing_to_be_forgiven(
-        self, memory: Memory, is_first: bool, kept: int
-    ) -> None:
-        ctx = context(memory, failures=Quota(3, MINUTE))
-        await fail(ctx)
-
-        await limits.record_success(ctx, "a" * 32, is_first=is_first)
-
-        assert len(memory.counts) == kept
 
 
 class TestKnownNetworks:
@@ -301,16 +232,6 @@ class TestKnownNetworks:
 
 
 class TestTransactions:
-    async def test_that_have_begun_are_asked_in(self, memory: Memory) -> None:
-        """Or else a request would hold two connections."""
-        ctx = context(memory, failures=Quota(1, MINUTE))
-        await limits.check(ctx, ADA)
-        ctx.transaction = cast(Any, "transaction")
-
-        await limits.check(ctx, ADA)
-
-        assert memory.transactions == [None, "transaction"]
-
     @pytest.mark.parametrize("enter", [verification.totp, verification.otp, verification.backup_code])
     async def test_are_not_begun_by_who_enters_a_code_while_the_counts_are_away(
         self, memory: Memory, enter: Any
@@ -330,17 +251,6 @@ class TestTransactions:
 
 
 class TestForgive:
-    async def test_begins_anew_for_the_account_and_this_network(self, memory: Memory) -> None:
-        numbers = {"failures": Quota(1, MINUTE), "account_failures": Quota(5, MINUTE)}
-        await fail(context(memory, HERE, **numbers))
-        await fail(context(memory, ELSEWHERE, **numbers))
-
-        await limits.reset_failures(context(memory, HERE, **numbers), "a" * 32)
-
-        assert not await is_refused(context(memory, HERE, **numbers))
-        assert await is_refused(context(memory, ELSEWHERE, **numbers))
-        assert len(memory.counts) == 1
-
     async def test_leaves_what_the_network_did_to_others(self, memory: Memory) -> None:
         ctx = context(memory, network_failures=Quota(1, MINUTE))
         await fail(ctx)

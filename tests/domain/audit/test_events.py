@@ -1,10 +1,8 @@
 """What goes on record (behaviour chapter 11), through the public door and on both databases."""
 
-import asyncio
 import io
 import json
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Any
 
 import bcrypt
@@ -14,7 +12,6 @@ from domain import errors
 from domain.admin import users
 from domain.context import Context, StaleRead
 from models import Audit, Outcome, Session, User
-from server.jobs import cleanup
 from server.observability import logs
 from tests.conftest import MakeService
 from tests.handlers import steps
@@ -585,35 +582,6 @@ class TestDeletion:
         assert {record.address for record in others} == {"127.0.0.1"}
 
 
-def a_year(setting: str) -> timedelta:
-    assert setting == "audit.retention"
-    return timedelta(days=365)
-
-
-class TestRetention:
-    async def test_old_records_go_and_young_ones_stay(self, service: Service) -> None:
-        database = service.services.database
-        await join(service)
-        later = START + timedelta(days=365)
-
-        early = await cleanup.sweep(database, later - timedelta(milliseconds=1), a_year)
-        left = len(await trail(service))
-        due = await cleanup.sweep(database, later, a_year)
-
-        assert (early["audit"], left, due["audit"]) == (0, 2, 2)
-        assert await trail(service) == []
-
-    async def test_for_ever_is_for_ever(self, service: Service) -> None:
-        await join(service)
-
-        later = START + timedelta(days=36500)
-
-        removed = await cleanup.sweep(service.services.database, later, lambda _: timedelta(0))
-
-        assert "audit" not in removed
-        assert len(await trail(service)) == 2
-
-
 class TestLog:
     @pytest.fixture
     def stream(self) -> Any:
@@ -638,26 +606,3 @@ class TestLog:
             "request_id": kept.request_id,
         }
         assert line["time"] == steps.AT
-
-    async def test_of_what_is_undone_nothing_is_said(self, service: Service, stream: io.BytesIO) -> None:
-        async def job(ctx: Context) -> None:
-            ctx.records.append(record("sign_out", Outcome.SUCCESS))
-            raise errors.BadRequest
-
-        with pytest.raises(errors.BadRequest):
-            await service.services.unit_of_work.run(job)
-
-        assert b"sign_out" not in stream.getvalue()
-
-
-class TestDesk:
-    async def test_a_flood_of_foreign_origins_writes_no_more_than_its_places(
-        self, make_service: MakeService
-    ) -> None:
-        service = await make_service({"limits.enabled": "false"})
-        foreign = {"Origin": "https://evil.test"}
-
-        answers = await asyncio.gather(*(service.post("/sign-out", headers=foreign) for _ in range(300)))
-
-        assert {answer.status_code for answer in answers} == {403}
-        assert 1 <= len(await trail(service)) <= 200
