@@ -18,6 +18,15 @@ UNKNOWN = "x" * 32
 """Of the form of a token, and none."""
 AT = "2026-01-01T12:00:00.000Z"
 """The moment at which every test begins, as answers write it."""
+WRONG_USERNAMES = [
+    (username, f"USERNAME_TOO_{what.upper()}", f"Username is too {what}")
+    for what, usernames in (("short", ["", "ab"]), ("long", ["a" * 31, "\U0001f600" * 31]))
+    for username in usernames
+] + [
+    (username, "INVALID_USERNAME", "Username is invalid")
+    for username in ("ada lovelace", "ada-l", "ad\u00e4", "ada\u0661", "ada\n", "a\u200bb", "\u212aelvin")
+]
+"""What is no username, with code and message."""
 CLEARED = "service.session-token=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Secure"
 
 
