@@ -7,12 +7,6 @@ from tests.server.api.raw import ask
 
 
 class TestPaths:
-    @pytest.mark.parametrize("path", ["/ok", "/%6Fk", "/sign-in/%65mail"])
-    async def test_match_after_percent_decoding(self, peer: Peer, path: str) -> None:
-        answer = await ask(peer.app, "GET", path)
-
-        assert answer.status in (200, 405)
-
     @pytest.mark.parametrize(
         "path",
         [
@@ -66,6 +60,3 @@ class TestMethods:
         answer = await ask(peer.app, "OPTIONS", "/ok")
 
         assert (answer.status, answer.body, answer.header("allow")) == (204, b"", "GET, HEAD, OPTIONS")
-
-    async def test_options_of_an_unknown_path_is_not_found(self, peer: Peer) -> None:
-        assert (await ask(peer.app, "OPTIONS", "/nope")).status == 404
