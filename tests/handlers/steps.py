@@ -13,6 +13,7 @@ from tests.service import BASE_URL, PASSWORD, Service
 
 ADA = "ada@example.com"
 EVE = "eve@example.com"
+NEW_ADDRESS = "ada.king@example.com"
 NEW_PASSWORD = "four more words than before"
 UNKNOWN = "x" * 32
 """Of the form of a token, and none."""
@@ -127,6 +128,20 @@ async def reset_token(service: Service, email: str = ADA) -> str:
     answer = await service.post("/request-password-reset", {"email": email})
     assert answer.status_code == 200, answer.text
     return token_in(await last_link(service, "reset-password", email))
+
+
+async def deletion_token(service: Service, headers: Headers, to: str = ADA) -> str:
+    """Ask for a deletion link where `delete_user.confirm_by_mail` is on, and give its token."""
+    answer = await service.post("/delete-user", {}, headers=headers)
+    assert answer.json()["message"] == "Verification email sent"
+    return token_in(await last_link(service, "delete-account", to))
+
+
+async def change_token(service: Service, headers: Headers, new: str = NEW_ADDRESS) -> str:
+    """Ask for a change of a verified address, and give the token of the link."""
+    answer = await service.post("/change-email", {"newEmail": new}, headers=headers)
+    assert answer.json() == {"status": True, "message": "Email updated"}
+    return token_in(await last_link(service, "change-email", new))
 
 
 async def verify(service: Service, email: str = ADA) -> None:

@@ -449,13 +449,6 @@ class TestList:
             "updatedAt": "2026-01-01T12:01:00.000Z",
         }
 
-    async def test_shows_nobody_elses(self, social: Service, provider: ProviderProcess, ada: Headers) -> None:
-        as_user(provider, EVE, "1003")
-        eve = await enter(social)
-
-        assert [account["provider"] for account in await listed(social, ada)] == ["credential"]
-        assert [account["provider"] for account in await listed(social, eve)] == ["test"]
-
 
 class TestUnlink:
     @pytest.mark.parametrize("by", ["provider", "row", "subject", "both"])

@@ -12,8 +12,10 @@ from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import (
     ADA,
     EVE,
+    NEW_ADDRESS,
     UNKNOWN,
     bearer,
+    change_token,
     code,
     count,
     join,
@@ -36,7 +38,6 @@ from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.service import BASE_URL, PASSWORD, Service, close_service, open_service
 
-NEW = "ada.king@example.com"
 ACCEPTED = {"status": True, "message": "Email updated"}
 INVALID_TOKEN = (401, "INVALID_TOKEN", "Invalid token")
 NOT_ENABLED = (400, "VERIFICATION_EMAIL_NOT_ENABLED", "Verification email isn't enabled")
@@ -46,7 +47,7 @@ async def ask(service: Service, email: str = ADA, headers: Headers | None = None
     return await service.post("/send-verification-email", {"email": email, **more}, headers=headers)
 
 
-async def change(service: Service, headers: Headers, new: str = NEW, **more: Any) -> Any:
+async def change(service: Service, headers: Headers, new: str = NEW_ADDRESS, **more: Any) -> Any:
     return await service.post("/change-email", {"newEmail": new, **more}, headers=headers)
 
 
@@ -59,12 +60,6 @@ async def join_verified(service: Service, email: str = ADA) -> Headers:
     headers = await join(service, email)
     await verify(service, email)
     return headers
-
-
-async def change_token(service: Service, headers: Headers, new: str = NEW) -> str:
-    """Ask for a change of a verified address, and give the token of the link."""
-    assert (await change(service, headers, new)).json() == ACCEPTED
-    return token_in(await last_link(service, "change-email", new))
 
 
 class TestSendVerification:
@@ -309,7 +304,7 @@ class TestVerify:
         token = token_in(await last_link(service, "verify-email"))
 
         async with service.services.database.transaction() as session:
-            await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW))
+            await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW_ADDRESS))
             verifying = asyncio.create_task(follow(service, token))
             await until_blocked(service)
         answer = await verifying
@@ -317,7 +312,7 @@ class TestVerify:
         user = await user_of(service, ada)
         await close_service(service)
         assert refusal(answer) == INVALID_TOKEN
-        assert (user["email"], user["emailVerified"]) == (NEW, False)
+        assert (user["email"], user["emailVerified"]) == (NEW_ADDRESS, False)
 
     async def test_does_not_revive_when_the_address_comes_back(self, service: Service) -> None:
         ada = await join(service)
@@ -345,10 +340,10 @@ class TestChangeLink:
         after = await user_of(service, ada)
         assert between == before
         assert answer.json() == {"user": reduced(after), "status": True}
-        assert after == {**before, "email": NEW, "updatedAt": "2026-01-01T12:01:00.000Z"}
+        assert after == {**before, "email": NEW_ADDRESS, "updatedAt": "2026-01-01T12:01:00.000Z"}
         assert after["emailVerified"] is True
         assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
-        assert [await opens(service, PASSWORD, email) for email in (NEW, ADA)] == [True, False]
+        assert [await opens(service, PASSWORD, email) for email in (NEW_ADDRESS, ADA)] == [True, False]
 
     async def test_tells_the_old_address(self, service: Service) -> None:
         ada = await join_verified(service)
@@ -406,7 +401,7 @@ class TestChangeLink:
         assert refusal(answer) == (401, "INVALID_USER", "Invalid user")
         assert led.headers["location"] == f"{BASE_URL}/x?error=INVALID_USER"
         assert "set-cookie" not in answer.headers
-        assert mine.json()["user"]["email"] == NEW
+        assert mine.json()["user"]["email"] == NEW_ADDRESS
 
     async def test_opens_under_the_owner_s_session(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
@@ -416,7 +411,7 @@ class TestChangeLink:
         answer = await follow(service, token, ada, callbackURL="/x?a=b")
 
         assert answer.headers["location"] == f"{BASE_URL}/x?a=b"
-        assert (await user_of(service, ada))["email"] == NEW
+        assert (await user_of(service, ada))["email"] == NEW_ADDRESS
 
     async def test_opens_under_a_dead_session(self, service: Service) -> None:
         token = await change_token(service, await join_verified(service))
@@ -435,7 +430,7 @@ class TestChangeLink:
     async def test_is_worth_nothing_once_the_address_is_taken(self, service: Service) -> None:
         ada = await join_verified(service)
         token = await change_token(service, ada)
-        await join(service, NEW)
+        await join(service, NEW_ADDRESS)
 
         answer = await follow(service, token)
         led = await follow(service, token, callbackURL="/x")
@@ -452,7 +447,7 @@ class TestChangeLink:
         answers = await asyncio.gather(*(follow(service, token) for token in tokens))
 
         assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 3
-        assert len(await service.rows('SELECT id FROM "user" WHERE email = :email', email=NEW)) == 1
+        assert len(await service.rows('SELECT id FROM "user" WHERE email = :email', email=NEW_ADDRESS)) == 1
 
     async def test_v82_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
@@ -484,7 +479,7 @@ class TestChangeLink:
         await follow(service, change_link)
 
         answers = [await second_factor.enter(service, "otp", digits, headers) for digits, headers in mailed]
-        newer = await second_factor.mailed_code(service, pending, NEW)
+        newer = await second_factor.mailed_code(service, pending, NEW_ADDRESS)
         assert [code(answer) for answer in answers] == ["400 OTP_HAS_EXPIRED"] * 2
         assert code(await second_factor.enter(service, "otp", newer, pending)) == "200"
 
@@ -503,10 +498,10 @@ class TestChange:
         after = await user_of(service, ada)
         assert (answer.status_code, answer.json()) == (200, ACCEPTED)
         assert list(answer.json()) == ["status", "message"]
-        assert after == {**before, "email": NEW, "updatedAt": "2026-01-01T12:01:00.000Z"}
+        assert after == {**before, "email": NEW_ADDRESS, "updatedAt": "2026-01-01T12:01:00.000Z"}
         assert (await service.get(f"/reset-password/{reset}")).status_code == 400
         [notice] = await service.inbox(template="email-changed")
-        [verification] = await service.inbox(NEW)
+        [verification] = await service.inbox(NEW_ADDRESS)
         assert notice["to"] == ADA
         assert verification["template"] == "verify-email"
         assert verification["link"].endswith("&callbackURL=%2Fwelcome")
@@ -535,7 +530,7 @@ class TestChange:
         [mail] = [mail for mail in await service.inbox() if mail not in before]
         assert (answer.status_code, answer.json()) == (200, ACCEPTED)
         assert (await user_of(service, ada))["email"] == ADA
-        assert (mail["template"], mail["to"]) == ("change-email", NEW)
+        assert (mail["template"], mail["to"]) == ("change-email", NEW_ADDRESS)
         assert mail["link"] == (
             f"{BASE_URL}/verify-email?token={token_in(mail['link'])}&callbackURL=%2Fsettings"
         )
@@ -608,7 +603,7 @@ class TestChange:
 
         assert [answer.json() for answer in answers] == [ACCEPTED] * 5
         emails = [(await user_of(service, headers))["email"] for headers in callers]
-        assert emails.count(NEW) == 1
+        assert emails.count(NEW_ADDRESS) == 1
         assert len(await service.inbox(template="email-changed")) == 1
 
     async def test_refuses_the_same_address(self, service: Service) -> None:
@@ -623,7 +618,7 @@ class TestChange:
         service = await make_service({"change_email.enabled": "false"})
         ada = await join(service)
 
-        answers = [await change(service, ada, new) for new in (NEW, ADA)]
+        answers = [await change(service, ada, new) for new in (NEW_ADDRESS, ADA)]
 
         assert [refusal(answer) for answer in answers] == [
             (400, "CHANGE_EMAIL_DISABLED", "Change email is disabled")
@@ -637,7 +632,7 @@ class TestChange:
         await join(service, EVE)
         await set_user(service, email_verified=True)
 
-        answers = [await change(service, ada, new) for new in (NEW, EVE)]
+        answers = [await change(service, ada, new) for new in (NEW_ADDRESS, EVE)]
         same = await change(service, ada, ADA)
 
         assert [refusal(answer) for answer in answers] == [NOT_ENABLED] * 2
@@ -650,7 +645,7 @@ class TestChange:
         answer = await change(service, ada)
 
         assert answer.json() == ACCEPTED
-        assert (await user_of(service, ada))["email"] == NEW
+        assert (await user_of(service, ada))["email"] == NEW_ADDRESS
         assert await service.inbox() == []
 
     async def test_asks_for_no_verification_where_that_is_off(self, make_service: MakeService) -> None:
@@ -658,7 +653,7 @@ class TestChange:
         ada = await join(service)
 
         await change(service, ada)
-        await set_user(service, NEW, email_verified=True)
+        await set_user(service, NEW_ADDRESS, email_verified=True)
         await change(service, ada, "third@example.com")
 
         assert sorted((m["template"], m["to"]) for m in await service.inbox()) == [
@@ -684,7 +679,7 @@ class TestChange:
         await service.post(path, {"email": ADA})
 
         async with service.services.database.transaction() as session:
-            await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW))
+            await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW_ADDRESS))
             await session.execute(text('DELETE FROM "grant"'))
             resolving = asyncio.create_task(service.inbox())
             await until_blocked(service)

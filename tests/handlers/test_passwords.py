@@ -16,8 +16,10 @@ from tests.handlers.steps import (
     NEW_PASSWORD,
     UNKNOWN,
     bearer,
+    change_token,
     code,
     count,
+    deletion_token,
     join,
     last_link,
     local,
@@ -62,18 +64,6 @@ async def reset(service: Service, token: Any, password: str = NEW_PASSWORD) -> A
 async def change(service: Service, headers: Headers, **more: Any) -> Any:
     body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD, **more}
     return await service.post("/change-password", body, headers=headers)
-
-
-async def deletion_token(service: Service, headers: Headers) -> str:
-    """Ask for a deletion link where `delete_user.confirm_by_mail` is on, and give its token."""
-    assert (await service.post("/delete-user", headers=headers)).status_code == 200
-    return token_in(await last_link(service, "delete-account"))
-
-
-async def change_token(service: Service, headers: Headers, new: str = "new@example.com") -> str:
-    """Ask for a change of a verified address, and give the token of the link."""
-    assert (await service.post("/change-email", {"newEmail": new}, headers=headers)).status_code == 200
-    return token_in(await last_link(service, "change-email", new))
 
 
 @pytest.mark.parametrize("path", PATHS)

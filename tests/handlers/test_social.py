@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-from joserfc.jwk import ECKey
 from sqlalchemy import text
 
 from domain.social import authorization_request as flows
@@ -37,7 +36,6 @@ from tests.handlers.steps import (
 )
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
-from tests.provider.state import CLIENT_ID
 from tests.provider.steps import (
     OOPS,
     STATE_COOKIE,
@@ -167,17 +165,6 @@ class TestWayThere:
 
         assert "; Max-Age=120; " in asked.headers["set-cookie"]
         assert ends == [None, "state_mismatch"]
-
-    async def test_keeps_what_the_flow_needs_encrypted(self, social: Service) -> None:
-        flow = await begin(social)
-
-        [row] = await social.rows('SELECT * FROM "grant"')
-
-        [binding] = flow.cookies.values()
-        stored = b" ".join(bytes(value) for value in (row.digest, row.binding, row.payload))
-        for secret in (flow.state, binding, flow.url.params["nonce"], WELCOME):
-            assert secret.encode() not in stored
-        assert row.user_id is None
 
     @pytest.mark.parametrize("value", ["true", "TRUE", True])
     async def test_need_not_be_followed_at_once(self, social: Service, value: Any) -> None:
@@ -362,29 +349,6 @@ class TestWayBack:
 
         assert [error_of(forgotten), error_of(answer)] == ["state_mismatch", None]
 
-    async def test_of_apple_brings_the_name_along_in_the_form(
-        self, make_service: MakeService, provider: ProviderProcess
-    ) -> None:
-        pem = ECKey.generate_key("P-256").as_pem(private=True).decode()
-        discovery = f"{provider.issuer}/.well-known/openid-configuration"
-        table = {"preset": "apple", "client_id": CLIENT_ID, "discovery_url": discovery}
-        signed = {"team_id": "TEAM", "key_id": "KEY", "private_key": pem}
-        service = await make_service(
-            {f"providers.apple.{key}": value for key, value in {**table, **signed}.items()}
-        )
-        flow = await begin(service, "apple")
-        token = id_token(provider, nonce=flow.url.params["nonce"], name=None, email_verified="true")
-        granted, nothing = {"access_token": "at", "id_token": token}, {"sub": "1001"}
-        provider.control(misbehave={"token": {"json": granted}, "userinfo": {"json": nothing}})
-        name = json.dumps({"name": {"firstName": "Ada", "lastName": "Lovelace"}, "email": EVE})
-
-        form = {"code": "c", "state": flow.state, "user": name}
-        relayed = await service.client.post("/callback/apple", data=form)
-        answer = await deliver(service, relayed.headers["location"].removeprefix(BASE_URL), flow)
-
-        user = await user_of(service, session_of(answer))
-        assert (user["name"], user["email"], user["emailVerified"]) == ("Ada Lovelace", ADA, True)
-
     async def test_works_at_a_plain_provider(self, social: Service, provider: ProviderProcess) -> None:
         as_user(provider, ADA, "1001", id=583231)
 
@@ -565,18 +529,6 @@ class TestFailure:
         assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error={expected}"
         assert (await count(social, User), await count(social, Session)) == (0, 0)
         assert await audited(social, "sign_in.failed") == [("failure", expected)]
-
-    async def test_for_a_banned_user(self, social: Service, provider: ProviderProcess, ada: None) -> None:
-        await enter(social)
-        await execute(social, "DELETE FROM session")
-        await set_user(social, banned=True)
-
-        answer = await sign_in(social)
-        direct = await directly(social, id_token(provider))
-
-        assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error=BANNED_USER"
-        assert refusal(direct) == (403, "BANNED_USER", "You have been banned from this application")
-        assert await session_count(social) == 0
 
     async def test_for_a_fault_of_ours(self, social: Service, ada: None) -> None:
         flow = await begin(social)

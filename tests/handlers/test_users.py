@@ -17,6 +17,7 @@ from tests.handlers.steps import (
     WRONG_USERNAMES,
     code,
     count,
+    deletion_token,
     join,
     last_link,
     looks,
@@ -47,11 +48,6 @@ async def delete(service: Service, headers: Headers, **body: Any) -> Any:
 
 async def confirm(service: Service, headers: Headers, **query: str) -> Any:
     return await service.get("/delete-user/callback", params=query, headers=headers)
-
-
-async def deletion_token(service: Service, headers: Headers, to: str = ADA) -> str:
-    assert (await delete(service, headers)).json()["message"] == "Verification email sent"
-    return token_in(await last_link(service, "delete-account", to))
 
 
 async def is_there(service: Service, email: str = ADA) -> bool:

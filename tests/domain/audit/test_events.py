@@ -17,7 +17,7 @@ from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, join, last_link, local
 from tests.security import second_factor
-from tests.security.second_factor import TRUST, WRONG_BACKUP_CODE, challenge, cookie, enrol, enter
+from tests.security.second_factor import TRUST, WRONG_BACKUP_CODE, Owner, challenge, cookie, enrol, enter
 from tests.service import PASSWORD, START, Service
 from tests.trail import forget, only, told, trail
 
@@ -250,144 +250,117 @@ class TestEvents:
         assert told(await trail(service)) == ["user.deleted", "user.deletion_requested"]
 
 
+async def switch_off_twice(service: Service, owner: Owner) -> None:
+    for _ in range(2):
+        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=owner.session)
+
+
+async def make_new_codes(service: Service, owner: Owner) -> None:
+    body = {"password": PASSWORD, "method": "otp"}
+    await service.post("/two-factor/enable", body, headers=owner.session)
+    await service.post("/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=owner.session)
+
+
+async def sign_in_by_authenticator(service: Service, owner: Owner) -> None:
+    pending = bearer(await challenge(service))
+    await enter(service, "totp", owner.wrong_code(service), pending)
+    await enter(service, "totp", owner.code(service), pending)
+
+
+async def sign_in_by_mail(service: Service, owner: Owner) -> None:
+    pending = bearer(await challenge(service))
+    await enter(service, "otp", "123456", pending)
+    await enter(service, "otp", await second_factor.mailed_code(service, pending), pending)
+
+
+async def trust_a_device(service: Service, owner: Owner) -> None:
+    device = await second_factor.trusted_device(service, owner)
+    await second_factor.sign_in(service, headers=cookie(TRUST, device))
+    body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+    await service.post("/change-password", body, headers=owner.session)
+
+
+async def enter_codes_under_a_session(service: Service, owner: Owner) -> None:
+    await enter(service, "backup-code", WRONG_BACKUP_CODE, owner.session)
+    await enter(service, "backup-code", owner.backup_codes[0], owner.session)
+
+
+async def enter_four_wrong_codes(service: Service, owner: Owner) -> None:
+    pending = bearer(await challenge(service))
+    for _ in range(4):
+        await enter(service, "totp", owner.wrong_code(service), pending)
+
+
+WRONG_CODE = "two_factor.failed failure INVALID_CODE"
+LOCKED = "two_factor.failed refused ACCOUNT_TEMPORARILY_LOCKED"
+SPENT = "two_factor.failed refused TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
+
+OF_OWNERS: dict[Callable[[Service, Owner], Awaitable[None]], list[str]] = {
+    switch_off_twice: ["two_factor.disabled"],
+    make_new_codes: ["backup_codes.generated", "backup_codes.generated", "two_factor.enabled"],
+    sign_in_by_authenticator: ["sign_in.pending", "sign_in.succeeded", WRONG_CODE, "two_factor.verified"],
+    sign_in_by_mail: [
+        "sign_in.pending", "sign_in.succeeded", "two_factor.failed failure OTP_HAS_EXPIRED",
+        "two_factor.otp_requested", "two_factor.verified",
+    ],
+    trust_a_device: [
+        "backup_code.used", "password.changed", "sign_in.pending", "sign_in.succeeded", "sign_in.succeeded",
+        "trusted_device.added", "trusted_device.removed", "trusted_device.used", "two_factor.verified",
+    ],
+    enter_codes_under_a_session: [
+        "backup_code.used", "two_factor.failed failure INVALID_BACKUP_CODE", "two_factor.verified",
+    ],
+}  # fmt: skip
+
+
 class TestSecondFactor:
-    async def test_on_and_off(self, service: Service) -> None:
-        owner = await enrol(service)
-        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=owner.session)
-        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=owner.session)
+    async def test_an_enrolment_leaves_its_records(self, service: Service) -> None:
+        await enrol(service)
 
         events = [event for event in told(await trail(service)) if event.startswith("two_factor")]
-        assert events == [
-            "two_factor.disabled",
-            "two_factor.enabled",
-            "two_factor.enrolment_started",
-            "two_factor.verified",
-        ]
+        assert events == ["two_factor.enabled", "two_factor.enrolment_started", "two_factor.verified"]
 
-    async def test_on_by_mail_and_new_codes(self, service: Service) -> None:
-        session = await join(service)
-        await steps.verify(service)
-        await forget(service)
-
-        await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=session)
-        await service.post("/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=session)
-
-        assert told(await trail(service)) == [
-            "backup_codes.generated",
-            "backup_codes.generated",
-            "two_factor.enabled",
-        ]
-
-    async def test_a_sign_in_with_a_code_of_the_authenticator(self, service: Service) -> None:
+    @pytest.mark.parametrize(("journey", "expected"), OF_OWNERS.items())
+    async def test_every_journey_leaves_its_records_and_no_other(
+        self, service: Service, journey: Callable[[Service, Owner], Awaitable[None]], expected: list[str]
+    ) -> None:
         owner = await enrol(service)
         await forget(service)
 
-        pending = bearer(await challenge(service))
-        await enter(service, "totp", owner.wrong_code(service), pending)
-        await enter(service, "totp", owner.code(service), pending)
+        await journey(service, owner)
 
-        records = await trail(service)
-        assert told(records) == [
-            "sign_in.pending",
-            "sign_in.succeeded",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.verified",
-        ]
-        assert {record.event: record.method for record in records} == {
+        assert told(await trail(service)) == expected
+
+    @pytest.mark.parametrize(
+        ("settings", "expected"),
+        [
+            ({"two_factor.lock_after": "2"}, [WRONG_CODE, WRONG_CODE, LOCKED, LOCKED, "two_factor.locked"]),
+            ({"two_factor.challenge_attempts": "3"}, [WRONG_CODE, WRONG_CODE, WRONG_CODE, SPENT]),
+        ],
+    )
+    async def test_the_last_wrong_code_is_told_once_and_what_is_refused_each_time(
+        self, make_service: MakeService, settings: dict[str, str], expected: list[str]
+    ) -> None:
+        service = await make_service(settings)
+        owner = await enrol(service)
+        await forget(service)
+
+        await enter_four_wrong_codes(service, owner)
+
+        assert told(await trail(service)) == ["sign_in.pending", *expected]
+
+    async def test_a_record_names_the_method(self, service: Service) -> None:
+        owner = await enrol(service)
+        await forget(service)
+
+        await sign_in_by_authenticator(service, owner)
+
+        assert {record.event: record.method for record in await trail(service)} == {
             "sign_in.pending": "password",
             "sign_in.succeeded": "totp",
             "two_factor.failed": "totp",
             "two_factor.verified": "totp",
         }
-
-    async def test_a_sign_in_with_a_mailed_code(self, service: Service) -> None:
-        await enrol(service)
-        await forget(service)
-
-        pending = bearer(await challenge(service))
-        await enter(service, "otp", "123456", pending)
-        code = await second_factor.mailed_code(service, pending)
-        await enter(service, "otp", code, pending)
-
-        assert told(await trail(service)) == [
-            "sign_in.pending",
-            "sign_in.succeeded",
-            "two_factor.failed failure OTP_HAS_EXPIRED",
-            "two_factor.otp_requested",
-            "two_factor.verified",
-        ]
-
-    async def test_a_trusted_device(self, service: Service) -> None:
-        owner = await enrol(service)
-        await forget(service)
-
-        device = await second_factor.trusted_device(service, owner)
-        await second_factor.sign_in(service, headers=cookie(TRUST, device))
-        await service.post(
-            "/change-password",
-            {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD},
-            headers=owner.session,
-        )
-
-        assert told(await trail(service)) == [
-            "backup_code.used",
-            "password.changed",
-            "sign_in.pending",
-            "sign_in.succeeded",
-            "sign_in.succeeded",
-            "trusted_device.added",
-            "trusted_device.removed",
-            "trusted_device.used",
-            "two_factor.verified",
-        ]
-
-    async def test_codes_under_a_session(self, service: Service) -> None:
-        owner = await enrol(service)
-        await forget(service)
-
-        await enter(service, "backup-code", WRONG_BACKUP_CODE, owner.session)
-        await enter(service, "backup-code", owner.backup_codes[0], owner.session)
-
-        assert told(await trail(service)) == [
-            "backup_code.used",
-            "two_factor.failed failure INVALID_BACKUP_CODE",
-            "two_factor.verified",
-        ]
-
-    async def test_the_lock_is_told_once_and_what_it_refuses_each_time(
-        self, make_service: MakeService
-    ) -> None:
-        service = await make_service({"two_factor.lock_after": "2"})
-        owner = await enrol(service)
-        await forget(service)
-
-        pending = bearer(await challenge(service))
-        for _ in range(4):
-            await enter(service, "totp", owner.wrong_code(service), pending)
-
-        assert told(await trail(service)) == [
-            "sign_in.pending",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.failed refused ACCOUNT_TEMPORARILY_LOCKED",
-            "two_factor.failed refused ACCOUNT_TEMPORARILY_LOCKED",
-            "two_factor.locked",
-        ]
-
-    async def test_a_spent_challenge(self, make_service: MakeService) -> None:
-        service = await make_service({"two_factor.challenge_attempts": "1"})
-        owner = await enrol(service)
-        await forget(service)
-
-        pending = bearer(await challenge(service))
-        for _ in range(2):
-            await enter(service, "totp", owner.wrong_code(service), pending)
-
-        assert told(await trail(service)) == [
-            "sign_in.pending",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.failed refused TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE",
-        ]
 
 
 class TestRecord:
