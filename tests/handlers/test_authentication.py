@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from models import Account, OneTimeToken, Session, User
 from tests.conftest import Headers, MakeService
+from tests.domain.test_identifiers import LOOK_ALIKES, NO_ADDRESSES
 from tests.handlers.steps import (
     ADA,
     AT,
@@ -50,19 +51,6 @@ IMPORTED = [
     for form in ("of_password_as_sent", "of_its_nfkc_form")
     for name, hashed in VECTORS[form].items()
 ]
-
-NO_ADDRESSES = [
-    "", "ada", "ada@", "@example.com", "ada@localhost", "a b@example.com", " ada@example.com", "ada@example.com ",
-    "ada@example.com,eve@example.com", "ada@example.com;eve@example.com", "Ada <ada@example.com>", "<ada@example.com>",
-    '"ada"@example.com', "ada(comment)@example.com", "ada@[127.0.0.1]", "ada@127.0.0.1", "ada@@example.com",
-    "a@evil.test,v@example.com", '"e@evil.test"@example.com', ".ada@example.com", "ada.@example.com",
-    "a..b@example.com", "ada@-example.com", "ada@example-.com", "ada@exa_mple.com", "ada@example..com",
-    "ada\r\nBcc: e@evil.test", "a\u200bb@example.com", "\u202eada@example.com", "a\ufeff@example.com",
-    "a\u00add@example.com", "a\u00a0@example.com", "a\uff20example.com", "m\u0131ke@example.com",
-    "\ufb01@example.com", "\u212a@example.com", "ada@ex\u00e4mple.com", "x" * 65 + "@example.com",
-    "ada@" + "x" * 64 + ".com", "ada@" + "x." * 124 + "com",
-]  # fmt: skip
-"""V75, V76, V78: what is no address, or looks like somebody else's."""
 
 
 def cookies_of(answer: Any) -> list[str]:
@@ -139,15 +127,6 @@ class TestSignUpEmail:
         assert not await works(service, {"Cookie": f"service.session-token={token}"})
 
     @pytest.mark.parametrize(
-        ("image", "stored"),
-        [("https://images.example.com/a.png", "https://images.example.com/a.png"), ("", None)],
-    )
-    async def test_stores_the_image(self, service: Service, image: str, stored: str | None) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "image": image})
-
-        assert answer.json()["user"]["image"] == stored
-
-    @pytest.mark.parametrize(
         "image", ["javascript:alert(1)", "data:image/png;base64,AA", "//images.example.com/a.png", "a.png", "https://",
                   "ftp://example.com/a.png", "https://example.com/" + "a" * 2048, "https://example.com/\r\na", " "]
     )  # fmt: skip
@@ -174,7 +153,7 @@ class TestSignUpEmail:
         assert answer.json()["message"].startswith("[body.name] ")
 
     async def test_v75_v76_v78_refuses_what_is_no_address(self, service: Service) -> None:
-        for email in NO_ADDRESSES:
+        for email in NO_ADDRESSES + LOOK_ALIKES:
             answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
             assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), email
             assert "[body.email] " in answer.json()["message"]
@@ -701,7 +680,7 @@ class TestSignInEmail:
         assert empty == broken == none == unknown
 
     async def test_tells_what_is_no_address(self, service: Service) -> None:
-        for email in NO_ADDRESSES:
+        for email in NO_ADDRESSES + LOOK_ALIKES:
             answer = await sign_in(service, email)
             assert refusal(answer) == (400, "INVALID_EMAIL", "Invalid email"), email
 
@@ -928,14 +907,6 @@ class TestSignOut:
 
         assert (answer.status_code, answer.json()) == (200, {"success": True})
         assert cookies_of(answer) == [CLEARED]
-
-    async def test_needs_no_body(self, service: Service) -> None:
-        ada = await join(service)
-
-        answer = await service.client.post("/sign-out", headers=ada)
-
-        assert answer.status_code == 200
-        assert not await works(service, ada)
 
     @pytest.mark.parametrize("beside", [{}, bearer(UNKNOWN)], ids=["alone", "beside a dead token"])
     async def test_clears_the_cookie_even_while_the_database_cannot_revoke(

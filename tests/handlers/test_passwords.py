@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models import Account, OneTimeToken, Session
+from models import Account, Session
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import (
     ADA,
@@ -775,21 +775,3 @@ class TestVerify:
 
         assert refusal(wrong[0]) == (400, "INVALID_PASSWORD", "Invalid password")
         assert [looks(answer) for answer in (*wrong, empty, none)] == [looks(wrong[0])] * 7
-
-    async def test_checks_the_caller_s_own(self, service: Service) -> None:
-        await join(service)
-        eve = await join(service, EVE, NEW_PASSWORD)
-
-        answer = await service.post("/verify-password", {"password": PASSWORD, "email": ADA}, headers=eve)
-
-        assert code(answer) == "400 INVALID_PASSWORD"
-
-    async def test_leaves_everything_as_it_is(self, service: Service) -> None:
-        ada = await join(service)
-        await service.inbox()
-        token = await reset_token(service)
-
-        await service.post("/verify-password", {"password": PASSWORD}, headers=ada)
-
-        assert await count(service, OneTimeToken) == 2
-        assert (await service.get(f"/reset-password/{token}")).status_code == 200

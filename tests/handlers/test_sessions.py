@@ -53,9 +53,6 @@ class TestGetCurrent:
         "headers",
         [
             {},
-            {"Authorization": "Bearer"},
-            {"Authorization": "Bearer "},
-            {"Authorization": "Bearer a b"},
             {"Authorization": f"Bearer {UNKNOWN}"},
             {"Authorization": "Basic eDp5"},
             {"Cookie": f"service.session-token={UNKNOWN}"},

@@ -894,15 +894,6 @@ class TestTrustedDevices:
         assert code(answer) == "401 INVALID_EMAIL_OR_PASSWORD"
         assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
 
-    async def test_end_after_thirty_days(self, service: Service) -> None:
-        device = await trusted_device(service, await enrol(service))
-
-        service.clock.advance(days=30)
-        answer = await password_sign_in(service, headers=cookie(TRUST, device))
-
-        assert answer.json()["twoFactorRedirect"]
-        assert set_cookies(answer)[TRUST] == ""
-
     async def test_a_dead_token_is_cleared_where_no_code_is_asked_for(self, service: Service) -> None:
         """The operator has switched the second factor off, say, and so could not clear the cookie."""
         ada = await enrol(service, username="ada_l")

@@ -96,9 +96,3 @@ class TestCrashes:
                 raise RuntimeError(SECRET) from cause
         except RuntimeError as error:
             return error
-
-    def test_a_refusal_is_not_logged(self) -> None:
-        with capture_logs() as logs:
-            render(errors.NotFound(), "r1")
-
-        assert logs == []

@@ -38,16 +38,10 @@ class TestMediaTypes:
     @pytest.mark.parametrize(
         "media_type",
         [
-            "text/plain",
-            "application/x-www-form-urlencoded",
-            "multipart/form-data; boundary=x",
-            "application/json; charset=utf-16",
             "application/json; charset=latin-1",
             "application/json; charset=",
-            "application/json, text/plain",
             "application/json\v",
             "application/json\f; charset=utf-8",
-            "application/jsonp",
             "json",
             "",
             "\xff",

@@ -63,27 +63,6 @@ def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> s
     )
 
 
-class TestHelp:
-    @pytest.mark.parametrize(
-        "words",
-        [
-            [],
-            ["serve"],
-            ["migrate"],
-            ["openapi"],
-            ["check-config"],
-            ["mail", "test"],
-            ["users", "ban"],
-            ["audit"],
-        ],
-    )
-    def test_every_command_explains_itself(self, run: Run, words: list[str]) -> None:
-        done = run(*words, "--help")
-
-        assert done.exit_code == 0
-        assert "Usage" in done.output
-
-
 class TestCheckConfig:
     def test_says_what_would_be_used(self, run: Run) -> None:
         done = run("check-config")
