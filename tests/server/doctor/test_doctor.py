@@ -244,11 +244,6 @@ class TestSqlite:
 
         assert is_wrong(only(found, "database"), "locked")
 
-    async def test_a_newer_schema(self, tmp_path: Path) -> None:
-        path = self.migrated(tmp_path, "9999")
-
-        assert is_wrong(only(await look(f"sqlite:///{path}", tmp_path), "schema"), "9999")
-
     async def test_others_may_read_it(self, tmp_path: Path) -> None:
         path = self.migrated(tmp_path)
         path.chmod(0o644)
