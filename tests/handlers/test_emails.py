@@ -165,12 +165,6 @@ class TestVerify:
         assert list(answer.json()) == ["user", "status"]
         assert answer.json() == {"user": reduced(after), "status": True}
         assert after == {**before, "emailVerified": True, "updatedAt": "2026-01-01T12:01:00.000Z"}
-
-    async def test_signs_nobody_in(self, service: Service) -> None:
-        await join(service)
-
-        answer = await service.get(local(await last_link(service, "verify-email")))
-
         assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
         assert await count(service, Session) == 1
 
