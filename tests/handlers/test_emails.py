@@ -667,3 +667,11 @@ class TestChange:
         await close_service(service)
         assert after == before
         assert grants == []
+
+    async def test_a_newer_request_kills_the_older_link(self, service: Service) -> None:
+        ada = await join_verified(service)
+        older = await change_token(service, ada, "older@example.com")
+        newer = await change_token(service, ada, "newer@example.com")
+
+        assert refusal(await follow(service, older)) == INVALID_TOKEN
+        assert (await follow(service, newer)).json()["user"]["email"] == "newer@example.com"

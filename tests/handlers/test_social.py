@@ -410,6 +410,23 @@ class TestWayBack:
 
         assert relayed.headers["location"] == f"{BASE_URL}/callback/test"
 
+    async def test_of_many_first_visits_at_once_one_user_comes(
+        self, social: Service, provider: ProviderProcess, ada: None
+    ) -> None:
+        flows = [await begin(social) for _ in range(5)]
+        backs = [await visit(flow) for flow in flows]
+        token = id_token(provider)
+
+        answers = await asyncio.gather(
+            *(social.get(back, headers=flow.headers) for back, flow in zip(backs, flows, strict=True)),
+            *(directly(social, token) for _ in range(5)),
+        )
+
+        assert [answer.status_code for answer in answers] == [302] * 5 + [200] * 5
+        assert [error_of(answer) for answer in answers[:5]] == [None] * 5
+        assert (await count(social, User), await count(social, Account)) == (1, 1)
+        assert await session_count(social) == 10
+
 
 class TestFailure:
     """Every value of `error`, once, and that nothing came of it (behaviour 7.3)."""
@@ -604,6 +621,18 @@ class TestFailure:
         locations = [answer.headers["location"] for answer in answers]
         assert locations == [f"{BASE_URL}/", f"{BASE_URL}/error?error=no_code"]
 
+    async def test_at_another_providers_callback(self, social: Service, ada: None) -> None:
+        flow = await begin(social)
+        back = await visit(flow)
+
+        answer = await deliver(social, back.replace("/callback/test", "/callback/other"), flow)
+        again = await deliver(social, back, flow)
+
+        assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error=state_mismatch"
+        assert list(set_cookies(answer).values()) == [""]
+        assert error_of(again) == "state_mismatch"
+        assert await session_count(social) == 0
+
 
 def id_token(provider: ProviderProcess, **claims: Any) -> str:
     """Give an ID token of Ada's, or as the claims have it."""
@@ -708,6 +737,10 @@ class TestIdToken:
 
         assert refusal(await directly(service, id_token(provider))) == expected
         assert refusal(await directly(service, id_token(provider), provider="plain")) == expected
+
+    @pytest.mark.parametrize("token", ["", "a.b.c", {"token": ""}])
+    async def test_that_is_none_is_refused(self, social: Service, token: Any) -> None:
+        assert code(await directly(social, token)) == "401 INVALID_TOKEN"
 
 
 class TestWhoseAccount:

@@ -642,6 +642,13 @@ class TestVerifyTotp:
         assert [entry["event"] for entry in logged] == ["two_factor.secret_undecipherable"] * 6
         assert (await enter(service, "backup-code", ada.backup_codes[0], pending)).status_code == 200
 
+    @pytest.mark.parametrize(("steps", "status"), [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)])
+    async def test_accepts_one_step_either_side(self, service: Service, steps: int, status: int) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        assert (await enter(service, "totp", ada.code(service, steps), pending)).status_code == status
+
 
 class TestSendOtp:
     async def test_mails_a_code_and_shows_it_nowhere(self, service: Service, carry_pending: Carry) -> None:
@@ -944,6 +951,26 @@ class TestTrustedDevices:
         assert refusal(await enter(service, "totp", "123456", bearer(pending))) == NO_CHALLENGE
         assert await count(service, TrustedDevice) == 0
         assert (await count(service, TwoFactor), await count(service, Session)) == (1, 0)
+
+    async def test_of_others_are_left_alone(self, service: Service) -> None:
+        await enrol(service)
+        device = await trusted_device(service, await enrol(service, EVE))
+
+        ada = await password_sign_in(service, headers=cookie(TRUST, device))
+        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
+
+        assert ada.json()["twoFactorRedirect"]
+        assert TRUST not in set_cookies(ada)
+        assert eve.json()["user"]["email"] == EVE
+
+    async def test_end_after_thirty_days(self, service: Service) -> None:
+        device = await trusted_device(service, await enrol(service))
+
+        service.clock.advance(days=30)
+        answer = await password_sign_in(service, headers=cookie(TRUST, device))
+
+        assert answer.json()["twoFactorRedirect"]
+        assert set_cookies(answer)[TRUST] == ""
 
 
 class TestTheUsersEnd:

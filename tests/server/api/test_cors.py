@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.server.api.conftest import Peer
+from tests.server.api.conftest import TOKEN, Peer
 from tests.server.api.raw import Answer, ask
 
 JSON = ("content-type", "application/json")
@@ -75,6 +75,10 @@ class TestOriginCheck:
 
     async def test_get_is_not_checked(self, peer: Peer) -> None:
         assert (await ask(peer.app, "GET", "/reset-password/a", [("origin", EVIL)])).status == 200
+
+    @pytest.mark.parametrize("value", ["Bearer x", f"bearer {TOKEN}"])
+    async def test_a_bearer_header_passes(self, peer: Peer, value: str) -> None:
+        assert (await sign_in(peer, ("authorization", value), ("origin", EVIL))).status == 200
 
 
 class TestCors:

@@ -38,6 +38,9 @@ class TestMediaTypes:
     @pytest.mark.parametrize(
         "media_type",
         [
+            "application/json; charset=utf-16",
+            "application/json, text/plain",
+            "application/jsonp",
             "application/json; charset=latin-1",
             "application/json; charset=",
             "application/json\v",
@@ -87,6 +90,12 @@ class TestMediaTypes:
     async def test_a_body_on_get_is_ignored(self, peer: Peer) -> None:
         assert (await ask(peer.app, "GET", "/ok", [("content-type", "text/plain")], [b"\xff{"])).status == 200
 
+    async def test_a_body_without_a_type_is_not(self, peer: Peer) -> None:
+        assert await sign_in(peer, GOOD, []) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+    async def test_two_types_are_not(self, peer: Peer) -> None:
+        assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
+
 
 class TestForm:
     async def test_is_taken_where_the_contract_says_so(self, peer: Peer) -> None:
@@ -123,6 +132,15 @@ class TestJson:
 
     async def test_an_escaped_backslash_is_no_nul(self, peer: Peer) -> None:
         assert await sign_in(peer, GOOD[:-1] + b',"note":"\\\\u0000"}') == (200, None)
+
+    async def test_a_thousand_levels_in_a_field_fail_the_field(self, peer: Peer) -> None:
+        raw = b'{"email":' + b"[" * 900 + b"]" * 900 + b',"scopes":' + b"[" * 90 + b"]" * 90 + b"}"
+
+        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw])
+
+        assert answer.json["message"] == (
+            "[body.email] is nested too deeply; [body.password] is required; [body.scopes.0] must be a string"
+        )
 
 
 class TestSize:

@@ -28,6 +28,21 @@ class TestBearer:
     async def test_white_space_is_spaces_and_tabs_alone(self, peer: Peer, end: str) -> None:
         assert await name(peer, [("authorization", f"Bearer {TOKEN}{end}")]) is None
 
+    @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR "])
+    async def test_is_found_in_any_case(self, peer: Peer, scheme: str) -> None:
+        assert await name(peer, [("authorization", f"{scheme} {TOKEN}")]) == "Ada"
+        assert peer.memory.looked_up == [(TOKEN, False)]
+
+    @pytest.mark.parametrize("second", [f"Bearer {TOKEN}", "Basic x"])
+    async def test_several_headers_are_no_session(self, peer: Peer, second: str) -> None:
+        headers = [("authorization", f"Bearer {TOKEN}"), ("authorization", second), ("cookie", COOKIE)]
+
+        assert await name(peer, headers) is None
+
+    @pytest.mark.parametrize("value", ["Basic YTpi", "Digest a=b", f"Bearers {TOKEN}", "Negotiate"])
+    async def test_other_schemes_are_ignored(self, peer: Peer, value: str) -> None:
+        assert await name(peer, [("authorization", value), ("cookie", COOKIE)]) == "Ada"
+
 
 class TestCookie:
     @pytest.mark.parametrize(
@@ -64,6 +79,25 @@ class TestCookie:
 
         assert await name(renamed, [("cookie", f"__Host-sid={TOKEN}")]) == "Ada"
         assert await name(renamed, [("cookie", COOKIE)]) is None
+
+    @pytest.mark.parametrize(
+        "cookie",
+        [
+            f"{COOKIE}; service.session-token={OTHER}",
+            f"service.session-token={OTHER}",
+            "service.session-token=%",
+            "service.session-token=",
+            f'service.session-token="{TOKEN}"',
+            f"service.session-token={TOKEN}.signature",
+            "service.session-token=" + "x" * 8192,
+            b"service.session-token=\xff\xfe",
+            f"service.session-token={PENDING}",
+        ],
+    )
+    async def test_a_wrong_one_is_cleared_with_the_401(self, peer: Peer, cookie: Any) -> None:
+        answer = await ask(peer.app, "GET", "/get-session", [("cookie", cookie)])
+
+        assert (answer.status, answer.header("set-cookie")) == (401, CLEARED)
 
 
 def peer_cookies(**changes: Any) -> Any:
@@ -190,3 +224,11 @@ class TestPending:
         by_bearer = await self.verify(peer, evil, ("authorization", f"Bearer {PENDING}"))
 
         assert (by_cookie.status, beside_a_dead_bearer.status, by_bearer.status) == (403, 403, 200)
+
+
+class TestElsewhere:
+    @pytest.mark.parametrize("target", [f"/get-session?token={TOKEN}", f"/get-session?access_token={TOKEN}"])
+    async def test_tokens_never_authenticate(self, peer: Peer, target: str) -> None:
+        headers = [("x-auth-token", TOKEN), ("set-auth-token", TOKEN), ("x-session-token", TOKEN)]
+
+        assert (await ask(peer.app, "GET", target, headers)).status == 401

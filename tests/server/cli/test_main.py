@@ -419,6 +419,14 @@ class TestServe:
         (line,) = (json.loads(line) for line in errors.splitlines())
         assert "address already in use" in line["event"]
 
+    def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
+        with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
+            _, errors = process.communicate()
+
+        assert process.returncode == 1
+        assert "Traceback" not in errors
+        assert all(line.startswith("gatewright: ") for line in errors.splitlines())
+
 
 def _started(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the line that says that the service has started."""

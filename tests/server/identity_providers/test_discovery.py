@@ -98,6 +98,15 @@ class TestRedirectsIssuer:
                 await visitor.sign_in(issuer=sent)
         assert (await named.sign_in(issuer="https://id.test")).identity.issuer == ""
 
+    @pytest.mark.parametrize("sent", ["https://evil.test", "", "http://127.0.0.1"])
+    async def test_is_refused_when_it_is_another(
+        self, visitor: Visitor, provider: ProviderProcess, sent: str
+    ) -> None:
+        with pytest.raises(IssuerMismatch):
+            await visitor.sign_in(issuer=sent)
+
+        assert provider.log("token") == []
+
 
 class TestGoogle:
     @pytest.mark.parametrize("spelt", ["with scheme", "accounts.google.com"])

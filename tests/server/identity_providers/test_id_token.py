@@ -10,6 +10,7 @@ from joserfc import jws
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
+from domain import tokens as domain_tokens
 from domain.identity_provider import IdentityRefused, IdTokenCredential, VerifiedIdentity
 from domain.social.errors import ProviderUnavailable
 from server.identity_providers.http_client import DEEPEST
@@ -161,11 +162,22 @@ class TestHeader:
         assert await is_refused(visitor, provider.mint(algorithm="RS256"))
         assert not await is_refused(visitor, provider.mint(algorithm=allowed.partition(",")[0]))
 
+    @pytest.mark.parametrize("kind", [None, "JWT", "jwt", "application/JWT", "id_token+jwt"])
+    async def test_may_say_that_it_is_an_id_token(
+        self, visitor: Visitor, provider: ProviderProcess, kind: str | None
+    ) -> None:
+        assert (await bring(visitor, provider.mint(header={"typ": kind}))).identity.subject == "1001"
+
 
 class TestForm:
     @pytest.mark.parametrize(
         "token",
         [
+            "",
+            ".",
+            "..",
+            "a.b.c",
+            "é.é.é",
             "...",
             "e30.e30.e30",
             "WyJhbGciXQ.e30.e30",
@@ -360,6 +372,29 @@ class TestKeys:
 
         assert await is_refused(visitor, _resigned(provider, weak, alg="RS256", kid="weak"))
         assert not await is_refused(visitor, _resigned(provider, strong, alg="RS256", kid="strong"))
+
+    async def test_are_not_fetched_for_a_flood(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        await bring(visitor, provider.mint())
+        flood = [provider.mint(header={"kid": domain_tokens.token()}) for _ in range(30)]
+
+        refused = await asyncio.gather(*(is_refused(visitor, token) for token in flood))
+        refused += [await is_refused(visitor, token) for token in flood]
+
+        assert all(refused)
+        assert len(provider.log("jwks")) == 2
+
+    async def test_are_asked_for_again_after_a_minute(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        await bring(visitor, provider.mint())
+        await is_refused(visitor, provider.mint(header={"kid": "unknown"}))
+        provider.rotate_keys()
+        new = provider.mint()
+        assert await is_refused(visitor, new)
+
+        visitor.clock.advance(seconds=60)
+
+        assert not await is_refused(visitor, new)
 
 
 def _publish(provider: ProviderProcess, *keys: Any) -> None:
