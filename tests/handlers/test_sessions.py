@@ -138,6 +138,14 @@ class TestGetCurrent:
         assert (await service.post("/revoke-sessions")).json() == {"status": True, "count": 0}
         assert (await service.post("/revoke-other-sessions")).json() == {"status": True, "count": 0}
 
+    async def test_two_cookies_with_different_values_are_none(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        name, token = "service.session-token", token_of(await sign_up())
+
+        assert not await works(service, {"Cookie": f"{name}={token}; {name}={UNKNOWN}"})
+        assert await works(service, {"Cookie": f'junk="; {name}={token}; {name}={token}'})
+
 
 class TestListActive:
     async def test_lists_newest_first_with_tokens(

@@ -590,6 +590,20 @@ class TestVerified:
         with pytest.raises(InvalidTwoFactorCookie):
             await requests.run(partial(ask, **wanted), caller=caller)
 
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_a_code_has_a_form_and_what_has_not_costs_nothing(
+        self, service: Service, method: str
+    ) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        for wrong in ("", "1" * 33, 123456, None, ["1"], "1\x00"):
+            answer = await service.post(f"/two-factor/verify-{method}", {"code": wrong}, headers=pending)
+            assert code(answer) == "400 VALIDATION_ERROR"
+
+        right = await right_code(service, ada, method, pending)
+        assert code(await enter(service, method, right, pending)) == "200"
+
 
 class TestVerifyTotp:
     async def test_confirms_an_enrolment(self, service: Service, carry: Carry) -> None:

@@ -96,6 +96,10 @@ class TestMediaTypes:
     async def test_two_types_are_not(self, peer: Peer) -> None:
         assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
 
+    @pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("identity, br", 415)])
+    async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
+        assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
+
 
 class TestForm:
     async def test_is_taken_where_the_contract_says_so(self, peer: Peer) -> None:
@@ -141,6 +145,16 @@ class TestJson:
         assert answer.json["message"] == (
             "[body.email] is nested too deeply; [body.password] is required; [body.scopes.0] must be a string"
         )
+
+    @pytest.mark.parametrize("raw", [b"[]", b'"x"', b"null", b"1", b"true", b'["\\u0000"]'])
+    async def test_anything_but_an_object_fails_validation(self, peer: Peer, raw: bytes) -> None:
+        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw])
+
+        assert answer.json == {
+            "message": "[body] must be an object",
+            "code": "VALIDATION_ERROR",
+            "fields": [],
+        }
 
 
 class TestSize:

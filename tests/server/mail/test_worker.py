@@ -355,6 +355,31 @@ class TestFaults:
         row = await office.row()
         assert (row.state, row.payload) == (MailState.FAILED, None)
 
+    async def test_a_refused_connection_is_tried_again(self, office: Office) -> None:
+        await office.peer.stop()
+        await office.file()
+        worker = office.worker()
+
+        await worker.drain()
+        assert (await office.row()).last_error == "smtp: SMTPConnectError"
+
+        await office.peer.start()
+        office.advance(seconds=30)
+        await worker.drain()
+        assert len(office.peer.envelopes) == 1
+
+    async def test_a_connection_that_ends_in_the_middle_is_tried_again(self, office: Office) -> None:
+        office.peer.mood = Mood.HANG_UP
+        await office.file()
+        worker = office.worker()
+
+        await worker.drain()
+        office.peer.mood = Mood.ACCEPT
+        office.advance(seconds=30)
+        await worker.drain()
+
+        assert len(office.peer.envelopes) == 1
+
 
 class TestR11AsAWhole:
     """A server that answers each command in time can still take longer than the lease, all in all."""
