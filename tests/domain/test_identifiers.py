@@ -9,13 +9,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain import errors, identifiers
+from domain import identifiers
 from domain.identifiers import (
     InvalidDisplayUsername,
     InvalidEmail,
-    InvalidUsername,
-    UsernameTooLong,
-    UsernameTooShort,
 )
 
 CONTRACT = Path(__file__).parents[2] / "openapi" / "components" / "schemas.yaml"
@@ -167,40 +164,6 @@ class TestContract:
         assert properties["name"]["maxLength"] == identifiers.NAME_LENGTH
 
 
-class TestUsername:
-    @pytest.mark.parametrize("text", ["abc", "A.b_9", "...", "___", "x" * 30])
-    def test_gives_it_lower_cased(self, text: str) -> None:
-        assert identifiers.username(text) == text.lower() == identifiers.wanted_username(text)
-
-    @pytest.mark.parametrize(
-        ("text", "refusal"),
-        [
-            ("", UsernameTooShort),
-            ("ab", UsernameTooShort),
-            ("x" * 31, UsernameTooLong),
-            ("é" * 31, UsernameTooLong),
-            ("a b", InvalidUsername),
-            ("a-b", InvalidUsername),
-            ("abé", InvalidUsername),
-            ("ab\u212a", InvalidUsername),
-            ("ab\u0661", InvalidUsername),
-            ("abc\n", InvalidUsername),
-            ("a\u200bb", InvalidUsername),
-        ],
-    )
-    def test_refuses_by_length_first(self, text: str, refusal: type[errors.Refusal]) -> None:
-        with pytest.raises(refusal):
-            identifiers.username(text)
-        with pytest.raises(errors.Unprocessable) as looked_up:
-            identifiers.wanted_username(text)
-
-        assert (looked_up.value.code, looked_up.value.message) == (refusal.code, refusal.message)
-        assert identifiers.username_or_none(text) is None
-
-    def test_or_none(self) -> None:
-        assert identifiers.username_or_none("Ada_L") == "ada_l"
-
-
 STEERING = [
     "\x00",
     "\t",
@@ -232,12 +195,3 @@ class TestNames:
         assert not identifiers.is_name(f"a{character}b")
         with pytest.raises(InvalidDisplayUsername):
             identifiers.display_username(f"a{character}")
-
-    def test_lengths_are_code_points(self) -> None:
-        assert identifiers.is_name("")
-        assert identifiers.is_name("😀" * 256)
-        assert not identifiers.is_name("a" * 257)
-        assert identifiers.display_username("😀" * 64)
-        for text in ("", "a" * 65):
-            with pytest.raises(InvalidDisplayUsername):
-                identifiers.display_username(text)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.faults.places import LONG
 from tests.handlers import steps
-from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, code, join, token_in
-from tests.handlers.test_emails import change_token, follow, join_verified
+from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, change_token, code, join, token_in
+from tests.handlers.test_emails import follow, join_verified
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.provider.steps import as_user, begin, deliver, error_of, visit

@@ -13,11 +13,21 @@ from tests.service import BASE_URL, PASSWORD, Service
 
 ADA = "ada@example.com"
 EVE = "eve@example.com"
+NEW_ADDRESS = "ada.king@example.com"
 NEW_PASSWORD = "four more words than before"
 UNKNOWN = "x" * 32
 """Of the form of a token, and none."""
 AT = "2026-01-01T12:00:00.000Z"
 """The moment at which every test begins, as answers write it."""
+WRONG_USERNAMES = [
+    (username, f"USERNAME_TOO_{what.upper()}", f"Username is too {what}")
+    for what, usernames in (("short", ["", "ab"]), ("long", ["a" * 31, "\U0001f600" * 31]))
+    for username in usernames
+] + [
+    (username, "INVALID_USERNAME", "Username is invalid")
+    for username in ("ada lovelace", "ada-l", "ad\u00e4", "ada\u0661", "ada\n", "a\u200bb", "\u212aelvin")
+]
+"""What is no username, with code and message."""
 CLEARED = "service.session-token=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Secure"
 
 
@@ -118,6 +128,20 @@ async def reset_token(service: Service, email: str = ADA) -> str:
     answer = await service.post("/request-password-reset", {"email": email})
     assert answer.status_code == 200, answer.text
     return token_in(await last_link(service, "reset-password", email))
+
+
+async def deletion_token(service: Service, headers: Headers, to: str = ADA) -> str:
+    """Ask for a deletion link where `delete_user.confirm_by_mail` is on, and give its token."""
+    answer = await service.post("/delete-user", {}, headers=headers)
+    assert answer.json()["message"] == "Verification email sent"
+    return token_in(await last_link(service, "delete-account", to))
+
+
+async def change_token(service: Service, headers: Headers, new: str = NEW_ADDRESS) -> str:
+    """Ask for a change of a verified address, and give the token of the link."""
+    answer = await service.post("/change-email", {"newEmail": new}, headers=headers)
+    assert answer.json() == {"status": True, "message": "Email updated"}
+    return token_in(await last_link(service, "change-email", new))
 
 
 async def verify(service: Service, email: str = ADA) -> None:

@@ -17,22 +17,6 @@ def attributes(header: tuple[bytes, bytes]) -> list[str]:
     return value.decode().split("; ")
 
 
-class TestSetSession:
-    def test_carries_the_raw_token_and_its_remaining_life(self) -> None:
-        sent = attributes(cookies.set_session(DEFAULT, "t0k3n", max_age=604800))
-
-        assert sent[0] == "service.session-token=t0k3n"
-        assert sorted(sent[1:]) == ["HttpOnly", "Max-Age=604800", "Path=/", "SameSite=Lax", "Secure"]
-
-    def test_ends_with_the_browser_when_not_remembered(self) -> None:
-        assert "Max-Age" not in "".join(attributes(cookies.set_session(DEFAULT, "t", max_age=None)))
-
-    def test_follows_the_settings(self) -> None:
-        sent = attributes(cookies.set_session(OPEN, "t", max_age=1))
-
-        assert sorted(sent) == ["Domain=example.com", "Max-Age=1", "Path=/", "SameSite=None", "sid=t"]
-
-
 class TestClearing:
     @pytest.mark.parametrize("settings", [DEFAULT, OPEN])
     def test_uses_the_same_attributes(self, settings: Cookies) -> None:

@@ -164,16 +164,6 @@ class TestFields:
 
         assert refusal(answer) == (400, "VALIDATION_ERROR", f"[body.{field}] is required")
 
-    async def test_names_all_that_fail_in_one_message(self, service: Service) -> None:
-        answer = await service.post("/sign-up/email", {"email": "x", "password": 1, "rememberMe": "yes"})
-
-        assert refusal(answer) == (
-            400,
-            "VALIDATION_ERROR",
-            "[body.name] is required; [body.email] must be an email address; [body.password] must be a string;"
-            " [body.rememberMe] must be true or false",
-        )
-
     @pytest.mark.parametrize("flag", ["yes", "", "1", 0, 1, "true ", " true", "truefalse", "TRUE\n"])
     async def test_a_switch_is_true_or_false(self, service: Service, flag: Any) -> None:
         ada = await join(service)
@@ -225,16 +215,6 @@ class TestBodies:
         expected = (400, "BAD_REQUEST", "Invalid JSON in request body")
         assert [refusal(answer) for answer in unread] == [expected] * 5
         assert [code(answer) for answer in of_other_types] == ["415 UNSUPPORTED_MEDIA_TYPE"] * 3
-
-    async def test_of_a_repeated_key_the_last_counts(self, service: Service) -> None:
-        await join(service)
-        body = b'{"email": "ada@example.com", "password": 1, "password": "correct horse battery"}'
-
-        answer = await service.client.post(
-            "/sign-in/email", content=body, headers={"Content-Type": "application/json"}
-        )
-
-        assert answer.status_code == 200
 
 
 class TestAuthenticationFirst:

@@ -17,21 +17,8 @@ from domain.users import locking
 from models import Session
 from tests import turns
 from tests.conftest import Headers, MakeService, SignIn
-from tests.handlers.steps import EVE, bearer, count, join, sign_in, user_of, works
+from tests.handlers.steps import EVE, UNKNOWN, bearer, count, join, sign_in, token_of, user_of, works
 from tests.service import PASSWORD, START, Service
-
-UNKNOWN = "x" * 32
-
-
-async def status(client: httpx.AsyncClient, headers: Headers) -> int:
-    """Whether a session works."""
-    return (await client.get("/get-session", headers=headers)).status_code
-
-
-def token_of(headers: Headers) -> str:
-    """Give the token that a caller's headers carry."""
-    value = headers.get("Authorization") or headers["Cookie"]
-    return value.replace("Bearer ", "").replace("service.session-token=", "")
 
 
 class TestGetCurrent:
@@ -66,9 +53,6 @@ class TestGetCurrent:
         "headers",
         [
             {},
-            {"Authorization": "Bearer"},
-            {"Authorization": "Bearer "},
-            {"Authorization": "Bearer a b"},
             {"Authorization": f"Bearer {UNKNOWN}"},
             {"Authorization": "Basic eDp5"},
             {"Cookie": f"service.session-token={UNKNOWN}"},
@@ -85,32 +69,12 @@ class TestGetCurrent:
         assert answer.headers["www-authenticate"] == "Bearer"
         assert ("max-age=0" in answer.headers.get("set-cookie", "").lower()) == ("Cookie" in headers)
 
-    async def test_bearer_decides_over_the_cookie(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
-        token = token_of(await sign_up())
-        cookie = {"Cookie": f"service.session-token={token}"}
-
-        refused = await client.get("/get-session", headers={**cookie, "Authorization": f"Bearer {UNKNOWN}"})
-        other_scheme = await client.get("/get-session", headers={**cookie, "Authorization": "Basic eDp5"})
-        any_case = await client.get("/get-session", headers={"Authorization": f"bEARER {token}"})
-
-        assert (refused.status_code, other_scheme.status_code, any_case.status_code) == (401, 200, 200)
-
-    async def test_two_cookies_with_different_values_are_none(
-        self, client: httpx.AsyncClient, sign_up: SignIn
-    ) -> None:
-        name, token = "service.session-token", token_of(await sign_up())
-
-        different = await status(client, {"Cookie": f"{name}={token}; {name}={UNKNOWN}"})
-        equal = await status(client, {"Cookie": f'junk="; {name}={token}; {name}={token}'})
-
-        assert (different, equal) == (401, 200)
-
     async def test_expires_and_is_deleted(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
 
         service.clock.advance(days=7)
 
-        assert await status(service.client, ada) == 401
+        assert not await works(service, ada)
         assert await service.rows("SELECT id FROM session") == []
 
     async def test_extends_a_session_in_use(self, service: Service, sign_up: SignIn) -> None:
@@ -149,7 +113,7 @@ class TestGetCurrent:
         service.clock.advance(days=2)
 
         assert extended == "2026-01-09T12:00:00.000Z"
-        assert await status(service.client, ada) == 401
+        assert not await works(service, ada)
 
     async def test_a_session_that_is_not_remembered_lives_a_day(
         self, service: Service, sign_up: SignIn
@@ -173,6 +137,14 @@ class TestGetCurrent:
         }
         assert (await service.post("/revoke-sessions")).json() == {"status": True, "count": 0}
         assert (await service.post("/revoke-other-sessions")).json() == {"status": True, "count": 0}
+
+    async def test_two_cookies_with_different_values_are_none(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        name, token = "service.session-token", token_of(await sign_up())
+
+        assert not await works(service, {"Cookie": f"{name}={token}; {name}={UNKNOWN}"})
+        assert await works(service, {"Cookie": f'junk="; {name}={token}; {name}={token}'})
 
 
 class TestListActive:
@@ -207,26 +179,15 @@ class TestListActive:
         service.client.cookies.clear()
 
         newest, oldest = (await service.get("/list-sessions", headers=second)).json()
-        as_token = await status(service.client, {"Authorization": f"Bearer {oldest['token']}"})
+        as_token = await works(service, bearer(oldest["token"]))
         revoked = await service.post("/revoke-session", {"token": oldest["token"]}, headers=second)
 
         assert newest["token"] == token_of(second)
         assert oldest["token"] == f"rvk_{oldest['id']}"
-        assert as_token == 401
+        assert not as_token
         assert revoked.status_code == 200
-        assert await status(service.client, first) == 401
+        assert not await works(service, first)
         assert await service.rows("SELECT id FROM session WHERE token_copy IS NOT NULL") == []
-
-    async def test_does_not_exist_when_switched_off(self, make_service: MakeService) -> None:
-        service = await make_service(
-            {"enable_session_listing": "false", "enable_session_revocation": "false"}
-        )
-
-        paths = ["/revoke-session", "/revoke-sessions", "/revoke-other-sessions"]
-        answers = [await service.get("/list-sessions"), *[await service.post(path) for path in paths]]
-
-        assert [answer.status_code for answer in answers] == [404] * 4
-        assert (await service.post("/sign-out")).status_code == 200
 
     async def test_lets_others_have_their_turn_in_a_long_list(self, service: Service) -> None:
         ada = await join(service)
@@ -342,16 +303,6 @@ class TestAtMost:
         assert {answer.status_code for answer in answers} == {200}
         assert await count(service, Session) == 3
 
-    async def test_simultaneous_sign_ins_of_who_has_nearly_as_many_leave_so_many(
-        self, service: Service
-    ) -> None:
-        await add_sessions(service, (await user_of(service, await join(service)))["id"], 990)
-
-        answers = await asyncio.gather(*(sign_in_once(service) for _ in range(20)))
-
-        assert {answer.status_code for answer in answers} == {200}
-        assert await count(service, Session) == 1000
-
     @pytest.mark.parametrize("changes", [{"impersonated_by": "operator"}, {"expires_at": START}])
     async def test_what_does_not_count_takes_no_place(
         self, make_service: MakeService, changes: dict[str, Any]
@@ -405,25 +356,25 @@ async def signed_in(service: Service) -> Headers:
 
 
 class TestRevoke:
-    async def test_ends_another_session(self, client: httpx.AsyncClient, sign_in: SignIn) -> None:
+    async def test_ends_another_session(self, service: Service, sign_in: SignIn) -> None:
         phone, laptop = await sign_in(), await sign_in()
 
-        answer = await client.post("/revoke-session", json={"token": token_of(laptop)}, headers=phone)
+        answer = await service.client.post("/revoke-session", json={"token": token_of(laptop)}, headers=phone)
 
         assert answer.json() == {"success": True, "status": True}
         assert "set-cookie" not in answer.headers
-        assert await status(client, laptop) == 401
-        assert await status(client, phone) == 200
+        assert not await works(service, laptop)
+        assert await works(service, phone)
 
     async def test_ends_the_current_session_and_clears_its_cookie(
-        self, client: httpx.AsyncClient, sign_up: SignIn
+        self, service: Service, sign_up: SignIn
     ) -> None:
         ada = await sign_up()
 
-        answer = await client.post("/revoke-session", json={"token": token_of(ada)}, headers=ada)
+        answer = await service.client.post("/revoke-session", json={"token": token_of(ada)}, headers=ada)
 
         assert "Max-Age=0" in answer.headers["set-cookie"]
-        assert await status(client, ada) == 401
+        assert not await works(service, ada)
 
     async def test_does_not_touch_or_tell_of_foreign_sessions(
         self, service: Service, sign_up: SignIn
@@ -441,14 +392,7 @@ class TestRevoke:
         answers = [await service.post("/revoke-session", {"token": t}, headers=eve) for t in tokens]
 
         assert {answer.text for answer in answers} == {answers[0].text}
-        assert await status(service.client, ada) == 200
-
-    async def test_names_the_field_that_is_missing(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
-        answer = await client.post("/revoke-session", json={}, headers=await sign_up())
-
-        assert answer.status_code == 400
-        assert answer.json()["code"] == "VALIDATION_ERROR"
-        assert answer.json()["message"].startswith("[body.token] ")
+        assert await works(service, ada)
 
 
 class TestRevokeAll:
@@ -463,24 +407,24 @@ class TestRevokeAll:
 
         assert answer.json() == {"status": True, "count": 2}
         assert "Max-Age=0" in answer.headers["set-cookie"]
-        assert [await status(service.client, h) for h in (phone, laptop)] == [401, 401]
+        assert [await works(service, h) for h in (phone, laptop)] == [False, False]
 
 
 class TestRevokeOthers:
-    async def test_keeps_the_current_session(self, client: httpx.AsyncClient, sign_in: SignIn) -> None:
+    async def test_keeps_the_current_session(self, service: Service, sign_in: SignIn) -> None:
         phone, laptop = await sign_in(), await sign_in()
 
-        answer = await client.post("/revoke-other-sessions", headers=phone)
+        answer = await service.client.post("/revoke-other-sessions", headers=phone)
 
         assert answer.json() == {"status": True, "count": 2}
-        assert [await status(client, h) for h in (phone, laptop)] == [200, 401]
+        assert [await works(service, h) for h in (phone, laptop)] == [True, False]
 
-    async def test_leaves_other_users_alone(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
+    async def test_leaves_other_users_alone(self, service: Service, sign_up: SignIn) -> None:
         ada, eve = await sign_up("ada@example.com"), await sign_up("eve@example.com")
 
-        await client.post("/revoke-sessions", headers=eve)
+        await service.client.post("/revoke-sessions", headers=eve)
 
-        assert await status(client, ada) == 200
+        assert await works(service, ada)
 
     async def test_no_session_is_usable_and_unlisted_after_a_race(
         self, service: Service, sign_up: SignIn, carry: Callable[[str], Headers]
@@ -498,4 +442,4 @@ class TestRevokeOthers:
         service.client.cookies.clear()
         listed = {s["token"] for s in (await service.get("/list-sessions", headers=ada)).json()}
         for token in (a.json()["token"] for a in answers if "token" in a.json()):
-            assert (await status(service.client, carry(token)) == 200) == (token in listed)
+            assert await works(service, carry(token)) == (token in listed)

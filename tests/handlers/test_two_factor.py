@@ -124,7 +124,7 @@ class TestEnable:
 
         assert issuers == ["Ada her house", "Shop"]
 
-    @pytest.mark.parametrize("issuer", ["a:b", "x" * 65, "a\nb", "\x00", 1, None])
+    @pytest.mark.parametrize("issuer", ["a:b", "x" * 65, "a\nb", "a\x7fb", "\x00", 1, None, ["a"]])
     async def test_refuses_an_issuer_that_apps_would_misread(self, service: Service, issuer: object) -> None:
         ada = await join(service)
 
@@ -357,11 +357,14 @@ class TestPendingSignIn:
 
     async def test_ends_after_ten_minutes(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
-        pending = carry_pending(await challenge(service))
+        first, pending = [carry_pending(await challenge(service)) for _ in range(2)]
 
-        service.clock.advance(minutes=10)
-        answer = await enter(service, "totp", ada.code(service), pending)
+        service.clock.advance(seconds=599)
+        in_time = await enter(service, "totp", ada.code(service), first)
+        service.clock.advance(seconds=1)
+        answer = await enter(service, "backup-code", ada.backup_codes[0], pending)
 
+        assert code(in_time) == "200"
         assert refusal(answer) == NO_CHALLENGE
         assert (PENDING_CLEARED in answer.headers.get_list("set-cookie")) == ("Cookie" in pending)
 
@@ -477,35 +480,6 @@ class TestVerified:
             == []
         )
 
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_a_code_has_a_form_and_what_has_not_costs_nothing(
-        self, service: Service, method: str
-    ) -> None:
-        ada = await enrol(service)
-        pending = bearer(await challenge(service))
-
-        for wrong in ("", "1" * 33, 123456, None, ["1"], "1\x00"):
-            answer = await service.post(f"/two-factor/verify-{method}", {"code": wrong}, headers=pending)
-            assert code(answer) == "400 VALIDATION_ERROR"
-
-        right = await right_code(service, ada, method, pending)
-        assert code(await enter(service, method, right, pending)) == "200"
-
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            "\u0660\u0661\u0662\u0663\u0664\u0665", "\uff11\uff12\uff13\uff14\uff15\uff16",
-            "12345", "1234567", " 123456", "12 345", "-12345", "1e5000",
-        ],
-    )  # fmt: skip
-    async def test_what_is_not_six_ascii_digits_is_a_wrong_code(self, service: Service, wrong: str) -> None:
-        await enrol(service)
-        pending = bearer(await challenge(service))
-        await mailed_code(service, pending)
-
-        assert refusal(await enter(service, "totp", wrong, pending)) == WRONG_CODE
-        assert refusal(await enter(service, "otp", wrong, pending)) == WRONG_CODE
-
     async def test_ten_wrong_codes_in_a_row_lock(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
         *wasted, pending = [carry_pending(await challenge(service)) for _ in range(3)]
@@ -601,16 +575,6 @@ class TestVerified:
         assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
         assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
 
-    async def test_other_cookies_and_sessions_do_not_matter(self, service: Service) -> None:
-        """A live pending cookie is the newest intention, whatever older session a client still holds."""
-        ada = await enrol(service)
-        eve = await join(service, EVE)
-        pending = await challenge(service)
-
-        answer = await enter(service, "totp", ada.code(service), also(eve, PENDING, pending))
-
-        assert answer.json()["user"]["email"] == ADA
-
     @pytest.mark.parametrize(
         "ask", [verification.totp, verification.otp, verification.backup_code, verification.send_otp]
     )
@@ -627,6 +591,20 @@ class TestVerified:
         with pytest.raises(InvalidTwoFactorCookie):
             await requests.run(partial(ask, **wanted), caller=caller)
 
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_a_code_has_a_form_and_what_has_not_costs_nothing(
+        self, service: Service, method: str
+    ) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        for wrong in ("", "1" * 33, 123456, None, ["1"], "1\x00"):
+            answer = await service.post(f"/two-factor/verify-{method}", {"code": wrong}, headers=pending)
+            assert code(answer) == "400 VALIDATION_ERROR"
+
+        right = await right_code(service, ada, method, pending)
+        assert code(await enter(service, method, right, pending)) == "200"
+
 
 class TestVerifyTotp:
     async def test_confirms_an_enrolment(self, service: Service, carry: Carry) -> None:
@@ -640,13 +618,6 @@ class TestVerifyTotp:
         assert answer.json() == {"status": True, "token": token_of(ada), "user": reduced(user)}
         assert len(await service.inbox(ADA, "two-factor-changed")) == 1
 
-    async def test_the_code_that_confirmed_also_signs_in(self, service: Service) -> None:
-        ada = await enrol(service)
-
-        answer = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
-
-        assert answer.status_code == 200
-
     async def test_a_step_counts_once_and_no_earlier_one_after_it(self, service: Service) -> None:
         ada = await enrol(service)
         told = []
@@ -655,13 +626,6 @@ class TestVerifyTotp:
             told.append((await enter(service, "totp", ada.code(service, steps), pending)).status_code)
 
         assert told == [200, 401, 401, 200, 401, 401]
-
-    @pytest.mark.parametrize(("steps", "status"), [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)])
-    async def test_accepts_one_step_either_side(self, service: Service, steps: int, status: int) -> None:
-        ada = await enrol(service)
-        pending = bearer(await challenge(service))
-
-        assert (await enter(service, "totp", ada.code(service, steps), pending)).status_code == status
 
     async def test_without_a_secret_is_refused_and_costs_nothing(self, service: Service) -> None:
         ada = await join(service)
@@ -690,6 +654,13 @@ class TestVerifyTotp:
         assert {refusal(answer) for answer in (*told, shown)} == {expected}
         assert [entry["event"] for entry in logged] == ["two_factor.secret_undecipherable"] * 6
         assert (await enter(service, "backup-code", ada.backup_codes[0], pending)).status_code == 200
+
+    @pytest.mark.parametrize(("steps", "status"), [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)])
+    async def test_accepts_one_step_either_side(self, service: Service, steps: int, status: int) -> None:
+        ada = await enrol(service)
+        pending = bearer(await challenge(service))
+
+        assert (await enter(service, "totp", ada.code(service, steps), pending)).status_code == status
 
 
 class TestSendOtp:
@@ -784,16 +755,6 @@ class TestVerifyOtp:
         assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
         assert await service.rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
 
-    async def test_a_code_lives_three_minutes(self, service: Service) -> None:
-        await enrol(service)
-        pending = bearer(await challenge(service))
-        entered = await mailed_code(service, pending)
-
-        service.clock.advance(minutes=3)
-
-        expected = (400, "OTP_HAS_EXPIRED", "OTP has expired")
-        assert refusal(await enter(service, "otp", entered, pending)) == expected
-
     async def test_a_code_of_another_binding_is_none(self, service: Service) -> None:
         ada = await enrol(service)
         pending = [bearer(await challenge(service)) for _ in range(2)]
@@ -802,6 +763,8 @@ class TestVerifyOtp:
         assert code(await enter(service, "otp", entered, pending[1])) == "400 OTP_HAS_EXPIRED"
         assert code(await enter(service, "otp", entered, ada.session)) == "400 OTP_HAS_EXPIRED"
         assert code(await enter(service, "otp", entered, pending[0])) == "200"
+        with_session = await mailed_code(service, ada.session)
+        assert code(await enter(service, "otp", with_session, pending[1])) == "400 OTP_HAS_EXPIRED"
 
     async def test_under_a_session_a_code_has_five_tries(self, service: Service, carry: Carry) -> None:
         ada = carry(token_of((await enrol(service)).session))
@@ -843,27 +806,6 @@ class TestVerifyBackupCode:
 
         session = {"token": opened["token"], "userId": opened["user"]["id"], "createdAt": AT}
         assert opened["session"] == own["session"] == {**session, "expiresAt": "2026-01-08T12:00:00.000Z"}
-
-    async def test_case_hyphen_and_spaces_do_not_matter(self, service: Service) -> None:
-        ada = await enrol(service)
-        typed = [
-            ada.backup_codes[0].upper(),
-            ada.backup_codes[1].replace("-", ""),
-            f" {' '.join(ada.backup_codes[2])}\t",
-        ]
-
-        told = [(await enter(service, "backup-code", one, ada.session)).status_code for one in typed]
-
-        assert told == [200] * 3
-
-    async def test_works_once(self, service: Service) -> None:
-        ada = await enrol(service)
-        told = []
-        for _ in range(2):
-            pending = bearer(await challenge(service))
-            told.append(code(await enter(service, "backup-code", ada.backup_codes[0], pending)))
-
-        assert told == ["200", "401 INVALID_BACKUP_CODE"]
 
     async def test_without_a_session_cookie_when_asked(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
@@ -913,16 +855,6 @@ class TestVerifyBackupCode:
                 "attempts": {"400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE", "401 INVALID_TWO_FACTOR_COOKIE"},
             }[reason]
         )
-
-    async def test_are_hashed_with_one_salt_for_a_set(self, service: Service) -> None:
-        ada = await enrol(service)
-
-        rows = await service.rows("SELECT set_id, salt, params, code FROM backup_code")
-
-        assert len({(row.set_id, bytes(row.salt), row.params) for row in rows}) == 1
-        assert {row.params for row in rows} == {"m=1024,t=1,p=1"}
-        assert {(len(row.salt), len(row.code)) for row in rows} == {(16, 32)}
-        assert not [code for code in ada.backup_codes if code.encode() in str(rows).encode()]
 
 
 class TestGenerateBackupCodes:
@@ -982,15 +914,6 @@ class TestTrustedDevices:
         assert code(answer) == "401 INVALID_EMAIL_OR_PASSWORD"
         assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
 
-    async def test_end_after_thirty_days(self, service: Service) -> None:
-        device = await trusted_device(service, await enrol(service))
-
-        service.clock.advance(days=30)
-        answer = await password_sign_in(service, headers=cookie(TRUST, device))
-
-        assert answer.json()["twoFactorRedirect"]
-        assert set_cookies(answer)[TRUST] == ""
-
     async def test_a_dead_token_is_cleared_where_no_code_is_asked_for(self, service: Service) -> None:
         """The operator has switched the second factor off, say, and so could not clear the cookie."""
         ada = await enrol(service, username="ada_l")
@@ -1009,17 +932,6 @@ class TestTrustedDevices:
 
         assert [set(cookies) for cookies in told] == [{"service.session-token", TRUST}] * 4
         assert {cookies[TRUST] for cookies in told} == {""}
-
-    async def test_of_others_are_left_alone(self, service: Service) -> None:
-        await enrol(service)
-        device = await trusted_device(service, await enrol(service, EVE))
-
-        ada = await password_sign_in(service, headers=cookie(TRUST, device))
-        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
-
-        assert ada.json()["twoFactorRedirect"]
-        assert TRUST not in set_cookies(ada)
-        assert eve.json()["user"]["email"] == EVE
 
     async def test_of_others_are_left_alone_by_who_is_not_asked(self, service: Service) -> None:
         await join(service)
@@ -1053,6 +965,26 @@ class TestTrustedDevices:
         assert await count(service, TrustedDevice) == 0
         assert (await count(service, TwoFactor), await count(service, Session)) == (1, 0)
 
+    async def test_of_others_are_left_alone(self, service: Service) -> None:
+        await enrol(service)
+        device = await trusted_device(service, await enrol(service, EVE))
+
+        ada = await password_sign_in(service, headers=cookie(TRUST, device))
+        eve = await password_sign_in(service, EVE, headers=cookie(TRUST, device))
+
+        assert ada.json()["twoFactorRedirect"]
+        assert TRUST not in set_cookies(ada)
+        assert eve.json()["user"]["email"] == EVE
+
+    async def test_end_after_thirty_days(self, service: Service) -> None:
+        device = await trusted_device(service, await enrol(service))
+
+        service.clock.advance(days=30)
+        answer = await password_sign_in(service, headers=cookie(TRUST, device))
+
+        assert answer.json()["twoFactorRedirect"]
+        assert set_cookies(answer)[TRUST] == ""
+
 
 class TestTheUsersEnd:
     async def test_takes_everything_along(self, service: Service) -> None:
@@ -1082,16 +1014,3 @@ async def test_any_new_session_clears_a_pending_cookie(service: Service) -> None
 
     assert set_cookies(other)[PENDING] == set_cookies(new)[PENDING] == ""
     assert code(await enter(service, "totp", ada.code(service), pending)) == "200"
-
-
-async def test_a_lost_second_factor_is_enrolled_again(service: Service) -> None:
-    """The journey: on, off by a session from a backup code, on again."""
-    ada = await enrol(service)
-    pending = bearer(await challenge(service))
-    token = (await enter(service, "backup-code", ada.backup_codes[0], pending)).json()["token"]
-
-    assert (await act(service, "disable", bearer(token))).json() == {"status": True}
-    again = await enrol_again(service, ADA, bearer(token))
-
-    answer = await enter(service, "totp", again.code(service), bearer(await challenge(service)))
-    assert answer.status_code == 200

@@ -4,13 +4,12 @@ import httpx
 import pytest
 
 from tests.conftest import MakeService
-from tests.handlers.steps import ADA, bearer, code, join
+from tests.handlers.steps import ADA, bearer, code
 from tests.security.second_factor import (
     Owner,
     challenge,
     cookie,
     enrol,
-    enrol_again,
     enter,
     mailed_code,
     set_cookies,
@@ -128,17 +127,6 @@ async def test_the_cookies_have_other_names(make_service: MakeService) -> None:
     assert set_cookies(entered) == {"sid": opened, "my.two-factor": "", "my.trust-device": device}
     assert untrusted.json()["twoFactorRedirect"]
     assert set(set_cookies(trusted)) == {"sid", "my.trust-device"}
-
-
-@pytest.mark.parametrize("overrides", [{"two_factor.otp_enabled": "false"}, {"mail.sender": "none"}])
-async def test_without_mail_codes_the_authenticator_still_opens(
-    make_service: MakeService, overrides: dict[str, str]
-) -> None:
-    service = await make_service(overrides)
-    session = (await enrol_again(service, ADA, await join(service))).session
-
-    assert code(await service.post("/two-factor/send-otp", headers=session)) == "400 OTP_NOT_CONFIGURED"
-    assert (await sign_in(service)).json()["twoFactorMethods"] == ["totp"]
 
 
 def max_age(answer: httpx.Response, name: str) -> int:

@@ -1,10 +1,8 @@
 """What goes on record (behaviour chapter 11), through the public door and on both databases."""
 
-import asyncio
 import io
 import json
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Any
 
 import bcrypt
@@ -14,13 +12,12 @@ from domain import errors
 from domain.admin import users
 from domain.context import Context, StaleRead
 from models import Audit, Outcome, Session, User
-from server.jobs import cleanup
 from server.observability import logs
 from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, join, last_link, local
 from tests.security import second_factor
-from tests.security.second_factor import TRUST, WRONG_BACKUP_CODE, challenge, cookie, enrol, enter
+from tests.security.second_factor import TRUST, WRONG_BACKUP_CODE, Owner, challenge, cookie, enrol, enter
 from tests.service import PASSWORD, START, Service
 from tests.trail import forget, only, told, trail
 
@@ -253,144 +250,117 @@ class TestEvents:
         assert told(await trail(service)) == ["user.deleted", "user.deletion_requested"]
 
 
+async def switch_off_twice(service: Service, owner: Owner) -> None:
+    for _ in range(2):
+        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=owner.session)
+
+
+async def make_new_codes(service: Service, owner: Owner) -> None:
+    body = {"password": PASSWORD, "method": "otp"}
+    await service.post("/two-factor/enable", body, headers=owner.session)
+    await service.post("/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=owner.session)
+
+
+async def sign_in_by_authenticator(service: Service, owner: Owner) -> None:
+    pending = bearer(await challenge(service))
+    await enter(service, "totp", owner.wrong_code(service), pending)
+    await enter(service, "totp", owner.code(service), pending)
+
+
+async def sign_in_by_mail(service: Service, owner: Owner) -> None:
+    pending = bearer(await challenge(service))
+    await enter(service, "otp", "123456", pending)
+    await enter(service, "otp", await second_factor.mailed_code(service, pending), pending)
+
+
+async def trust_a_device(service: Service, owner: Owner) -> None:
+    device = await second_factor.trusted_device(service, owner)
+    await second_factor.sign_in(service, headers=cookie(TRUST, device))
+    body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+    await service.post("/change-password", body, headers=owner.session)
+
+
+async def enter_codes_under_a_session(service: Service, owner: Owner) -> None:
+    await enter(service, "backup-code", WRONG_BACKUP_CODE, owner.session)
+    await enter(service, "backup-code", owner.backup_codes[0], owner.session)
+
+
+async def enter_four_wrong_codes(service: Service, owner: Owner) -> None:
+    pending = bearer(await challenge(service))
+    for _ in range(4):
+        await enter(service, "totp", owner.wrong_code(service), pending)
+
+
+WRONG_CODE = "two_factor.failed failure INVALID_CODE"
+LOCKED = "two_factor.failed refused ACCOUNT_TEMPORARILY_LOCKED"
+SPENT = "two_factor.failed refused TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
+
+OF_OWNERS: dict[Callable[[Service, Owner], Awaitable[None]], list[str]] = {
+    switch_off_twice: ["two_factor.disabled"],
+    make_new_codes: ["backup_codes.generated", "backup_codes.generated", "two_factor.enabled"],
+    sign_in_by_authenticator: ["sign_in.pending", "sign_in.succeeded", WRONG_CODE, "two_factor.verified"],
+    sign_in_by_mail: [
+        "sign_in.pending", "sign_in.succeeded", "two_factor.failed failure OTP_HAS_EXPIRED",
+        "two_factor.otp_requested", "two_factor.verified",
+    ],
+    trust_a_device: [
+        "backup_code.used", "password.changed", "sign_in.pending", "sign_in.succeeded", "sign_in.succeeded",
+        "trusted_device.added", "trusted_device.removed", "trusted_device.used", "two_factor.verified",
+    ],
+    enter_codes_under_a_session: [
+        "backup_code.used", "two_factor.failed failure INVALID_BACKUP_CODE", "two_factor.verified",
+    ],
+}  # fmt: skip
+
+
 class TestSecondFactor:
-    async def test_on_and_off(self, service: Service) -> None:
-        owner = await enrol(service)
-        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=owner.session)
-        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=owner.session)
+    async def test_an_enrolment_leaves_its_records(self, service: Service) -> None:
+        await enrol(service)
 
         events = [event for event in told(await trail(service)) if event.startswith("two_factor")]
-        assert events == [
-            "two_factor.disabled",
-            "two_factor.enabled",
-            "two_factor.enrolment_started",
-            "two_factor.verified",
-        ]
+        assert events == ["two_factor.enabled", "two_factor.enrolment_started", "two_factor.verified"]
 
-    async def test_on_by_mail_and_new_codes(self, service: Service) -> None:
-        session = await join(service)
-        await steps.verify(service)
-        await forget(service)
-
-        await service.post("/two-factor/enable", {"password": PASSWORD, "method": "otp"}, headers=session)
-        await service.post("/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=session)
-
-        assert told(await trail(service)) == [
-            "backup_codes.generated",
-            "backup_codes.generated",
-            "two_factor.enabled",
-        ]
-
-    async def test_a_sign_in_with_a_code_of_the_authenticator(self, service: Service) -> None:
+    @pytest.mark.parametrize(("journey", "expected"), OF_OWNERS.items())
+    async def test_every_journey_leaves_its_records_and_no_other(
+        self, service: Service, journey: Callable[[Service, Owner], Awaitable[None]], expected: list[str]
+    ) -> None:
         owner = await enrol(service)
         await forget(service)
 
-        pending = bearer(await challenge(service))
-        await enter(service, "totp", owner.wrong_code(service), pending)
-        await enter(service, "totp", owner.code(service), pending)
+        await journey(service, owner)
 
-        records = await trail(service)
-        assert told(records) == [
-            "sign_in.pending",
-            "sign_in.succeeded",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.verified",
-        ]
-        assert {record.event: record.method for record in records} == {
+        assert told(await trail(service)) == expected
+
+    @pytest.mark.parametrize(
+        ("settings", "expected"),
+        [
+            ({"two_factor.lock_after": "2"}, [WRONG_CODE, WRONG_CODE, LOCKED, LOCKED, "two_factor.locked"]),
+            ({"two_factor.challenge_attempts": "3"}, [WRONG_CODE, WRONG_CODE, WRONG_CODE, SPENT]),
+        ],
+    )
+    async def test_the_last_wrong_code_is_told_once_and_what_is_refused_each_time(
+        self, make_service: MakeService, settings: dict[str, str], expected: list[str]
+    ) -> None:
+        service = await make_service(settings)
+        owner = await enrol(service)
+        await forget(service)
+
+        await enter_four_wrong_codes(service, owner)
+
+        assert told(await trail(service)) == ["sign_in.pending", *expected]
+
+    async def test_a_record_names_the_method(self, service: Service) -> None:
+        owner = await enrol(service)
+        await forget(service)
+
+        await sign_in_by_authenticator(service, owner)
+
+        assert {record.event: record.method for record in await trail(service)} == {
             "sign_in.pending": "password",
             "sign_in.succeeded": "totp",
             "two_factor.failed": "totp",
             "two_factor.verified": "totp",
         }
-
-    async def test_a_sign_in_with_a_mailed_code(self, service: Service) -> None:
-        await enrol(service)
-        await forget(service)
-
-        pending = bearer(await challenge(service))
-        await enter(service, "otp", "123456", pending)
-        code = await second_factor.mailed_code(service, pending)
-        await enter(service, "otp", code, pending)
-
-        assert told(await trail(service)) == [
-            "sign_in.pending",
-            "sign_in.succeeded",
-            "two_factor.failed failure OTP_HAS_EXPIRED",
-            "two_factor.otp_requested",
-            "two_factor.verified",
-        ]
-
-    async def test_a_trusted_device(self, service: Service) -> None:
-        owner = await enrol(service)
-        await forget(service)
-
-        device = await second_factor.trusted_device(service, owner)
-        await second_factor.sign_in(service, headers=cookie(TRUST, device))
-        await service.post(
-            "/change-password",
-            {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD},
-            headers=owner.session,
-        )
-
-        assert told(await trail(service)) == [
-            "backup_code.used",
-            "password.changed",
-            "sign_in.pending",
-            "sign_in.succeeded",
-            "sign_in.succeeded",
-            "trusted_device.added",
-            "trusted_device.removed",
-            "trusted_device.used",
-            "two_factor.verified",
-        ]
-
-    async def test_codes_under_a_session(self, service: Service) -> None:
-        owner = await enrol(service)
-        await forget(service)
-
-        await enter(service, "backup-code", WRONG_BACKUP_CODE, owner.session)
-        await enter(service, "backup-code", owner.backup_codes[0], owner.session)
-
-        assert told(await trail(service)) == [
-            "backup_code.used",
-            "two_factor.failed failure INVALID_BACKUP_CODE",
-            "two_factor.verified",
-        ]
-
-    async def test_the_lock_is_told_once_and_what_it_refuses_each_time(
-        self, make_service: MakeService
-    ) -> None:
-        service = await make_service({"two_factor.lock_after": "2"})
-        owner = await enrol(service)
-        await forget(service)
-
-        pending = bearer(await challenge(service))
-        for _ in range(4):
-            await enter(service, "totp", owner.wrong_code(service), pending)
-
-        assert told(await trail(service)) == [
-            "sign_in.pending",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.failed refused ACCOUNT_TEMPORARILY_LOCKED",
-            "two_factor.failed refused ACCOUNT_TEMPORARILY_LOCKED",
-            "two_factor.locked",
-        ]
-
-    async def test_a_spent_challenge(self, make_service: MakeService) -> None:
-        service = await make_service({"two_factor.challenge_attempts": "1"})
-        owner = await enrol(service)
-        await forget(service)
-
-        pending = bearer(await challenge(service))
-        for _ in range(2):
-            await enter(service, "totp", owner.wrong_code(service), pending)
-
-        assert told(await trail(service)) == [
-            "sign_in.pending",
-            "two_factor.failed failure INVALID_CODE",
-            "two_factor.failed refused TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE",
-        ]
 
 
 class TestRecord:
@@ -587,35 +557,6 @@ class TestDeletion:
         assert {record.address for record in others} == {"127.0.0.1"}
 
 
-def a_year(setting: str) -> timedelta:
-    assert setting == "audit.retention"
-    return timedelta(days=365)
-
-
-class TestRetention:
-    async def test_old_records_go_and_young_ones_stay(self, service: Service) -> None:
-        database = service.services.database
-        await join(service)
-        later = START + timedelta(days=365)
-
-        early = await cleanup.sweep(database, later - timedelta(milliseconds=1), a_year)
-        left = len(await trail(service))
-        due = await cleanup.sweep(database, later, a_year)
-
-        assert (early["audit"], left, due["audit"]) == (0, 2, 2)
-        assert await trail(service) == []
-
-    async def test_for_ever_is_for_ever(self, service: Service) -> None:
-        await join(service)
-
-        later = START + timedelta(days=36500)
-
-        removed = await cleanup.sweep(service.services.database, later, lambda _: timedelta(0))
-
-        assert "audit" not in removed
-        assert len(await trail(service)) == 2
-
-
 class TestLog:
     @pytest.fixture
     def stream(self) -> Any:
@@ -640,26 +581,3 @@ class TestLog:
             "request_id": kept.request_id,
         }
         assert line["time"] == steps.AT
-
-    async def test_of_what_is_undone_nothing_is_said(self, service: Service, stream: io.BytesIO) -> None:
-        async def job(ctx: Context) -> None:
-            ctx.records.append(record("sign_out", Outcome.SUCCESS))
-            raise errors.BadRequest
-
-        with pytest.raises(errors.BadRequest):
-            await service.services.unit_of_work.run(job)
-
-        assert b"sign_out" not in stream.getvalue()
-
-
-class TestDesk:
-    async def test_a_flood_of_foreign_origins_writes_no_more_than_its_places(
-        self, make_service: MakeService
-    ) -> None:
-        service = await make_service({"limits.enabled": "false"})
-        foreign = {"Origin": "https://evil.test"}
-
-        answers = await asyncio.gather(*(service.post("/sign-out", headers=foreign) for _ in range(300)))
-
-        assert {answer.status_code for answer in answers} == {403}
-        assert 1 <= len(await trail(service)) <= 200

@@ -1,7 +1,7 @@
 """What stops the start: a contract that cannot be served as it is written."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -13,99 +13,78 @@ from server.api.client_address import ClientAddressResolver
 from tests.server.api.conftest import NOW, MakePeer, Memory, policy
 from tests.server.api.small_contract import document
 
+Spoil = Callable[[dict[str, Any]], object]
+
+
+def with_parameter(**parameter: Any) -> Spoil:
+    """Give an operation a parameter."""
+    return lambda document: operation(document, "/ok", "get").update(parameters=[parameter])
+
+
+def with_scheme(**scheme: str) -> Spoil:
+    """Replace the cookie's security scheme."""
+    return lambda document: document["components"]["securitySchemes"].update(cookieAuth=scheme)
+
+
+def with_extension(**extension: Any) -> Spoil:
+    """Give an operation an extension."""
+    return lambda document: operation(document, "/ok", "get").update({EXTENSION: extension})
+
+
+def with_target(document: dict[str, Any]) -> None:
+    """Add a redirect target that no refusal is named for."""
+    content = operation(document, "/sign-in/email", "post")["requestBody"]["content"]["application/json"]
+    content["schema"]["properties"]["elsewhere"] = {"type": "string", "format": "redirect-target"}
+
+
+def operation(document: dict[str, Any], path: str, method: str) -> dict[str, Any]:
+    """Return an operation of a contract."""
+    found: dict[str, Any] = document["paths"][path][method]
+    return found
+
+
+REFUSED: dict[str, tuple[Spoil, type[Exception], str]] = {
+    "invalid": (lambda it: operation(it, "/ok", "get").pop("responses"), InvalidSpecification, "responses"),
+    "no handler": (
+        lambda it: operation(it, "/ok", "get").update(operationId="service.nobody"), ResolverError, "nobody",
+    ),
+    "two operations of one name": (
+        lambda it: it["paths"].update({"/twin": it["paths"]["/ok"]}),
+        ValueError, r"two operations service\.check_health",
+    ),
+    "no security": (lambda it: it.pop("security"), ValueError, "states no security"),
+    "a token in the query": (
+        with_scheme(**{"type": "apiKey", "in": "query", "name": "token"}), ValueError, "no check exists",
+    ),
+    "an unknown scheme": (with_scheme(type="http", scheme="digest"), ValueError, "no check exists"),
+    "no cookie": (with_scheme(type="http", scheme="bearer"), ValueError, "both Bearer header and cookie"),
+    "schemes wanted together": (
+        lambda it: it.update(security=[{"bearerAuth": [], "cookieAuth": []}]), ValueError, "no check exists",
+    ),
+    "other parameters than the handler": (
+        lambda it: operation(it, "/revoke-session", "post").pop("requestBody"),
+        TypeError, r"revoke must take exactly \['ctx'\]",
+    ),
+    "a target without a refusal": (with_target, ValueError, "elsewhere"),
+    "a header": (with_parameter(**{"name": "x", "in": "header", "schema": {"type": "string"}}), ValueError, "read"),
+    "a list in the query": (
+        with_parameter(**{"name": "x", "in": "query", "schema": {"type": "array", "items": {}}}), ValueError, "read",
+    ),
+    "an unknown extension": (with_extension(signsin=True), ValueError, "signsin"),
+    "an extension of another type": (with_extension(rateLimited="no"), ValueError, "rateLimited"),
+    "a switch without a name": (with_extension(switch=True), ValueError, "switch"),
+}  # fmt: skip
+"""Contracts that cannot be served: what is wrong with each, and what is said of it."""
+
 
 class TestBuild:
-    def test_refuses_an_invalid_document(self, make_peer: MakePeer) -> None:
+    @pytest.mark.parametrize("what", REFUSED)
+    def test_refuses(self, make_peer: MakePeer, what: str) -> None:
+        spoil, error, words = REFUSED[what]
         contract = document()
-        del contract["paths"]["/ok"]["get"]["responses"]
+        spoil(contract)
 
-        with pytest.raises(InvalidSpecification):
-            make_peer(contract=contract)
-
-    def test_refuses_an_operation_without_a_handler(self, make_peer: MakePeer) -> None:
-        contract = document()
-        contract["paths"]["/ok"]["get"]["operationId"] = "service.nobody"
-
-        with pytest.raises(ResolverError):
-            make_peer(contract=contract)
-
-    def test_refuses_two_operations_of_one_name(self, make_peer: MakePeer) -> None:
-        contract = document()
-        contract["paths"]["/twin"] = contract["paths"]["/ok"]
-
-        with pytest.raises(ValueError, match=r"two operations service\.check_health"):
-            make_peer(contract=contract)
-
-    def test_refuses_an_operation_whose_security_is_not_stated(self, make_peer: MakePeer) -> None:
-        contract = document()
-        del contract["security"]
-
-        with pytest.raises(ValueError, match="states no security"):
-            make_peer(contract=contract)
-
-    @pytest.mark.parametrize(
-        ("scheme", "message"),
-        [
-            ({"type": "apiKey", "in": "query", "name": "token"}, "no check exists"),
-            ({"type": "http", "scheme": "digest"}, "no check exists"),
-            ({"type": "http", "scheme": "bearer"}, "both Bearer header and cookie"),
-        ],
-    )
-    def test_refuses_a_security_scheme_it_cannot_check(
-        self, make_peer: MakePeer, scheme: dict[str, Any], message: str
-    ) -> None:
-        contract = document()
-        contract["components"]["securitySchemes"]["cookieAuth"] = scheme
-
-        with pytest.raises(ValueError, match=message):
-            make_peer(contract=contract)
-
-    def test_refuses_schemes_that_are_wanted_together(self, make_peer: MakePeer) -> None:
-        contract = document()
-        contract["security"] = [{"bearerAuth": [], "cookieAuth": []}]
-
-        with pytest.raises(ValueError, match="no check exists"):
-            make_peer(contract=contract)
-
-    def test_refuses_a_handler_with_other_parameters(self, make_peer: MakePeer) -> None:
-        contract = document()
-        del contract["paths"]["/revoke-session"]["post"]["requestBody"]
-
-        with pytest.raises(TypeError, match=r"revoke must take exactly \['ctx'\]"):
-            make_peer(contract=contract)
-
-    def test_refuses_a_redirect_target_without_a_refusal(self, make_peer: MakePeer) -> None:
-        contract = document()
-        schema = contract["paths"]["/sign-in/email"]["post"]["requestBody"]["content"]["application/json"][
-            "schema"
-        ]
-        schema["properties"]["elsewhere"] = {"type": "string", "format": "redirect-target"}
-
-        with pytest.raises(ValueError, match="elsewhere"):
-            make_peer(contract=contract)
-
-    @pytest.mark.parametrize(
-        "parameter",
-        [
-            {"name": "x-kind", "in": "header", "schema": {"type": "string"}},
-            {"name": "kind", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
-        ],
-    )
-    def test_refuses_a_parameter_it_cannot_read(self, make_peer: MakePeer, parameter: dict[str, Any]) -> None:
-        contract = document()
-        contract["paths"]["/ok"]["get"]["parameters"] = [parameter]
-
-        with pytest.raises(ValueError, match="read"):
-            make_peer(contract=contract)
-
-    @pytest.mark.parametrize("extension", [{"signsin": True}, {"rateLimited": "no"}, {"switch": True}])
-    def test_refuses_an_extension_it_cannot_read(
-        self, make_peer: MakePeer, extension: dict[str, Any]
-    ) -> None:
-        contract = document()
-        contract["paths"]["/ok"]["get"][EXTENSION] = extension
-
-        with pytest.raises(ValueError, match=next(iter(extension))):
+        with pytest.raises(error, match=words):
             make_peer(contract=contract)
 
     def test_refuses_to_switch_off_what_does_not_exist(self, make_peer: MakePeer) -> None:

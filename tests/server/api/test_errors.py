@@ -9,7 +9,6 @@ from starlette.exceptions import HTTPException
 from structlog.testing import capture_logs
 
 from domain import errors
-from domain.two_factor.errors import InvalidCode
 from server.api.errors import ErrorResponse, render
 
 SECRET = "hunter2"
@@ -38,38 +37,6 @@ class TestRefusals:
             {},
             {"message": "Invalid HTTP request", "code": "BAD_REQUEST"},
         )
-
-    def test_a_validation_error_lists_its_fields(self) -> None:
-        wrong = [errors.Field("body", "email", "is required"), errors.Field("query", "token", "is too long")]
-
-        assert parts(render(errors.ValidationError("Both", *wrong), "r1")) == (
-            400,
-            {},
-            {
-                "message": "Both",
-                "code": "VALIDATION_ERROR",
-                "fields": [
-                    {"in": "body", "name": "email", "message": "is required"},
-                    {"in": "query", "name": "token", "message": "is too long"},
-                ],
-            },
-        )
-
-    @pytest.mark.parametrize("refusal", [errors.Unauthenticated, InvalidCode])
-    def test_401_names_the_scheme(self, refusal: type[errors.Refusal]) -> None:
-        assert parts(render(refusal(), "r1"))[1] == {"www-authenticate": "Bearer"}
-
-    def test_429_says_when_again_twice(self) -> None:
-        assert parts(render(errors.Limited(retry_after=7), "r1"))[1] == {
-            "retry-after": "7",
-            "x-retry-after": "7",
-        }
-
-    @pytest.mark.parametrize(
-        ("refusal", "seconds"), [(errors.Unavailable(), "5"), (errors.Overloaded(), "1")]
-    )
-    def test_503_says_when_again(self, refusal: errors.Refusal, seconds: str) -> None:
-        assert parts(render(refusal, "r1"))[1] == {"retry-after": seconds}
 
     @pytest.mark.parametrize(
         "refusal", [errors.PayloadTooLarge, errors.UriTooLong, errors.HeadersTooLarge, errors.RequestTimeout]
@@ -129,9 +96,3 @@ class TestCrashes:
                 raise RuntimeError(SECRET) from cause
         except RuntimeError as error:
             return error
-
-    def test_a_refusal_is_not_logged(self) -> None:
-        with capture_logs() as logs:
-            render(errors.NotFound(), "r1")
-
-        assert logs == []

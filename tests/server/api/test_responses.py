@@ -3,8 +3,6 @@
 import pytest
 
 from domain.context import Client
-from handlers.reply import Page, Redirect, Reply
-from server.api import responses
 from tests.server.api.conftest import Peer
 from tests.server.api.raw import ask
 
@@ -36,34 +34,6 @@ class TestEveryAnswer:
 
         assert len(ids) == 10
         assert all(len(request_id or "") == 32 for request_id in ids)
-
-
-class TestResults:
-    def test_a_shape_is_json(self) -> None:
-        assert responses.answer({"a": None}, "GET") == (
-            200,
-            ((b"content-type", b"application/json"),),
-            b'{"a":null}',
-        )
-        assert responses.answer(None, "GET")[2] == b"null"
-        assert responses.answer([], "GET")[2] == b"[]"
-
-    def test_a_reply_keeps_each_of_its_headers(self) -> None:
-        cookies = ((b"set-cookie", b"a=1"), (b"set-cookie", b"b=2"))
-
-        status, headers, body = responses.answer(Reply({"ok": True}, cookies), "POST")
-
-        assert (status, headers[1:], body) == (200, cookies, b'{"ok":true}')
-
-    @pytest.mark.parametrize(("method", "status"), [("GET", 302), ("POST", 303)])
-    def test_a_redirect_never_repeats_a_post(self, method: str, status: int) -> None:
-        assert responses.answer(Redirect("/x"), method) == (status, ((b"location", b"/x"),), b"")
-
-    def test_a_page_is_html(self) -> None:
-        assert responses.answer(Page("<p>ä"), "GET")[1:] == (
-            ((b"content-type", b"text/html; charset=utf-8"),),
-            "<p>ä".encode(),
-        )
 
 
 class TestCall:

@@ -16,7 +16,6 @@ import httpx
 import pytest
 
 from tests.live import serving
-from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.server.terminal import Run
 from tests.service import Service, close_service, open_service
@@ -62,27 +61,6 @@ def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> s
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-class TestHelp:
-    @pytest.mark.parametrize(
-        "words",
-        [
-            [],
-            ["serve"],
-            ["migrate"],
-            ["openapi"],
-            ["check-config"],
-            ["mail", "test"],
-            ["users", "ban"],
-            ["audit"],
-        ],
-    )
-    def test_every_command_explains_itself(self, run: Run, words: list[str]) -> None:
-        done = run(*words, "--help")
-
-        assert done.exit_code == 0
-        assert "Usage" in done.output
 
 
 class TestCheckConfig:
@@ -144,12 +122,6 @@ class TestMigrate:
 
         assert (before.exit_code, done.exit_code, after.exit_code) == (1, 0, 0)
         assert before.stderr.count("\n") == 1
-
-    def test_on_postgresql(self, run: Run, cluster: Cluster) -> None:
-        url = cluster.create()
-
-        assert run("migrate", GATEWRIGHT_DATABASE_URL=url).exit_code == 0
-        assert run("migrate", "--check", GATEWRIGHT_DATABASE_URL=url).exit_code == 0
 
 
 class TestOpenapi:
@@ -303,12 +275,6 @@ class TestUsers:
         assert (refused.exit_code, silent.exit_code, len(left)) == (1, 1, 1)
         assert run(*words, ADA, stdin="y\n").exit_code == 0
 
-    def test_delete(self, run: Run, ada: str) -> None:
-        done = run("users", "delete", "ada_l", "--yes")
-
-        assert done.stdout == f"Deleted {ADA}.\n"
-        assert json.loads(run("users", "list", "--json").stdout) == []
-
     @pytest.mark.parametrize(
         "words",
         [
@@ -324,14 +290,6 @@ class TestUsers:
         done = run("users", *words, "nobody@example.com")
 
         assert (done.exit_code, done.stderr) == (1, "gatewright: There is no such user\n")
-
-    def test_on_postgresql(self, run: Run, cluster: Cluster) -> None:
-        url = cluster.create()
-
-        run("users", "create", ADA, stdin=f"{PASSWORD}\n", GATEWRIGHT_DATABASE_URL=url)
-        done = run("users", "list", "--json", GATEWRIGHT_DATABASE_URL=url)
-
-        assert [user["email"] for user in json.loads(done.stdout)] == [ADA]
 
 
 class TestTwoFactorReset:
@@ -382,14 +340,6 @@ class TestTwoFactorReset:
 
         assert (done.exit_code, done.stdout) == (0, f"{ADA} has no second factor.\n")
         assert done.stderr == ""
-
-    def test_changes_nothing_unless_confirmed(self, run: Run, enrolled: Callable[[Job], Any]) -> None:
-        enrolled(_trust)
-
-        refused = run("users", "two-factor-reset", ADA, stdin="n\n")
-
-        assert refused.exit_code == 1
-        assert json.loads(run("users", "show", ADA, "--json").stdout)["user"]["twoFactorEnabled"] is True
 
 
 async def _with_second_factor(url: str, directory: Path, job: Job) -> Any:
@@ -446,29 +396,6 @@ class TestServe:
         assert "/docs" in greeting
         assert "is printed here" in greeting
 
-    def test_looks_for_garbage_once_it_has_started(self, tmp_path: Path) -> None:
-        asked = "lambda *_: print('garbage', gc.isenabled(), gc.get_freeze_count() > 0, flush=True)"
-        code = f"import gc, signal; signal.signal(signal.SIGUSR1, {asked}); {CODE}"
-        with start(tmp_path, "serve", "--port", "0", code=code) as process:
-            try:
-                _started(process)
-                process.send_signal(signal.SIGUSR1)
-                assert process.stdout is not None
-                said = next(line for line in process.stdout if line.startswith("garbage"))
-            finally:
-                process.terminate()
-                process.communicate()
-
-        assert said.split() == ["garbage", "True", "True"]
-
-    def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
-        with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
-            _, errors = process.communicate()
-
-        assert process.returncode == 1
-        assert "Traceback" not in errors
-        assert all(line.startswith("gatewright: ") for line in errors.splitlines())
-
     def test_does_not_start_with_a_faulty_file(self, tmp_path: Path) -> None:
         (tmp_path / "layout.txt").write_text("{% block %}")
         with start(tmp_path, "serve", GATEWRIGHT_MAIL__TEMPLATES_DIR=str(tmp_path)) as process:
@@ -491,6 +418,14 @@ class TestServe:
         assert second.returncode != 0
         (line,) = (json.loads(line) for line in errors.splitlines())
         assert "Address already in use" in line["event"]
+
+    def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
+        with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
+            _, errors = process.communicate()
+
+        assert process.returncode == 1
+        assert "Traceback" not in errors
+        assert all(line.startswith("gatewright: ") for line in errors.splitlines())
 
 
 def _started(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-from domain.social.errors import ProviderUnavailable
 from tests.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import REDIRECT_URI, MakeVisitor, Visitor, parameters
 
@@ -43,43 +41,10 @@ class TestQuestion:
         }
         assert provider.log() == []
 
-    async def test_never_shows_the_verifier(self, visitor: Visitor) -> None:
-        question, url = await visitor.ask()
-
-        assert question.verifier not in url
-
     async def test_is_without_pkce_when_told_so(self, make_visitor: MakeVisitor) -> None:
         _, url = await make_visitor(pkce="false").ask()
 
         assert not {"code_challenge", "code_challenge_method"} & set(parameters(url))
-
-    @pytest.mark.parametrize(
-        ("scopes", "asked"),
-        [
-            (("calendar",), "openid calendar"),
-            (("calendar", "openid"), "calendar openid"),
-            ((), "openid"),
-            (("a&prompt=none", "b c"), "openid a&prompt=none b c"),
-        ],
-    )
-    async def test_asks_for_openid_always(
-        self, visitor: Visitor, scopes: tuple[str, ...], asked: str
-    ) -> None:
-        _, url = await visitor.ask(scopes=scopes)
-
-        assert parameters(url)["scope"] == asked
-        assert "prompt" not in parameters(url)
-
-    @pytest.mark.parametrize(
-        "hint", ["&prompt=none&client_id=evil", "a=b#c", "é%00\r\nX: 1", "?redirect_uri=https://evil.test"]
-    )
-    async def test_holds_a_hint_as_one_value(self, visitor: Visitor, hint: str) -> None:
-        _, url = await visitor.ask(login_hint=hint)
-
-        assert parameters(url)["login_hint"] == hint
-        assert set(parameters(url)) == set(parameters((await visitor.ask())[1]))
-        assert url.isascii()
-        assert "\n" not in url
 
     async def test_holds_what_the_operator_adds(self, make_visitor: MakeVisitor) -> None:
         extra = json.dumps({"prompt": "consent", "hd": "example.com&x=y"})
@@ -113,20 +78,3 @@ class TestQuestion:
 
         assert url.startswith("https://github.com/login/oauth/authorize?")
         assert parameters(url)["scope"] == "read:user user:email"
-
-
-class TestWhileTheProviderIsDown:
-    async def test_the_copy_serves(self, visitor: Visitor, provider: ProviderProcess) -> None:
-        await visitor.ask()
-        provider.control(misbehave={"discovery": {"status": 503}})
-        visitor.clock.advance(days=1)
-
-        _, url = await visitor.ask()
-
-        assert url.startswith(f"{provider.issuer}/authorize?")
-
-    async def test_there_is_none_without_a_copy(self, visitor: Visitor, provider: ProviderProcess) -> None:
-        provider.control(misbehave={"discovery": {"status": 503}})
-
-        with pytest.raises(ProviderUnavailable):
-            await visitor.ask()

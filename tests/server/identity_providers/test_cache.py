@@ -40,15 +40,6 @@ def copy(source: Source, clock: MovableClock) -> CachedDocument[int]:
 
 
 class TestGet:
-    async def test_fetches_once_an_hour(self, copy: CachedDocument[int], clock: MovableClock) -> None:
-        first = [await copy.get(), await copy.get()]
-        clock.advance(minutes=59, seconds=59)
-        within = await copy.get()
-        clock.advance(seconds=1)
-        after = await copy.get()
-
-        assert (first, within, after) == ([1, 1], 1, 2)
-
     async def test_fetches_once_for_many(self, copy: CachedDocument[int], source: Source) -> None:
         source.gate.clear()
         waiting = [asyncio.create_task(copy.get()) for _ in range(50)]
@@ -70,17 +61,6 @@ class TestGet:
 
         assert await second == 1
         assert first.cancelled()
-
-    async def test_fails_without_a_copy_and_then_recovers(
-        self, copy: CachedDocument[int], source: Source
-    ) -> None:
-        source.is_down = True
-        with pytest.raises(ProviderError):
-            await copy.get()
-
-        source.is_down = False
-
-        assert await copy.get() == 2
 
     async def test_gives_the_old_copy_while_the_source_is_down(
         self, copy: CachedDocument[int], source: Source, clock: MovableClock
@@ -130,32 +110,6 @@ class TestGet:
 
 
 class TestRenewed:
-    async def test_fetches_at_most_once_a_minute(
-        self, copy: CachedDocument[int], source: Source, clock: MovableClock
-    ) -> None:
-        await copy.get()
-
-        flood = [await copy.renewed() for _ in range(100)]
-        clock.advance(seconds=59)
-        flood.append(await copy.renewed())
-        clock.advance(seconds=1)
-        later = await copy.renewed()
-
-        assert set(flood) == {2}
-        assert later == 3
-        assert source.fetches == 3
-
-    async def test_waits_with_others_for_the_one_fetch(
-        self, copy: CachedDocument[int], source: Source
-    ) -> None:
-        await copy.get()
-        source.gate.clear()
-        waiting = [asyncio.create_task(copy.renewed()) for _ in range(50)]
-        await asyncio.sleep(0)
-        source.gate.set()
-
-        assert await asyncio.gather(*waiting) == [2] * 50
-
     async def test_fails_when_the_source_is_down_and_spares_it_then(
         self, copy: CachedDocument[int], source: Source
     ) -> None:

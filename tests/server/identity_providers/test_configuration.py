@@ -26,29 +26,6 @@ class Configured:
 
 
 class TestPresets:
-    @pytest.mark.parametrize(
-        ("preset", "is_openid", "scopes", "pkce"),
-        [
-            ("google", True, OPENID, True),
-            ("github", False, ("read:user", "user:email"), True),
-            ("gitlab", True, OPENID, True),
-            ("microsoft", True, (*OPENID, "offline_access"), True),
-            ("apple", True, ("openid", "email", "name"), True),
-            ("discord", False, ("identify", "email"), True),
-            ("facebook", False, ("email", "public_profile"), False),
-            ("linkedin", True, OPENID, False),
-            ("slack", True, OPENID, False),
-            ("spotify", False, ("user-read-email",), True),
-            ("twitch", True, ("openid", "user:read:email"), False),
-        ],
-    )
-    def test_are_the_specified_ones(
-        self, preset: str, is_openid: bool, scopes: tuple[str, ...], pkce: bool
-    ) -> None:
-        known = PRESETS[preset]
-
-        assert (known.is_openid, known.scopes, known.pkce) == (is_openid, scopes, pkce)
-
     def test_are_eleven_and_https_throughout(self) -> None:
         addresses = [
             address for one in PRESETS.values() for address in (one.issuer, *(one.endpoints or ())) if address
@@ -56,9 +33,6 @@ class TestPresets:
 
         assert len(PRESETS) == 11
         assert all(address.startswith("https://") for address in addresses)
-
-    def test_openid_ones_name_their_issuer(self) -> None:
-        assert all(preset.issuer for preset in PRESETS.values() if preset.is_openid)
 
 
 class TestDiscovery:

@@ -134,15 +134,6 @@ class TestCalls:
         provider.control(misbehave={"jwks": {"raw": '"' + "x" * (MAX - 1) + '"'}})
         assert "longer" in await reason(calls, jwks)
 
-    async def test_follow_no_redirect(
-        self, provider: ProviderProcess, other_provider: ProviderProcess, calls: Calls, jwks: str
-    ) -> None:
-        provider.control(misbehave={"jwks": {"redirect": f"{other_provider.issuer}/jwks"}})
-
-        await reason(calls, jwks)
-
-        assert other_provider.log() == []
-
     async def test_use_no_proxy_of_the_environment(
         self,
         provider: ProviderProcess,

@@ -29,24 +29,6 @@ def http_of(services: Services) -> httpx.AsyncClient:
 
 
 class TestServices:
-    async def test_hand_the_providers_to_the_rules(self, load: Load, provider: ProviderProcess) -> None:
-        services = Services(load(social_settings(provider)), clock=MovableClock())
-
-        client = services.unit_of_work.providers["test"]
-        proof = await client.verify(IdTokenCredential(provider.mint()), services.clock())
-        await services.providers.close()
-
-        assert set(services.unit_of_work.providers) == {"test", "plain"}
-        assert proof.identity.subject == "1001"
-
-    async def test_keep_no_connection(self, load: Load, provider: ProviderProcess) -> None:
-        services = Services(load(social_settings(provider)), clock=MovableClock())
-        http = http_of(services)
-
-        await services.providers.close()
-
-        assert http.is_closed
-
     @pytest.mark.parametrize("endpoint", ["discovery", "jwks"])
     async def test_leave_nothing_under_way(
         self, load: Load, provider: ProviderProcess, endpoint: str
@@ -69,13 +51,6 @@ class TestServices:
 
         assert len(left) == 1
         assert asyncio.all_tasks() == before
-
-    async def test_have_no_client_without_providers(self, load: Load) -> None:
-        services = Services(load({}), clock=MovableClock())
-
-        await services.providers.close()
-
-        assert services.providers.clients == {}
 
     async def test_send_nobodys_cookies_on(self, load: Load, provider: ProviderProcess) -> None:
         services = Services(load(social_settings(provider)), clock=MovableClock())

@@ -64,21 +64,6 @@ class TestPasswords:
         assert stored.password.startswith("$argon2id$")
         assert "password.rehashed" in [record.event for record in await trail(target)]
 
-    async def test_another_does_not(self, target: Service, url: str) -> None:
-        await move(target, url)
-
-        answer = await sign_in(target, BOB, real.PASSWORD + "x")
-
-        assert answer.status_code == 401
-
-    async def test_by_username(self, target: Service, url: str) -> None:
-        await move(target, url)
-
-        body = {"username": "ADA_l", "password": real.PASSWORD}
-        answer = await target.post("/sign-in/username", body)
-
-        assert second_factor.is_pending(answer)
-
 
 class TestSecondFactor:
     async def test_the_same_authenticator_goes_on(

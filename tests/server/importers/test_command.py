@@ -14,7 +14,6 @@ import pytest
 
 from server.importers.run import BATCH
 from tests.live import ROOT
-from tests.postgres import Cluster
 from tests.server.importers.moving import HASH, write_lines
 from tests.server.terminal import Run, lines, mode
 from tests.service import CHEAP
@@ -84,16 +83,6 @@ class TestOutcome:
         done = run("import", "json-lines", "-", stdin=json.dumps(ROWS[0]))
 
         assert done.stdout == "1 rows: 1 imported, 0 there already, 0 refused.\n"
-
-    def test_into_postgresql(self, run: Run, tmp_path: Path, cluster: Cluster) -> None:
-        write_lines(tmp_path / "users.jsonl", ROWS[:1])
-        url = cluster.create()
-
-        done = run("import", "json-lines", "users.jsonl", GATEWRIGHT_DATABASE_URL=url)
-
-        assert (done.exit_code, done.stdout) == (
-            0, "1 rows: 1 imported, 0 there already, 0 refused.\n",
-        )  # fmt: skip
 
 
 class TestRefused:

@@ -9,12 +9,14 @@ from sqlmodel import col
 
 from domain import tokens
 from models import (
+    Audit,
     Counter,
     KnownNetwork,
     Lease,
     MailState,
     OneTimeToken,
     Outbox,
+    Outcome,
     Purpose,
     Session,
     TrustedDevice,
@@ -59,6 +61,10 @@ def mail(name: str, state: MailState, since: datetime) -> Outbox:
         id=name, state=state, template="t", sender="s", next_attempt=since, expires_at=NOW - 99 * DAY,
         created_at=NOW - 99 * DAY, updated_at=since,
     )  # fmt: skip
+
+
+def record(name: str, time: datetime) -> Audit:
+    return Audit(id=name, time=time, event="sign_out", outcome=Outcome.SUCCESS, details={})
 
 
 class TestSweep:
@@ -159,6 +165,17 @@ class TestDeclared:
 
         assert "audit.retention" in named
         assert all(isinstance(setting(Settings(), name), timedelta) for name in named)
+
+    async def test_records_go_after_the_time_that_is_set_and_never_where_that_is_nought(
+        self, migrated: Database
+    ) -> None:
+        await add(migrated, record("over", NOW - DAY), record("young", NOW - DAY + MOMENT))
+
+        kept = await cleanup.sweep(migrated, NOW, lambda _: timedelta(0))
+        swept = await cleanup.sweep(migrated, NOW, lambda _: DAY)
+
+        assert ("audit" in kept, swept["audit"]) == (False, 1)
+        assert await left(migrated, Audit.id) == {"young"}
 
     async def test_what_has_no_setting_does_not_wait_for_what_has(self, migrated: Database) -> None:
         removed = await cleanup.sweep(migrated, NOW, lambda _: DAY)

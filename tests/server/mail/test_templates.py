@@ -224,12 +224,6 @@ class TestReplacements:
         with pytest.raises(TemplateError, match=r"verify-email/body\.txt, line 1: [^\n]+$"):
             self.renderer(tmp_path)
 
-    def test_a_broken_layout_is_named_at_start(self, tmp_path: Path) -> None:
-        self.write(tmp_path, "layout.html", "<p>\n{% block %}")
-
-        with pytest.raises(TemplateError, match=r"layout\.html, line 2: "):
-            self.renderer(tmp_path)
-
     def test_one_that_is_not_utf_8_is_named_at_start(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/body.txt", "")
         (tmp_path / "verify-email" / "body.txt").write_bytes(b"Gr\xfc\xdfe")
