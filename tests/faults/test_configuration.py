@@ -74,20 +74,19 @@ def complaints(directory: Path, variables: Mapping[str, str]) -> list[str]:
     return done.stderr.splitlines()
 
 
-class TestR43:
+@pytest.mark.threat("R43")
+class TestFaultySettings:
     """Faulty settings."""
 
     @pytest.mark.parametrize(("key", "variables"), VARIABLES)
-    def test_r43_a_faulty_variable_is_named(
-        self, tmp_path: Path, key: str, variables: dict[str, str]
-    ) -> None:
+    def test_a_faulty_variable_is_named(self, tmp_path: Path, key: str, variables: dict[str, str]) -> None:
         said = complaints(tmp_path, variables)
 
         assert any(line.startswith(f"gatewright: {key}") for line in said), said
         assert not any(SECRET in line for line in said)
 
     @pytest.mark.parametrize(("key", "toml"), FILES)
-    def test_r43_a_faulty_line_of_the_file_is_named(self, tmp_path: Path, key: str, toml: str) -> None:
+    def test_a_faulty_line_of_the_file_is_named(self, tmp_path: Path, key: str, toml: str) -> None:
         (tmp_path / "gatewright.toml").write_text(toml)
 
         [said] = complaints(tmp_path, {})
@@ -95,14 +94,14 @@ class TestR43:
         assert said.startswith("gatewright: ")
         assert key in said
 
-    def test_r43_all_that_is_wrong_is_told_at_once(self, tmp_path: Path) -> None:
+    def test_all_that_is_wrong_is_told_at_once(self, tmp_path: Path) -> None:
         nothing = dict.fromkeys(set(SOUND) - {"GATEWRIGHT_PROFILE"}, "")
 
         said = complaints(tmp_path, nothing)
 
         assert sorted(line.split(":")[1].strip() for line in said) == ["base_url", "database_url", "secrets"]
 
-    def test_r43_the_sample_of_the_documents_is_no_secret(self, tmp_path: Path) -> None:
+    def test_the_sample_of_the_documents_is_no_secret(self, tmp_path: Path) -> None:
         [said] = complaints(tmp_path, {"GATEWRIGHT_SECRETS": SAMPLE_SECRET})
 
         assert said.startswith("gatewright: secrets")

@@ -92,10 +92,11 @@ async def later(service: Service, seconds: float) -> None:
     await service.services.worker.drain()
 
 
-class TestR10:
+@pytest.mark.threat("R10")
+class TestRefusedConnections:
     """The mail server refuses connections."""
 
-    async def test_r10_the_mail_is_kept_and_goes_out_once(self, office: Service, peer: SmtpPeer) -> None:
+    async def test_the_mail_is_kept_and_goes_out_once(self, office: Service, peer: SmtpPeer) -> None:
         await peer.stop()
 
         await ask_for_resets(office)
@@ -112,7 +113,7 @@ class TestR10:
         assert [message["To"] for message in peer.mails] == [ADA]
         assert await mail(office) == (MailState.SENT, 2, None)
 
-    async def test_r10_nobody_knocks_faster_than_the_back_off_allows(
+    async def test_nobody_knocks_faster_than_the_back_off_allows(
         self, office: Service, peer: SmtpPeer
     ) -> None:
         """30 s, then twice as long each time: seven attempts in the first hour, however often somebody looks."""
@@ -126,7 +127,7 @@ class TestR10:
         assert (state, attempts) == (MailState.QUEUED, 7)
 
     @long_form
-    async def test_r10_a_running_service_delivers_when_the_server_is_back(self, tmp_path: Path) -> None:
+    async def test_a_running_service_delivers_when_the_server_is_back(self, tmp_path: Path) -> None:
         peer = SmtpPeer()
         await peer.start()
         await peer.stop()
@@ -144,10 +145,11 @@ class TestR10:
         assert [message["To"] for message in peer.mails] == [email]
 
 
-class TestR11:
+@pytest.mark.threat("R11")
+class TestSilentServer:
     """The mail server takes connections and answers nothing."""
 
-    async def test_r11_no_answer_waits_for_it(self, office: Service, peer: SmtpPeer) -> None:
+    async def test_no_answer_waits_for_it(self, office: Service, peer: SmtpPeer) -> None:
         peer.mood = Mood.STALL
         office.services.worker.start()
         try:
@@ -170,7 +172,7 @@ class TestR11:
         assert stalled
         assert [answer.status_code for answer in answers] == [200, 200]
 
-    async def test_r11_the_wait_ends_when_the_operator_wants_it(self, make_cold_service: MakeService) -> None:
+    async def test_the_wait_ends_when_the_operator_wants_it(self, make_cold_service: MakeService) -> None:
         """A tarpit that does not even greet."""
         taken: list[asyncio.StreamWriter] = []
         tarpit = await asyncio.start_server(lambda _, writer: taken.append(writer), HOST, 0)
@@ -190,9 +192,7 @@ class TestR11:
             writer.close()
         await tarpit.wait_closed()
 
-    async def test_r11_mail_of_another_kind_goes_on(
-        self, make_cold_service: MakeService, peer: SmtpPeer
-    ) -> None:
+    async def test_mail_of_another_kind_goes_on(self, make_cold_service: MakeService, peer: SmtpPeer) -> None:
         """Resets go into a file here, while all other mail is stuck in the tarpit, more than work on it at once."""
         service = await make_cold_service(by_smtp(peer.port, **{"password_reset.sender": "file"}))
         peer.mood = Mood.STALL
@@ -215,7 +215,8 @@ class TestR11:
         assert '"template":"reset-password"' in service.mail_file.read_text()
 
 
-class TestR12:
+@pytest.mark.threat("R12")
+class TestRefusals:
     """The mail server answers, but not yes."""
 
     @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ class TestR12:
         [(Mood.TEMPORARY, "smtp: 451 4.3.0"), (Mood.HANG_UP, "smtp: SMTPServerDisconnected")],
         ids=["4xx", "hangs up in DATA"],
     )
-    async def test_r12_what_may_pass_is_tried_again_and_the_mail_comes_once(
+    async def test_what_may_pass_is_tried_again_and_the_mail_comes_once(
         self, office: Service, peer: SmtpPeer, mood: Mood, error: str
     ) -> None:
         peer.mood = mood
@@ -241,7 +242,7 @@ class TestR12:
         assert attempts == 1
         assert [message["To"] for message in peer.mails] == [ADA]
 
-    async def test_r12_a_final_no_is_on_record_and_nothing_more_is_tried(
+    async def test_a_final_no_is_on_record_and_nothing_more_is_tried(
         self, office: Service, peer: SmtpPeer
     ) -> None:
         peer.mood = Mood.FINAL
@@ -258,7 +259,7 @@ class TestR12:
         assert record.details is not None
         assert record.details["reason"] == "smtp: 550 5.1.1"
 
-    async def test_r12_what_is_never_taken_is_given_up_and_recorded(
+    async def test_what_is_never_taken_is_given_up_and_recorded(
         self, office: Service, peer: SmtpPeer
     ) -> None:
         peer.mood = Mood.TEMPORARY

@@ -37,10 +37,11 @@ async def asker(tmp_path: Path) -> AsyncIterator[Asker]:
             yield asker
 
 
-class TestR42ManyAtOnce:
+@pytest.mark.threat("R42")
+class TestManyAtOnce:
     """Limits are switched off here, as a crowd of honest people would not meet them either."""
 
-    async def test_r42_what_cannot_be_hashed_is_refused_and_all_else_goes_on(self, asker: Asker) -> None:
+    async def test_what_cannot_be_hashed_is_refused_and_all_else_goes_on(self, asker: Asker) -> None:
         email, headers = await asker.join()
         flood = asyncio.gather(*(asker.sign_in(email) for _ in range(500)))
 

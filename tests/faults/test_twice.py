@@ -144,12 +144,13 @@ THINGS = [
 ]
 
 
-class TestR19:
+@pytest.mark.threat("R19")
+class TestDoneTwice:
     """Of N at once one succeeds, and the rest are told what those are told who come later."""
 
     @pytest.mark.parametrize("number", [2, 20, pytest.param(100, marks=LONG)])
     @pytest.mark.parametrize(("thing", "rest"), THINGS, ids=lambda one: getattr(one, "__name__", ""))
-    async def test_r19_one_succeeds(
+    async def test_one_succeeds(
         self,
         instances: list[Service],
         provider: ProviderProcess,

@@ -98,9 +98,8 @@ class TestSendVerification:
         assert refusal(verified) == (400, "EMAIL_ALREADY_VERIFIED", "Email is already verified")
         assert sent == mails == await service.inbox()
 
-    async def test_v70_answers_strangers_alike_and_mails_only_who_is_unverified(
-        self, service: Service
-    ) -> None:
+    @pytest.mark.threat("V70")
+    async def test_answers_strangers_alike_and_mails_only_who_is_unverified(self, service: Service) -> None:
         await join_verified(service, EVE)
         await join(service)
         before = await service.inbox()
@@ -162,7 +161,8 @@ class TestSendVerification:
         assert [refusal(answer) for answer in answers] == [NOT_ENABLED] * 4
         assert await service.inbox() == []
 
-    async def test_v10_no_header_tells_the_link_where_to_lead(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V10")
+    async def test_no_header_tells_the_link_where_to_lead(self, make_service: MakeService) -> None:
         service = await make_service({"limits.mail_burst": "0"})
         ada = await join(service)
 
@@ -277,7 +277,8 @@ class TestVerify:
         assert empty.json()["status"] is True
         assert (await user_of(service, ada))["emailVerified"] is True
 
-    async def test_v1_leads_nowhere_else(self, service: Service) -> None:
+    @pytest.mark.threat("V1")
+    async def test_leads_nowhere_else(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
@@ -295,7 +296,8 @@ class TestVerify:
         assert answer.json()["user"]["email"] == ADA
         assert [(await user_of(service, headers))["emailVerified"] for headers in (ada, eve)] == [True, False]
 
-    async def test_v29_takes_no_token_of_another_purpose(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V29")
+    async def test_takes_no_token_of_another_purpose(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
         await service.post("/delete-user", headers=ada)
@@ -310,7 +312,8 @@ class TestVerify:
         assert [refusal(answer) for answer in answers] == [INVALID_TOKEN] * 3
         assert (await user_of(service, ada))["emailVerified"] is False
 
-    async def test_v82_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
+    @pytest.mark.threat("V82")
+    async def test_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
@@ -319,7 +322,8 @@ class TestVerify:
         assert refusal(await follow(service, token)) == INVALID_TOKEN
         assert (await user_of(service, ada))["emailVerified"] is False
 
-    async def test_v82_verifies_no_address_that_takes_its_place_meanwhile(
+    @pytest.mark.threat("V82")
+    async def test_verifies_no_address_that_takes_its_place_meanwhile(
         self, cluster: Cluster, tmp_path: Path
     ) -> None:
         service = await open_service(cluster.create(migrated=True), tmp_path, {})
@@ -423,7 +427,8 @@ class TestChangeLink:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).status_code == 200
 
-    async def test_v8_an_untrusted_callback_uses_nothing_up(self, service: Service) -> None:
+    @pytest.mark.threat("V8")
+    async def test_an_untrusted_callback_uses_nothing_up(self, service: Service) -> None:
         ada = await join_verified(service)
         token = await change_token(service, ada)
 
@@ -433,7 +438,8 @@ class TestChangeLink:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).status_code == 200
 
-    async def test_v21_does_not_open_under_another_user_s_session(
+    @pytest.mark.threat("V21")
+    async def test_does_not_open_under_another_user_s_session(
         self, service: Service, sign_up: SignIn
     ) -> None:
         eve = await sign_up(EVE)
@@ -494,7 +500,8 @@ class TestChangeLink:
         assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 3
         assert len(await service.rows('SELECT id FROM "user" WHERE email = :email', email=NEW)) == 1
 
-    async def test_v82_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V82")
+    async def test_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
         verification = token_in(await last_link(service, "verify-email"))
@@ -530,9 +537,8 @@ class TestChangeLink:
 
 
 class TestChange:
-    async def test_v82_an_unverified_address_is_replaced_at_once(
-        self, service: Service, sign_up: SignIn
-    ) -> None:
+    @pytest.mark.threat("V82")
+    async def test_an_unverified_address_is_replaced_at_once(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
         reset = await reset_token(service)
         before = await user_of(service, ada)
@@ -599,8 +605,9 @@ class TestChange:
         assert refusal(await follow(service, older)) == INVALID_TOKEN
         assert (await follow(service, newer)).json()["user"]["email"] == "newer@example.com"
 
+    @pytest.mark.threat("V70")
     @pytest.mark.parametrize("asked", [EVE, "free@example.com"])
-    async def test_v70_an_older_link_does_not_tell_whether_the_newer_address_is_taken(
+    async def test_an_older_link_does_not_tell_whether_the_newer_address_is_taken(
         self, service: Service, asked: str
     ) -> None:
         await join(service, EVE)
@@ -621,7 +628,8 @@ class TestChange:
         assert len(mails) == 6
         assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 5
 
-    async def test_v70_an_address_of_somebody_else_answers_alike_and_has_no_effect(
+    @pytest.mark.threat("V70")
+    async def test_an_address_of_somebody_else_answers_alike_and_has_no_effect(
         self, service: Service
     ) -> None:
         await join(service, EVE)
@@ -714,8 +722,9 @@ class TestChange:
 
         assert (await user_of(service, other))["id"] != (await user_of(service, ada))["id"]
 
+    @pytest.mark.threat("V82")
     @pytest.mark.parametrize("path", ["/request-password-reset", "/send-verification-email"])
-    async def test_v82_no_link_that_is_made_meanwhile_goes_to_the_old_address(
+    async def test_no_link_that_is_made_meanwhile_goes_to_the_old_address(
         self, cluster: Cluster, tmp_path: Path, path: str
     ) -> None:
         service = await open_service(cluster.create(migrated=True), tmp_path, {})

@@ -135,6 +135,7 @@ class TestUpdate:
 
         assert (await user_of(service, ada))["name"] == "Ada"
 
+    @pytest.mark.threat("V30")
     @pytest.mark.parametrize(
         ("key", "value"),
         [
@@ -143,7 +144,7 @@ class TestUpdate:
             ("updatedAt", AT),
         ],
     )  # fmt: skip
-    async def test_v30_names_what_only_the_service_sets(self, service: Service, key: str, value: Any) -> None:
+    async def test_names_what_only_the_service_sets(self, service: Service, key: str, value: Any) -> None:
         ada = await join(service)
         before = await user_of(service, ada)
 
@@ -251,7 +252,8 @@ class TestDelete:
 
         assert await service.inbox() == []
 
-    async def test_v36_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
+    @pytest.mark.threat("V36")
+    async def test_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
         ada = await join(service)
         await delete(service, ada)
 
@@ -473,7 +475,8 @@ class TestConfirmDeletion:
         assert answer.headers.get_list("set-cookie") == [CLEARED]
         assert not await is_there(service)
 
-    async def test_v1_leads_nowhere_else_and_deletes_nothing(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V1")
+    async def test_leads_nowhere_else_and_deletes_nothing(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)
         token = await deletion_token(service, ada)
@@ -484,7 +487,8 @@ class TestConfirmDeletion:
 
         assert (await confirm(service, ada, token=token, callbackURL="")).json() == DELETED
 
-    async def test_v85_needs_the_session_of_the_owner(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V85")
+    async def test_needs_the_session_of_the_owner(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada, eve = await join(service), await join(service, EVE)
         token = await deletion_token(service, ada)
@@ -527,7 +531,8 @@ class TestConfirmDeletion:
         assert refusal(await confirm(service, ada, token=token)) == INVALID_TOKEN
         assert await is_there(service)
 
-    async def test_v85_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V85")
+    async def test_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)
         token = await deletion_token(service, ada)

@@ -1,4 +1,4 @@
-"""The attacks on accounts and their tokens, one group of tests per row of the threat list, each named after its row."""
+"""The attacks on accounts and their tokens, one group of tests per row of the threat list, each marked with its row."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -74,10 +74,11 @@ async def open_service(make_service: MakeService) -> Service:
     return await make_service(SETTINGS)
 
 
-class TestV21:
+@pytest.mark.threat("V21")
+class TestChangedAddresses:
     """A proof of one address counts for another: the address changes while the mail is under way."""
 
-    async def test_v21_a_link_does_not_prove_the_address_that_took_its_place(
+    async def test_a_link_does_not_prove_the_address_that_took_its_place(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -95,7 +96,7 @@ class TestV21:
         user = await steps.user_of(service, ada)
         assert (user["email"], user["emailVerified"]) == (EVE, False)
 
-    async def test_v21_nor_does_it_when_the_address_comes_back(self, service: Service) -> None:
+    async def test_nor_does_it_when_the_address_comes_back(self, service: Service) -> None:
         ada = await steps.join(service)
         old = steps.local(await steps.last_link(service, "verify-email", ADA))
         for address in (EVE, ADA):
@@ -104,7 +105,7 @@ class TestV21:
         assert code(await service.get(old)) == "401 INVALID_TOKEN"
         assert (await steps.user_of(service, ada))["emailVerified"] is False
 
-    async def test_v21_a_newer_wish_ends_the_older_link(
+    async def test_a_newer_wish_ends_the_older_link(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -122,7 +123,7 @@ class TestV21:
         assert answer.status_code == 200, answer.text
         return steps.local(await steps.last_link(service, "change-email", address))
 
-    async def test_v21_a_change_ends_every_token_that_was_sent_to_the_old_address(
+    async def test_a_change_ends_every_token_that_was_sent_to_the_old_address(
         self, open_service: Service
     ) -> None:
         ada = await gather(open_service, ADA)
@@ -142,7 +143,7 @@ class TestV21:
             "401 INVALID_TOKEN", "400 INVALID_TOKEN", "404 INVALID_TOKEN",
         ]  # fmt: skip
 
-    async def test_v21_a_link_finished_in_another_browser_changes_nothing(
+    async def test_a_link_finished_in_another_browser_changes_nothing(
         self, open_service: Service, carry: Callable[[str], Headers]
     ) -> None:
         service = open_service
@@ -157,7 +158,7 @@ class TestV21:
         assert code(answer) == "401 INVALID_USER"
         assert [await kept(service, one.user_id) for one in (ada, eve)] == before
 
-    async def test_v21_a_linking_finished_in_another_browser_links_nothing(
+    async def test_a_linking_finished_in_another_browser_links_nothing(
         self, social: Service, provider: ProviderProcess
     ) -> None:
         ada, eve = await steps.join(social, ADA), await steps.join(social, EVE)
@@ -174,7 +175,7 @@ class TestV21:
         assert await social_steps.identities(social) == []
         assert [opened(answer) for answer in answers] == [False, False]
 
-    async def test_v21_a_linking_is_held_against_the_address_at_its_end(
+    async def test_a_linking_is_held_against_the_address_at_its_end(
         self, social: Service, provider: ProviderProcess
     ) -> None:
         ada = await steps.join(social, ADA)
@@ -188,13 +189,14 @@ class TestV21:
         assert await social_steps.identities(social) == []
 
 
-class TestV22:
+@pytest.mark.threat("V22")
+class TestObjectsOfOthers:
     """Somebody names an object of another user: a token, a session, an account, an id."""
 
     KEYS = ("token", "userId", "user_id", "id", "accountId", "sessionId", "session_id", "email", "user")
 
     @pytest.mark.parametrize("operation_id", sorted(FOR_SESSIONS))
-    async def test_v22_whatever_is_named_only_the_caller_is_concerned(
+    async def test_whatever_is_named_only_the_caller_is_concerned(
         self, open_service: Service, operation_id: str
     ) -> None:
         service = open_service
@@ -216,7 +218,7 @@ class TestV22:
         assert await works(service, eve.session)
 
     @pytest.mark.parametrize("kind", ["session", "handle"])
-    async def test_v22_a_session_of_another_user_is_not_revoked_and_looks_unknown(
+    async def test_a_session_of_another_user_is_not_revoked_and_looks_unknown(
         self, open_service: Service, carry: Callable[[str], Headers], kind: str
     ) -> None:
         service = open_service
@@ -234,7 +236,7 @@ class TestV22:
         assert await works(service, ada)
 
     @pytest.mark.parametrize("path", ["/revoke-sessions", "/revoke-other-sessions"])
-    async def test_v22_ending_all_sessions_ends_one_s_own(
+    async def test_ending_all_sessions_ends_one_s_own(
         self, service: Service, carry: Callable[[str], Headers], path: str
     ) -> None:
         eve = await steps.join(service, EVE)
@@ -246,7 +248,7 @@ class TestV22:
         assert answer.json()["count"] == (2 if path == "/revoke-sessions" else 1)
         assert (await works(service, eve), await works(service, other)) == (True, False)
 
-    async def test_v22_the_deletion_token_of_another_user_deletes_nobody(
+    async def test_the_deletion_token_of_another_user_deletes_nobody(
         self, open_service: Service, carry: Callable[[str], Headers]
     ) -> None:
         service = open_service
@@ -266,7 +268,7 @@ class TestV22:
         assert code(own) == "200"
         assert await works(service, ada.session)
 
-    async def test_v22_lists_hold_one_s_own(self, service: Service, carry: Callable[[str], Headers]) -> None:
+    async def test_lists_hold_one_s_own(self, service: Service, carry: Callable[[str], Headers]) -> None:
         eve = await steps.user_of(service, await steps.join(service, EVE))
         ada = carry(token_in(await steps.join(service)))
 
@@ -276,14 +278,15 @@ class TestV22:
         assert {session["userId"] for session in listed} == {(await steps.user_of(service, ada))["id"]}
 
 
-class TestV23:
+@pytest.mark.threat("V23")
+class TestResetsWithoutMail:
     """A password is set without the mail: no token, or one that was given for something else."""
 
     KINDS = (
         "session", "handle", "verify", "change-email", "delete", "pending", "otp", "trust", "backup-code", "id",
     )  # fmt: skip
 
-    async def test_v23_no_token_sets_no_password(self, open_service: Service) -> None:
+    async def test_no_token_sets_no_password(self, open_service: Service) -> None:
         ada = await gather(open_service, ADA)
         before = await kept(open_service, ada.user_id)
         own, new = ada.secrets["reset"], {"newPassword": NEW_PASSWORD}
@@ -301,7 +304,7 @@ class TestV23:
         assert await kept(open_service, ada.user_id) == before
 
     @pytest.mark.parametrize("kind", KINDS)
-    async def test_v23_no_other_secret_sets_a_password(self, open_service: Service, kind: str) -> None:
+    async def test_no_other_secret_sets_a_password(self, open_service: Service, kind: str) -> None:
         service = open_service
         ada, eve = await gather(service, ADA), await gather(service, EVE)
         before = [await kept(service, one.user_id) for one in (ada, eve)]
@@ -317,7 +320,7 @@ class TestV23:
         assert [await kept(service, one.user_id) for one in (ada, eve)] == before
         assert not await steps.opens(service, NEW_PASSWORD)
 
-    async def test_v23_the_mailed_one_does(self, open_service: Service) -> None:
+    async def test_the_mailed_one_does(self, open_service: Service) -> None:
         ada = await gather(open_service, ADA)
 
         answer = await open_service.post(
@@ -327,7 +330,7 @@ class TestV23:
         assert code(answer) == "200"
         assert await steps.opens(open_service, NEW_PASSWORD)
 
-    async def test_v23_a_password_is_not_set_by_changing_it_without_the_old_one(
+    async def test_a_password_is_not_set_by_changing_it_without_the_old_one(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -345,10 +348,11 @@ class TestV23:
         assert await steps.opens(service, PASSWORD)
 
 
-class TestV25:
+@pytest.mark.threat("V25")
+class TestMailedCodes:
     """The service tells the caller the code that it sends by mail."""
 
-    async def test_v25_a_waiting_sign_in_is_not_told_the_code(
+    async def test_a_waiting_sign_in_is_not_told_the_code(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -366,7 +370,7 @@ class TestV25:
         assert right.status_code == 200
         self.check_silent(right, newest)
 
-    async def test_v25_nor_is_a_session(
+    async def test_nor_is_a_session(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(ada.session))
@@ -381,7 +385,7 @@ class TestV25:
         assert code(await enter(service, "otp", mailed, session)) == "200"
 
     @pytest.mark.parametrize("path", ["/request-password-reset", "/send-verification-email"])
-    async def test_v25_nor_is_anybody_told_a_token(self, service: Service, path: str) -> None:
+    async def test_nor_is_anybody_told_a_token(self, service: Service, path: str) -> None:
         await steps.join(service)
 
         answer = await service.post(path, {"email": ADA})
@@ -428,11 +432,12 @@ def live_token(live: LiveService) -> bytes:
     return str(made.json["token"]).encode()
 
 
-class TestV27:
+@pytest.mark.threat("V27")
+class TestMalformedCookies:
     """A malformed cookie, or a name that is not configured, opens what it should close."""
 
     @pytest.mark.parametrize("value", BROKEN_COOKIES)
-    async def test_v27_a_broken_session_cookie_is_no_session(self, service: Service, value: bytes) -> None:
+    async def test_a_broken_session_cookie_is_no_session(self, service: Service, value: bytes) -> None:
         await steps.join(service)
         broken: Any = {"Cookie": SESSION.encode() + b"=" + value}
 
@@ -446,7 +451,7 @@ class TestV27:
         assert (code(optional), code(left)) == ("401 INVALID_TOKEN", "200")
 
     @pytest.mark.parametrize("value", BROKEN_COOKIES)
-    def test_v27_nor_is_it_on_the_wire(self, live: LiveService, value: bytes) -> None:
+    def test_nor_is_it_on_the_wire(self, live: LiveService, value: bytes) -> None:
         sent = b"Cookie: " + SESSION.encode() + b"=" + value
 
         answer = ask(live.url, "GET /get-session HTTP/1.1", b"Host: {host}", sent)
@@ -454,13 +459,13 @@ class TestV27:
         assert answer.status == 400 if b"\x01" in value else answer.code == "401 UNAUTHORIZED"
 
     @pytest.mark.parametrize("operation_id", sorted(FOR_SESSIONS))
-    async def test_v27_no_operation_lets_one_in(self, service: Service, operation_id: str) -> None:
+    async def test_no_operation_lets_one_in(self, service: Service, operation_id: str) -> None:
         for value in BROKEN_COOKIES:
             broken: Any = {"Cookie": SESSION.encode() + b"=" + value}
 
             assert code(await call(service, FOR_SESSIONS[operation_id], broken)) == "401 UNAUTHORIZED", value
 
-    async def test_v27_of_two_that_differ_none_counts(self, service: Service) -> None:
+    async def test_of_two_that_differ_none_counts(self, service: Service) -> None:
         ada, eve = [token_in(await steps.join(service, email)) for email in (ADA, EVE)]
         for first, second in ((ada, eve), (ada, "%"), ("", ada), (ada, ""), (ada, ada + "x")):
             one = f"{SESSION}={first}; {SESSION}={second}"
@@ -473,7 +478,7 @@ class TestV27:
             assert told(answers) == {"401 UNAUTHORIZED": 2}, (first, second)
         assert await works(service, {"Cookie": f"{SESSION}={ada}; {SESSION}={ada}"})
 
-    def test_v27_of_two_on_the_wire_none_counts(self, live: LiveService, live_token: bytes) -> None:
+    def test_of_two_on_the_wire_none_counts(self, live: LiveService, live_token: bytes) -> None:
         good, bad = [b"Cookie: " + SESSION.encode() + b"=" + value for value in (live_token, b"x" * 32)]
 
         heard = [
@@ -483,7 +488,7 @@ class TestV27:
 
         assert heard == ["200", "401 UNAUTHORIZED", "401 UNAUTHORIZED"]
 
-    async def test_v27_other_broken_cookies_hide_nothing(self, service: Service) -> None:
+    async def test_other_broken_cookies_hide_nothing(self, service: Service) -> None:
         token = token_in(await steps.join(service)).encode()
         for other in (b"a=%", b'a="', b"a", b"=", b";;", b"\xff=\xfe", b"a=" + b"x" * 8000, b'$Version="1"'):
             headers: Any = {"Cookie": other + b"; " + SESSION.encode() + b"=" + token + b"; " + other}
@@ -491,7 +496,7 @@ class TestV27:
             assert await works(service, headers), other
 
     @pytest.mark.parametrize("value", BROKEN_COOKIES)
-    async def test_v27_broken_pending_and_trust_cookies_prove_nothing(
+    async def test_broken_pending_and_trust_cookies_prove_nothing(
         self, service: Service, ada: Owner, value: bytes
     ) -> None:
         pending: Any = {"Cookie": PENDING.encode() + b"=" + value}
@@ -509,7 +514,7 @@ class TestV27:
         "provider",
         ["gitlab", "", "GITHUB", "github ", "../github", "credential", "__proto__", "é", "a" * 300],
     )
-    async def test_v27_no_other_provider_takes_the_place_of_an_unknown_one(
+    async def test_no_other_provider_takes_the_place_of_an_unknown_one(
         self, make_service: MakeService, provider: str
     ) -> None:
         keys = {"preset": "github", "client_id": "id", "client_secret": "secret"}
@@ -544,11 +549,12 @@ BROKEN_BEARERS: tuple[bytes, ...] = (
 """Values of an Authorization header that are no session token."""
 
 
-class TestV28:
+@pytest.mark.threat("V28")
+class TestMalformedAuthorization:
     """A malformed Authorization header breaks the service, or lets somebody in."""
 
     @pytest.mark.parametrize("value", BROKEN_BEARERS)
-    async def test_v28_it_is_no_session_and_the_cookie_does_not_help_it(
+    async def test_it_is_no_session_and_the_cookie_does_not_help_it(
         self, service: Service, value: bytes
     ) -> None:
         token = token_in(await steps.join(service))
@@ -565,7 +571,7 @@ class TestV28:
             assert beside.status_code in (200, 401)
 
     @pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
-    async def test_v28_no_operation_breaks(self, service: Service, operation_id: str) -> None:
+    async def test_no_operation_breaks(self, service: Service, operation_id: str) -> None:
         for value in BROKEN_BEARERS:
             answer = await call(service, OPERATIONS[operation_id], {"Authorization": value})  # type: ignore[dict-item]
 
@@ -575,13 +581,13 @@ class TestV28:
                 assert answer.status_code not in (500, 502, 503), value
 
     @pytest.mark.parametrize("value", BROKEN_BEARERS)
-    def test_v28_nor_does_it_on_the_wire(self, live: LiveService, value: bytes) -> None:
+    def test_nor_does_it_on_the_wire(self, live: LiveService, value: bytes) -> None:
         answer = ask(live.url, "GET /get-session HTTP/1.1", b"Host: {host}", b"Authorization: " + value)
 
         assert answer.code == "401 UNAUTHORIZED"
 
     @pytest.mark.parametrize("size", [17 * 1024, 64 * 1024, 1024 * 1024])
-    def test_v28_a_huge_one_is_refused(self, live: LiveService, size: int) -> None:
+    def test_a_huge_one_is_refused(self, live: LiveService, size: int) -> None:
         huge = b"Authorization: Bearer " + b"x" * size
 
         try:
@@ -592,14 +598,14 @@ class TestV28:
             assert answer.code == "431 HEADERS_TOO_LARGE"
         assert ask(live.url, "GET /ok HTTP/1.1", b"Host: {host}").status == 200
 
-    async def test_v28_of_two_none_counts(self, service: Service) -> None:
+    async def test_of_two_none_counts(self, service: Service) -> None:
         ada, eve = [token_in(await steps.join(service, email)) for email in (ADA, EVE)]
         for first, second in ((ada, eve), (ada, ada), (ada, "x"), ("x", ada)):
             both = [("Authorization", f"Bearer {first}"), ("Authorization", f"Bearer {second}")]
 
             assert code(await service.get("/get-session", headers=both)) == "401 UNAUTHORIZED"
 
-    def test_v28_of_two_on_the_wire_none_counts(self, live: LiveService, live_token: bytes) -> None:
+    def test_of_two_on_the_wire_none_counts(self, live: LiveService, live_token: bytes) -> None:
         good = b"Authorization: Bearer " + live_token
 
         heard = [
@@ -610,13 +616,13 @@ class TestV28:
         assert heard == ["200", "401 UNAUTHORIZED", "401 UNAUTHORIZED"]
 
     @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
-    async def test_v28_the_scheme_is_known_in_any_case(self, service: Service, scheme: str) -> None:
+    async def test_the_scheme_is_known_in_any_case(self, service: Service, scheme: str) -> None:
         token = token_in(await steps.join(service))
 
         assert await works(service, {"Authorization": f"{scheme} {token}"})
 
     @pytest.mark.parametrize("value", ["Basic YTpi", "Digest x", "Negotiate abc"])
-    async def test_v28_another_scheme_is_somebody_else_s(self, service: Service, value: str) -> None:
+    async def test_another_scheme_is_somebody_else_s(self, service: Service, value: str) -> None:
         token = token_in(await steps.join(service))
 
         assert not await works(service, {"Authorization": value})
@@ -624,7 +630,7 @@ class TestV28:
         assert await works(service, {"Authorization": value, **cookie(SESSION, token)})
 
     @pytest.mark.parametrize("place", ["access_token", "token", "session_token", SESSION])
-    async def test_v28_a_token_elsewhere_is_none(self, service: Service, place: str) -> None:
+    async def test_a_token_elsewhere_is_none(self, service: Service, place: str) -> None:
         token = token_in(await steps.join(service))
 
         answers = [
@@ -693,11 +699,12 @@ FLOWS = {
 }
 
 
-class TestV29:
+@pytest.mark.threat("V29")
+class TestPurposesOfTokens:
     """A token is taken for what it looks like, not for what it was given out for and to whom."""
 
     @pytest.mark.parametrize("name", FLOWS)
-    async def test_v29_a_token_of_another_kind_is_refused(self, open_service: Service, name: str) -> None:
+    async def test_a_token_of_another_kind_is_refused(self, open_service: Service, name: str) -> None:
         service, flow = open_service, FLOWS[name]
         ada, eve = await gather(service, ADA), await gather(service, EVE)
         before = [await kept(service, one.user_id) for one in (ada, eve)]
@@ -710,7 +717,7 @@ class TestV29:
         assert [await kept(service, one.user_id) for one in (ada, eve)] == before
 
     @pytest.mark.parametrize("name", FLOWS)
-    async def test_v29_while_a_right_one_exists_nothing_like_it_is_accepted(
+    async def test_while_a_right_one_exists_nothing_like_it_is_accepted(
         self, open_service: Service, name: str
     ) -> None:
         service, flow = open_service, FLOWS[name]
@@ -725,7 +732,7 @@ class TestV29:
         assert await kept(service, ada.user_id) == before
         assert code(await flow.attempt(service, right, ada)) in ("200", "401 INVALID_CODE")
 
-    async def test_v29_a_token_serves_the_user_it_was_given_for(self, open_service: Service) -> None:
+    async def test_a_token_serves_the_user_it_was_given_for(self, open_service: Service) -> None:
         service = open_service
         ada, eve = await gather(service, ADA), await gather(service, EVE)
         body = {
@@ -766,10 +773,11 @@ def owned(user: dict[str, Any]) -> dict[str, Any]:
     return {key: user[key] for key in OWN}
 
 
-class TestV30:
+@pytest.mark.threat("V30")
+class TestFieldsNobodyOffered:
     """A body sets fields that nobody offered."""
 
-    async def test_v30_sign_up_sets_none_of_them(self, service: Service) -> None:
+    async def test_sign_up_sets_none_of_them(self, service: Service) -> None:
         answer = await service.post(
             "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD, **MASS}
         )
@@ -787,7 +795,7 @@ class TestV30:
         assert account.provider_id == "credential"
 
     @pytest.mark.parametrize("key", [*MASS, "email", "password"])
-    async def test_v30_update_user_sets_none_of_them(
+    async def test_update_user_sets_none_of_them(
         self, service: Service, carry: Callable[[str], Headers], key: str
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -808,7 +816,7 @@ class TestV30:
         "operation_id",
         sorted(name for name, one in FOR_SESSIONS.items() if one.method == "post" and name != "users.delete"),
     )
-    async def test_v30_no_other_operation_does(self, service: Service, operation_id: str) -> None:
+    async def test_no_other_operation_does(self, service: Service, operation_id: str) -> None:
         ada = await steps.join(service)
         before = owned(await steps.user_of(service, ada))
         mass = {**MASS, "password": PASSWORD, "currentPassword": PASSWORD}
@@ -821,7 +829,7 @@ class TestV30:
         for session in await service.rows("SELECT impersonated_by, active_organization_id FROM session"):
             assert tuple(session) == (None, None)
 
-    async def test_v30_signing_in_sets_none_of_them(self, service: Service) -> None:
+    async def test_signing_in_sets_none_of_them(self, service: Service) -> None:
         before = owned(await steps.user_of(service, await steps.join(service)))
 
         answer = await steps.sign_in(service, **MASS)
@@ -829,10 +837,11 @@ class TestV30:
         assert owned(await steps.user_of(service, bearer(answer.json()["token"]))) == before
 
 
-class TestV32:
+@pytest.mark.threat("V32")
+class TestUnverifiedAddresses:
     """An address that nobody proved counts as one's own."""
 
-    async def test_v32_no_codes_go_to_an_unproven_address(
+    async def test_no_codes_go_to_an_unproven_address(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -846,7 +855,7 @@ class TestV32:
 
         assert [code(one) for one in (refused, still, proven)] == ["403 EMAIL_NOT_VERIFIED"] * 2 + ["200"]
 
-    async def test_v32_a_new_address_is_unproven_whatever_the_old_one_was(self, service: Service) -> None:
+    async def test_a_new_address_is_unproven_whatever_the_old_one_was(self, service: Service) -> None:
         ada = await steps.join(service)
 
         await service.post("/change-email", {"newEmail": EVE}, headers=ada)
@@ -854,7 +863,7 @@ class TestV32:
         user = await steps.user_of(service, ada)
         assert (user["email"], user["emailVerified"]) == (EVE, False)
 
-    async def test_v32_a_proven_address_does_not_change_without_the_proof_of_the_next(
+    async def test_a_proven_address_does_not_change_without_the_proof_of_the_next(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -866,9 +875,7 @@ class TestV32:
         assert (user["email"], user["emailVerified"]) == (ADA, True)
         assert await service.inbox(ADA, "change-email") == []
 
-    async def test_v32_where_proof_is_required_nobody_gets_in_without(
-        self, make_service: MakeService
-    ) -> None:
+    async def test_where_proof_is_required_nobody_gets_in_without(self, make_service: MakeService) -> None:
         service = await make_service({"email_verification.required": "true"})
         body = {"name": "Ada", "email": ADA, "password": PASSWORD, "username": "ada_l"}
 
@@ -882,7 +889,7 @@ class TestV32:
         await steps.verify(service)
         assert code(await steps.sign_in(service)) == "200"
 
-    async def test_v32_only_the_link_proves(self, open_service: Service) -> None:
+    async def test_only_the_link_proves(self, open_service: Service) -> None:
         """Neither signing in nor looking at a reset, nor any other user's proof."""
         service = open_service
         ada = await steps.join(service)
@@ -898,7 +905,7 @@ class TestV32:
         assert code(foreign) == "400 EMAIL_MISMATCH"
 
     @pytest.mark.parametrize(("local", "vouched"), [(False, True), (True, False), (False, False)])
-    async def test_v32_a_provider_finds_nobody_by_an_address_that_one_side_has_not_proven(
+    async def test_a_provider_finds_nobody_by_an_address_that_one_side_has_not_proven(
         self, social: Service, provider: ProviderProcess, local: bool, vouched: bool
     ) -> None:
         ada = await steps.join(social)
@@ -913,7 +920,7 @@ class TestV32:
         assert await social_steps.identities(social) == []
         assert (await steps.user_of(social, ada))["emailVerified"] is local
 
-    async def test_v32_nor_is_an_identity_linked_that_its_provider_does_not_vouch_for(
+    async def test_nor_is_an_identity_linked_that_its_provider_does_not_vouch_for(
         self, social: Service, provider: ProviderProcess, carry: Callable[[str], Headers]
     ) -> None:
         session = await steps.join(social)
@@ -930,7 +937,7 @@ class TestV32:
         assert (error_of(answer), code(direct)) == ("unable_to_link_account", "401 LINKING_NOT_ALLOWED")
         assert await social_steps.identities(social) == []
 
-    async def test_v32_what_a_provider_does_not_vouch_for_is_unproven_in_a_new_user_too(
+    async def test_what_a_provider_does_not_vouch_for_is_unproven_in_a_new_user_too(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
         service = await make_service({**social_settings(provider), "email_verification.required": "true"})
@@ -943,14 +950,15 @@ class TestV32:
         assert await session_count(service) == 0
 
 
-class TestV33:
+@pytest.mark.threat("V33")
+class TestBans:
     """Somebody who was banned gets in, or stays in."""
 
     async def ban(self, service: Service, **more: Any) -> None:
         await steps.set_user(service, banned=True, ban_reason="spam", **more)
 
     @pytest.mark.parametrize("operation_id", sorted(FOR_SESSIONS))
-    async def test_v33_their_session_ends_at_once_everywhere(
+    async def test_their_session_ends_at_once_everywhere(
         self, service: Service, carry: Callable[[str], Headers], operation_id: str
     ) -> None:
         ada = carry(token_in(await steps.join(service)))
@@ -964,7 +972,7 @@ class TestV33:
         assert not await works(service, ada)
 
     @pytest.mark.parametrize("way", ["email", "username", "trusted device"])
-    async def test_v33_no_sign_in_lets_them_in(self, service: Service, way: str) -> None:
+    async def test_no_sign_in_lets_them_in(self, service: Service, way: str) -> None:
         owner = await enrol(service, username="ada_l")
         trusted = cookie(TRUST, await trusted_device(service, owner))
         await self.ban(service)
@@ -983,7 +991,7 @@ class TestV33:
         assert await session_count(service) == before
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v33_nor_does_the_second_step_of_one_begun_before(
+    async def test_nor_does_the_second_step_of_one_begun_before(
         self, service: Service, ada: Owner, carry_pending: Carry, method: str
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -997,7 +1005,7 @@ class TestV33:
         assert (code(answer), code(asked)) == ("403 BANNED_USER", "403 BANNED_USER")
         assert await session_count(service) == before
 
-    async def test_v33_nor_a_new_password_nor_signing_up_again(self, service: Service) -> None:
+    async def test_nor_a_new_password_nor_signing_up_again(self, service: Service) -> None:
         await steps.join(service)
         token = await steps.reset_token(service)
         await self.ban(service)
@@ -1011,9 +1019,7 @@ class TestV33:
         assert await session_count(service) == 0
 
     @pytest.mark.parametrize("begun", ["before the ban", "after it"])
-    async def test_v33_nor_does_a_provider(
-        self, social: Service, provider: ProviderProcess, begun: str
-    ) -> None:
+    async def test_nor_does_a_provider(self, social: Service, provider: ProviderProcess, begun: str) -> None:
         as_user(provider, ADA, "1001")
         await social_steps.enter(social)
         before = await session_count(social)
@@ -1028,7 +1034,7 @@ class TestV33:
         assert not set(set_cookies(answer)) & {SESSION, PENDING}
         assert await session_count(social) == before
 
-    async def test_v33_nor_is_an_identity_joined_or_linked_to_them(
+    async def test_nor_is_an_identity_joined_or_linked_to_them(
         self, social: Service, provider: ProviderProcess
     ) -> None:
         ada = await steps.join(social)
@@ -1043,7 +1049,7 @@ class TestV33:
         assert [error_of(joined), error_of(linked)] == ["BANNED_USER", "unable_to_link_account"]
         assert await social_steps.identities(social) == []
 
-    async def test_v33_where_a_session_is_optional_theirs_counts_as_none(
+    async def test_where_a_session_is_optional_theirs_counts_as_none(
         self, open_service: Service, carry: Callable[[str], Headers]
     ) -> None:
         service = open_service
@@ -1056,7 +1062,7 @@ class TestV33:
 
         assert answer.json() == {"status": True}
 
-    async def test_v33_a_ban_that_has_ended_is_lifted(
+    async def test_a_ban_that_has_ended_is_lifted(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         await steps.join(service)
@@ -1071,7 +1077,7 @@ class TestV33:
         user = await steps.user_of(service, carry(late.json()["token"]))
         assert (user["banned"], user["banReason"], user["banExpires"]) == (False, None, None)
 
-    async def test_v33_one_that_has_ended_stops_nobody_on_the_way(self, service: Service, ada: Owner) -> None:
+    async def test_one_that_has_ended_stops_nobody_on_the_way(self, service: Service, ada: Owner) -> None:
         pending = bearer(await challenge(service))
         await self.ban(service, ban_expires=service.clock.now + timedelta(minutes=1))
         service.clock.advance(minutes=1)
@@ -1082,7 +1088,7 @@ class TestV33:
         assert code(answer) == "200"
         assert await works(service, ada.session)
 
-    async def test_v33_others_are_not_concerned(self, service: Service) -> None:
+    async def test_others_are_not_concerned(self, service: Service) -> None:
         eve = await steps.join(service, EVE)
         await steps.join(service)
         await self.ban(service)

@@ -1,4 +1,4 @@
-"""The attacks on the second factor, one group of tests per row of the threat list, each named after its row."""
+"""The attacks on the second factor, one group of tests per row of the threat list, each marked with its row."""
 
 import asyncio
 from collections.abc import Callable
@@ -77,11 +77,12 @@ async def opens(service: Service, headers: Headers, method: str, code_: str) -> 
     return answer.status_code == 200 and await works(service, bearer(answer.json()["token"]))
 
 
-class TestV24:
+@pytest.mark.threat("V24")
+class TestNothingSubmitted:
     """Nothing is proved by submitting nothing."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v24_no_code_is_no_code_and_costs_no_attempt(
+    async def test_no_code_is_no_code_and_costs_no_attempt(
         self, service: Service, ada: Owner, carry_pending: Carry, method: str
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -97,10 +98,11 @@ class TestV24:
         assert await opens(service, pending, method, await right_code(service, ada, method, pending))
 
 
-class TestV26:
+@pytest.mark.threat("V26")
+class TestForgedCookies:
     """A cookie proves something only if the service made it, for this user, and it still lives."""
 
-    async def test_v26_a_changed_pending_token_is_none(
+    async def test_a_changed_pending_token_is_none(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         token = await challenge(service)
@@ -123,9 +125,7 @@ class TestV26:
         assert told(answers) == {DEAD: len(answers)}
         assert await opens(service, carry_pending(token), "totp", ada.code(service))
 
-    async def test_v26_a_changed_session_token_from_a_code_is_none(
-        self, service: Service, ada: Owner
-    ) -> None:
+    async def test_a_changed_session_token_from_a_code_is_none(self, service: Service, ada: Owner) -> None:
         answer = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
         token = answer.json()["token"]
 
@@ -133,7 +133,7 @@ class TestV26:
         assert not await works(service, cookie(SESSION, flipped(token)))
         assert await works(service, cookie(SESSION, token))
 
-    async def test_v26_an_invented_trust_cookie_is_ignored_and_cleared(
+    async def test_an_invented_trust_cookie_is_ignored_and_cleared(
         self, service: Service, ada: Owner
     ) -> None:
         trusted = await trusted_device(service, ada)
@@ -146,9 +146,7 @@ class TestV26:
             assert set_cookies(answer).get(TRUST, "") == ""
         assert not is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
 
-    async def test_v26_the_trust_cookie_of_another_user_is_left_alone(
-        self, service: Service, ada: Owner
-    ) -> None:
+    async def test_the_trust_cookie_of_another_user_is_left_alone(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
         await enrol(service, EVE)
 
@@ -158,18 +156,19 @@ class TestV26:
         assert TRUST not in set_cookies(answer)
         assert not is_pending(await sign_in(service, ADA, headers=cookie(TRUST, trusted)))
 
-    async def test_v26_no_other_secret_is_a_trust_cookie(self, service: Service, ada: Owner) -> None:
+    async def test_no_other_secret_is_a_trust_cookie(self, service: Service, ada: Owner) -> None:
         session, pending = token_in(ada.session), await challenge(service)
 
         for value in (session, pending, pending.removeprefix("2fa_")):
             assert is_pending(await sign_in(service, headers=cookie(TRUST, value)))
 
 
-class TestV34:
+@pytest.mark.threat("V34")
+class TestPlantedTokens:
     """A token that the caller brought along never becomes valid."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v34_a_planted_session_cookie_is_not_adopted(
+    async def test_a_planted_session_cookie_is_not_adopted(
         self, service: Service, ada: Owner, method: str
     ) -> None:
         eve = token_in(await steps.join(service, EVE))
@@ -189,7 +188,7 @@ class TestV34:
         assert not await works(service, bearer("x" * 32))
         assert (await steps.user_of(service, bearer(eve)))["email"] == EVE
 
-    async def test_v34_the_pending_cookie_wins_over_a_planted_session_cookie(
+    async def test_the_pending_cookie_wins_over_a_planted_session_cookie(
         self, service: Service, ada: Owner
     ) -> None:
         eve = token_in(await steps.join(service, EVE))
@@ -200,7 +199,7 @@ class TestV34:
         assert answer.json()["user"]["email"] == ADA
         assert set_cookies(answer)[PENDING] == ""
 
-    async def test_v34_a_planted_pending_token_is_not_adopted(
+    async def test_a_planted_pending_token_is_not_adopted(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         planted = "2fa_" + "x" * 32
@@ -211,11 +210,12 @@ class TestV34:
         assert code(await enter(service, "totp", ada.code(service), carry_pending(planted))) == DEAD
 
 
-class TestV39:
+@pytest.mark.threat("V39")
+class TestHalfSignedIn:
     """Half signed in is not signed in."""
 
     @pytest.mark.parametrize("operation", FOR_SESSIONS, ids=lambda operation: operation.path)
-    async def test_v39_a_pending_token_opens_nothing_but_the_four(
+    async def test_a_pending_token_opens_nothing_but_the_four(
         self, service: Service, ada: Owner, operation: Any
     ) -> None:
         pending = await challenge(service)
@@ -240,7 +240,7 @@ class TestV39:
         assert await works(service, ada.session)
         assert await opens(service, bearer(pending), "totp", ada.code(service))
 
-    def test_v39_covers_the_operations_that_matter(self) -> None:
+    def test_covers_the_operations_that_matter(self) -> None:
         paths = {operation.path for operation in FOR_SESSIONS}
 
         assert paths >= {
@@ -250,11 +250,12 @@ class TestV39:
         }  # fmt: skip
 
 
-class TestV43:
+@pytest.mark.threat("V43")
+class TestPasswordStep:
     """The password step hands out nothing that works as a session."""
 
     @pytest.mark.parametrize("path", ["/sign-in/email", "/sign-in/username"])
-    async def test_v43_nothing_in_the_pending_answer_is_a_session(self, service: Service, path: str) -> None:
+    async def test_nothing_in_the_pending_answer_is_a_session(self, service: Service, path: str) -> None:
         owner = await enrol(service, username="ada_l")
         before = await session_count(service)
         who = {"username": "ada_l"} if path.endswith("username") else {"email": owner.email}
@@ -272,7 +273,7 @@ class TestV43:
                 assert (await service.get("/get-session", headers=headers)).status_code == 401
         assert await session_count(service) == before
 
-    async def test_v43_the_pending_answer_is_exactly_this(self, service: Service, ada: Owner) -> None:
+    async def test_the_pending_answer_is_exactly_this(self, service: Service, ada: Owner) -> None:
         answer = await sign_in(service)
 
         body = answer.json()
@@ -287,7 +288,7 @@ class TestV43:
         }
         assert set_cookies(answer) == {PENDING: body["token"], SESSION: ""}
 
-    async def test_v43_neither_database_nor_mail_holds_the_pending_token(
+    async def test_neither_database_nor_mail_holds_the_pending_token(
         self, service: Service, ada: Owner
     ) -> None:
         token = await challenge(service)
@@ -298,11 +299,12 @@ class TestV43:
         assert token.removeprefix("2fa_") not in repr(row)
 
 
-class TestV44:
+@pytest.mark.threat("V44")
+class TestGuessedCodes:
     """Codes cannot be guessed: five tries a sign-in, ten in a row lock the second factor of the account."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v44_five_wrong_codes_end_the_challenge_for_the_right_one_too(
+    async def test_five_wrong_codes_end_the_challenge_for_the_right_one_too(
         self, service: Service, ada: Owner, carry_pending: Carry, method: str
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -317,7 +319,7 @@ class TestV44:
         if "Cookie" in pending:
             assert set_cookies(sixth)[PENDING] == ""
 
-    async def test_v44_attempts_are_shared_by_the_methods_and_not_renewed_by_a_mail(
+    async def test_attempts_are_shared_by_the_methods_and_not_renewed_by_a_mail(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -333,7 +335,7 @@ class TestV44:
         assert told(wrong) == {"401 INVALID_CODE": 4, "401 INVALID_BACKUP_CODE": 1}
         assert code(sixth) == SPENT
 
-    async def test_v44_ten_wrong_codes_over_several_sign_ins_lock_the_second_factor(
+    async def test_ten_wrong_codes_over_several_sign_ins_lock_the_second_factor(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         for _ in range(2):
@@ -352,7 +354,7 @@ class TestV44:
         assert await works(service, ada.session)
         assert len(await service.inbox(ADA, "second-factor-locked")) == 1
 
-    async def test_v44_the_lock_ends_and_counts_anew(
+    async def test_the_lock_ends_and_counts_anew(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         for _ in range(2):
@@ -367,7 +369,7 @@ class TestV44:
         assert (code(early), code(late)) == (LOCKED, "200")
         assert len(await service.inbox(ADA, "second-factor-locked")) == 1
 
-    async def test_v44_a_right_code_resets_the_count_and_a_right_password_does_not(
+    async def test_a_right_code_resets_the_count_and_a_right_password_does_not(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         for _ in range(3):
@@ -383,9 +385,7 @@ class TestV44:
 
         assert code(answer) == LOCKED
 
-    async def test_v44_covers_users_with_mail_codes_only(
-        self, service: Service, carry_pending: Carry
-    ) -> None:
+    async def test_covers_users_with_mail_codes_only(self, service: Service, carry_pending: Carry) -> None:
         session = await steps.join(service)
         await steps.verify(service)
         body = {"password": PASSWORD, "method": "otp"}
@@ -403,7 +403,7 @@ class TestV44:
 
         assert code(answer) == LOCKED
 
-    async def test_v44_lock_of_one_user_leaves_others_alone(
+    async def test_lock_of_one_user_leaves_others_alone(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         eve = await enrol(service, EVE)
@@ -432,16 +432,17 @@ class TestV44:
             assert code(answer) == WRONG[method]
 
 
-class TestV45:
+@pytest.mark.threat("V45")
+class TestBursts:
     """A burst does not overshoot the counter."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v45_of_fifty_wrong_codes_at_once_five_are_told(
+    async def test_of_fifty_wrong_codes_at_once_five_are_told(
         self, service: Service, ada: Owner, carry_pending: Carry, method: str
     ) -> None:
         pending = carry_pending(await challenge(service))
         right = await right_code(service, ada, method, pending)
-        wrong = TestV44().wrong(service, ada, method)
+        wrong = TestGuessedCodes().wrong(service, ada, method)
 
         told_ = told(await asyncio.gather(*(enter(service, method, wrong, pending) for _ in range(50))))
 
@@ -451,11 +452,12 @@ class TestV45:
         assert code(await enter(service, method, right, pending)) == DEAD
 
 
-class TestV46:
+@pytest.mark.threat("V46")
+class TestSimultaneousUses:
     """Whatever works once works once, however many try at the same time."""
 
     @pytest.mark.parametrize("method", ["totp", "backup-code"])
-    async def test_v46_one_code_opens_one_of_twenty_challenges(
+    async def test_one_code_opens_one_of_twenty_challenges(
         self, make_service: MakeService, carry_pending: Carry, method: str
     ) -> None:
         service = await make_service({**WITHOUT_LIMITS, "two_factor.lock_after": "100"})
@@ -469,7 +471,7 @@ class TestV46:
         assert told(answers) == {"200": 1, WRONG[method]: 19}
         assert await session_count(service) == before + 1
 
-    async def test_v46_one_mail_code_opens_one_session(
+    async def test_one_mail_code_opens_one_session(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -481,7 +483,7 @@ class TestV46:
         assert told_ == {"200": 1, DEAD: 19}
         assert await session_count(service) == before + 1
 
-    async def test_v46_a_used_backup_code_stays_used(
+    async def test_a_used_backup_code_stays_used(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         used = ada.backup_codes[0]
@@ -491,7 +493,7 @@ class TestV46:
         for form in (used, used.upper(), used.replace("-", ""), f" {used} "):
             assert code(await enter(service, "backup-code", form, again)) == WRONG["backup-code"]
 
-    async def test_v46_a_used_mail_code_stays_used(
+    async def test_a_used_mail_code_stays_used(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(ada.session))
@@ -502,7 +504,7 @@ class TestV46:
 
         assert (code(first), code(second)) == ("200", "400 OTP_HAS_EXPIRED")
 
-    async def test_v46_a_used_challenge_stays_used(
+    async def test_a_used_challenge_stays_used(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -513,10 +515,11 @@ class TestV46:
         assert await opens(service, fresh, "backup-code", ada.backup_codes[0])
 
 
-class TestV47:
+@pytest.mark.threat("V47")
+class TestAuthenticatorCodes:
     """A code of the authenticator works once, and only near its time."""
 
-    async def test_v47_a_code_is_refused_the_second_time(
+    async def test_a_code_is_refused_the_second_time(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         first = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
@@ -528,7 +531,7 @@ class TestV47:
         assert [code(answer) for answer in (first, replay, later)] == ["200", "401 INVALID_CODE", "200"]
 
     @pytest.mark.parametrize(("step", "works"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
-    async def test_v47_one_step_either_side_and_no_more(
+    async def test_one_step_either_side_and_no_more(
         self, service: Service, ada: Owner, carry_pending: Carry, step: int, works: bool
     ) -> None:
         service.clock.advance(minutes=5)
@@ -538,7 +541,7 @@ class TestV47:
 
         assert code(answer) == ("200" if works else "401 INVALID_CODE")
 
-    async def test_v47_an_earlier_step_than_the_last_is_refused(
+    async def test_an_earlier_step_than_the_last_is_refused(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         assert await opens(service, carry_pending(await challenge(service)), "totp", ada.code(service, 1))
@@ -550,10 +553,11 @@ class TestV47:
         assert await opens(service, pending, "totp", ada.code(service))
 
 
-class TestV48:
+@pytest.mark.threat("V48")
+class TestUnconfirmedEnrolment:
     """An enrolment that is not confirmed is none, and locks nobody out."""
 
-    async def test_v48_an_open_enrolment_leaves_sign_in_as_it_was(
+    async def test_an_open_enrolment_leaves_sign_in_as_it_was(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(await steps.join(service)))
@@ -568,7 +572,7 @@ class TestV48:
         refused = await enter(service, "backup-code", unconfirmed.backup_codes[0], session)
         assert code(refused) == "400 BACKUP_CODES_NOT_ENABLED"
 
-    async def test_v48_wrong_codes_do_not_confirm(
+    async def test_wrong_codes_do_not_confirm(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(await steps.join(service)))
@@ -580,7 +584,7 @@ class TestV48:
         assert told(wrong) == {"401 INVALID_CODE": 3}
         assert not is_pending(await sign_in(service))
 
-    async def test_v48_a_second_enrolment_leaves_the_live_secret_until_it_is_confirmed(
+    async def test_a_second_enrolment_leaves_the_live_secret_until_it_is_confirmed(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         secret, backup_codes = await second_factor.begin(service, ada.session)
@@ -596,7 +600,7 @@ class TestV48:
             service, carry_pending(await challenge(service)), "backup-code", ada.backup_codes[0]
         )
 
-    async def test_v48_an_intruder_in_a_session_cannot_lock_the_owner_out(
+    async def test_an_intruder_in_a_session_cannot_lock_the_owner_out(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         """Wrong codes with a session do not count for the lock, and enrolling takes the password."""
@@ -607,11 +611,12 @@ class TestV48:
         assert await opens(service, carry_pending(await challenge(service)), "totp", ada.code(service))
 
 
-class TestV49:
+@pytest.mark.threat("V49")
+class TestChangesOfTheSecondFactor:
     """The second factor is changed and shown only to who has a session and knows the password."""
 
     @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_v49_not_without_the_password(
+    async def test_not_without_the_password(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers], name: str
     ) -> None:
         session = carry(token_in(ada.session))
@@ -633,7 +638,7 @@ class TestV49:
         await self.unchanged(service, ada)
 
     @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_v49_not_with_a_pending_token(
+    async def test_not_with_a_pending_token(
         self, service: Service, ada: Owner, carry_pending: Carry, name: str
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -644,7 +649,7 @@ class TestV49:
         await self.unchanged(service, ada)
 
     @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_v49_not_for_nobody_and_not_in_another_users_name(
+    async def test_not_for_nobody_and_not_in_another_users_name(
         self, service: Service, ada: Owner, name: str
     ) -> None:
         eve = await steps.join(service, EVE, password=NEW_PASSWORD)
@@ -657,7 +662,7 @@ class TestV49:
         assert (code(nobody), code(with_adas)) == ("401 UNAUTHORIZED", "400 INVALID_PASSWORD")
         await self.unchanged(service, ada)
 
-    async def test_v49_no_field_of_the_user_switches_it(
+    async def test_no_field_of_the_user_switches_it(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(ada.session))
@@ -676,10 +681,11 @@ class TestV49:
         assert await opens(service, bearer(await challenge(service)), "backup-code", owner.backup_codes[-1])
 
 
-class TestV50:
+@pytest.mark.threat("V50")
+class TestWaysAround:
     """No other way leads around the second factor."""
 
-    async def test_v50_a_reset_password_still_needs_a_code(
+    async def test_a_reset_password_still_needs_a_code(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         token = await steps.reset_token(service)
@@ -696,7 +702,7 @@ class TestV50:
         assert await session_count(service) == 0
         assert await opens(service, carry_pending(signed_in.json()["token"]), "totp", ada.code(service))
 
-    async def test_v50_a_reset_ends_sign_ins_that_wait_for_a_code(
+    async def test_a_reset_ends_sign_ins_that_wait_for_a_code(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -711,11 +717,9 @@ class TestV50:
         ):
             assert code(await enter(service, method, value, pending)) == DEAD
 
-    async def test_v50_a_reset_leaves_the_lock(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
+    async def test_a_reset_leaves_the_lock(self, service: Service, ada: Owner, carry_pending: Carry) -> None:
         for _ in range(2):
-            await TestV44().spend(service, ada, carry_pending)
+            await TestGuessedCodes().spend(service, ada, carry_pending)
         token = await steps.reset_token(service)
         await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
         pending = (await steps.sign_in(service, password=NEW_PASSWORD)).json()["token"]
@@ -724,7 +728,7 @@ class TestV50:
 
         assert code(answer) == LOCKED
 
-    async def test_v50_links_of_mails_do_not_sign_in(self, service: Service, ada: Owner) -> None:
+    async def test_links_of_mails_do_not_sign_in(self, service: Service, ada: Owner) -> None:
         await service.post("/change-email", {"newEmail": "ada@new.test"}, headers=ada.session)
         link = steps.local(await steps.last_link(service, "change-email"))
         before = await session_count(service)
@@ -737,7 +741,7 @@ class TestV50:
         assert await session_count(service) == before
         assert is_pending(await sign_in(service, "ada@new.test"))
 
-    async def test_v50_signing_up_again_does_not_sign_in(self, service: Service, ada: Owner) -> None:
+    async def test_signing_up_again_does_not_sign_in(self, service: Service, ada: Owner) -> None:
         before = await session_count(service)
 
         answer = await service.post(
@@ -748,11 +752,12 @@ class TestV50:
         assert await session_count(service) == before
 
 
-class TestV51:
+@pytest.mark.threat("V51")
+class TestPasswordIsAskedAgain:
     """What asks for the password or a fresh session goes on asking, whatever opened or used the session."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v51_a_session_from_a_code_is_not_a_password(
+    async def test_a_session_from_a_code_is_not_a_password(
         self, service: Service, ada: Owner, method: str
     ) -> None:
         pending = bearer(await challenge(service))
@@ -767,7 +772,7 @@ class TestV51:
         assert await is_on(service, ada)
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v51_a_code_does_not_make_an_old_session_fresh(
+    async def test_a_code_does_not_make_an_old_session_fresh(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers], method: str
     ) -> None:
         session = carry(token_in(ada.session))
@@ -781,10 +786,11 @@ class TestV51:
         assert code(refused) == "400 SESSION_EXPIRED"
 
 
-class TestV52:
+@pytest.mark.threat("V52")
+class TestTrustedDevices:
     """A trusted device is remembered by the service, and forgotten by it."""
 
-    async def test_v52_trust_ends_after_thirty_days_whatever_the_browser_keeps(
+    async def test_trust_ends_after_thirty_days_whatever_the_browser_keeps(
         self, service: Service, ada: Owner
     ) -> None:
         trusted = await trusted_device(service, ada)
@@ -795,7 +801,7 @@ class TestV52:
         assert is_pending(answer)
         assert set_cookies(answer)[TRUST] == ""
 
-    async def test_v52_every_use_renews_it_and_ends_the_old_value(self, service: Service, ada: Owner) -> None:
+    async def test_every_use_renews_it_and_ends_the_old_value(self, service: Service, ada: Owner) -> None:
         first = await trusted_device(service, ada)
         service.clock.advance(days=29)
         used = await sign_in(service, headers=cookie(TRUST, first))
@@ -812,7 +818,7 @@ class TestV52:
         ]
         assert (is_pending(stale), is_pending(fresh)) == (True, False)
 
-    async def test_v52_it_never_replaces_the_password(self, service: Service, ada: Owner) -> None:
+    async def test_it_never_replaces_the_password(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
 
         answer = await service.post(
@@ -821,7 +827,7 @@ class TestV52:
 
         assert code(answer) == "401 INVALID_EMAIL_OR_PASSWORD"
 
-    async def test_v52_disabling_forgets_every_device(
+    async def test_disabling_forgets_every_device(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers]
     ) -> None:
         trusted = await trusted_device(service, ada)
@@ -835,7 +841,7 @@ class TestV52:
         assert set_cookies(disabled).get(TRUST) == ""
         assert await self.worthless(service, trusted)
 
-    async def test_v52_a_new_authenticator_forgets_every_device(self, service: Service, ada: Owner) -> None:
+    async def test_a_new_authenticator_forgets_every_device(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
 
         await second_factor.enrol_again(service, ADA, ada.session)
@@ -843,7 +849,7 @@ class TestV52:
         assert await self.worthless(service, trusted)
 
     @pytest.mark.parametrize("revoke", [False, True])
-    async def test_v52_a_changed_password_forgets_every_device(
+    async def test_a_changed_password_forgets_every_device(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers], revoke: bool
     ) -> None:
         trusted = await trusted_device(service, ada)
@@ -857,7 +863,7 @@ class TestV52:
         assert set_cookies(changed).get(TRUST) == ""
         assert await self.worthless(service, trusted)
 
-    async def test_v52_a_reset_forgets_every_device(self, service: Service, ada: Owner) -> None:
+    async def test_a_reset_forgets_every_device(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
         token = await steps.reset_token(service)
 
@@ -865,16 +871,14 @@ class TestV52:
 
         assert await self.worthless(service, trusted)
 
-    async def test_v52_signing_out_and_revoking_leave_devices_alone(
-        self, service: Service, ada: Owner
-    ) -> None:
+    async def test_signing_out_and_revoking_leave_devices_alone(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
 
         await service.post("/revoke-sessions", headers=ada.session)
 
         assert not is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
 
-    async def test_v52_asking_without_wanting_trust_gives_none(self, service: Service, ada: Owner) -> None:
+    async def test_asking_without_wanting_trust_gives_none(self, service: Service, ada: Owner) -> None:
         wishes: list[dict[str, Any]] = [{}, {"trustDevice": False}, {"trustDevice": "false"}]
         for number, wanted in enumerate(wishes):
             pending = bearer(await challenge(service))
@@ -889,10 +893,11 @@ class TestV52:
         return is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
 
 
-class TestV53:
+@pytest.mark.threat("V53")
+class TestBackupCodes:
     """New backup codes replace the old ones, and each works once."""
 
-    async def test_v53_after_new_codes_no_old_one_works_and_every_new_one_once(
+    async def test_after_new_codes_no_old_one_works_and_every_new_one_once(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(ada.session))
@@ -913,9 +918,7 @@ class TestV53:
         assert told(second) == {WRONG["backup-code"]: 9}
         assert code(await enter(service, "backup-code", last, session)) == "200"
 
-    async def test_v53_holds_for_sign_in_too(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
+    async def test_holds_for_sign_in_too(self, service: Service, ada: Owner, carry_pending: Carry) -> None:
         answer = await service.post(
             "/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=ada.session
         )
@@ -926,7 +929,7 @@ class TestV53:
             assert code(await enter(service, "backup-code", value, pending)) == WRONG["backup-code"]
         assert await opens(service, pending, "backup-code", new_codes[0])
 
-    async def test_v53_a_new_enrolment_ends_the_old_codes_once_confirmed(
+    async def test_a_new_enrolment_ends_the_old_codes_once_confirmed(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         newer = await second_factor.enrol_again(service, ADA, ada.session)
@@ -935,7 +938,7 @@ class TestV53:
         assert code(await enter(service, "backup-code", ada.backup_codes[0], pending)) == WRONG["backup-code"]
         assert await opens(service, pending, "backup-code", newer.backup_codes[0])
 
-    async def test_v53_disabling_ends_them(self, service: Service, ada: Owner) -> None:
+    async def test_disabling_ends_them(self, service: Service, ada: Owner) -> None:
         await service.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
 
         answer = await enter(service, "backup-code", ada.backup_codes[0], ada.session)
@@ -943,7 +946,7 @@ class TestV53:
         assert code(answer) == "400 BACKUP_CODES_NOT_ENABLED"
         assert await service.rows("SELECT id FROM backup_code") == []
 
-    async def test_v53_the_database_shows_no_code(self, service: Service, ada: Owner) -> None:
+    async def test_the_database_shows_no_code(self, service: Service, ada: Owner) -> None:
         rows = repr(await service.rows("SELECT * FROM backup_code"))
 
         for value in ada.backup_codes:

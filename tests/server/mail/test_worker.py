@@ -391,10 +391,11 @@ class TestFaults:
         assert (row.state, row.payload) == (MailState.FAILED, None)
 
 
-class TestR11AsAWhole:
+@pytest.mark.threat("R11")
+class TestDeliveryAsAWhole:
     """A server that answers each command in time can still take longer than the lease, all in all."""
 
-    async def test_r11_a_delivery_ends_before_its_lease(self, office: Office) -> None:
+    async def test_a_delivery_ends_before_its_lease(self, office: Office) -> None:
         tray = Tray()
         await office.file()
 
