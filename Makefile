@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format docs docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long check format docs docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types migrate migration bench bench-growth
 
 help:
@@ -31,7 +31,13 @@ try-social: setup ## try sign-in by a provider: serve beside the test provider, 
 	@$(BIN)/python -m tests.provider.trying
 
 # Tests start many processes, each of which would compile the whole program anew where Python may not keep its bytecode.
-test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite and PostgreSQL
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes; needs PostgreSQL
+	@.ci/postgresql.sh
+	$(PYTEST) -m "not long" $(ARGS)
+
+test-long: setup ## run the rest: the second database, faults, SDKs, guides, browsers, many generated requests
 	@.ci/postgresql.sh
 	@.ci/redis.sh
 	@.ci/faketime.sh
@@ -39,7 +45,7 @@ test: setup ## run the tests (ARGS="tests/domain -k reset" for some), on SQLite 
 	@.ci/curl.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
-	path=$$(.ci/node.sh) && PATH=$$path PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 
 check: setup ## lint, formatting, types, the law of imports, generated code, a test for every known attack
 	$(BIN)/ruff check .
@@ -80,7 +86,7 @@ fuzz: setup ## random sequences of operations against a model (ARGS="--seconds 3
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-faults: setup ## break database, disk, mail and providers under the running service, the long forms too (40 minutes)
+faults: setup ## break database, disk, mail and providers, in forms that `make test-long` leaves out too (40 minutes)
 	@.ci/postgresql.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/faults $(ARGS)
 

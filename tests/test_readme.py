@@ -4,10 +4,13 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.docs.typing_in import README, follow, section
 from tests.live import ROOT
 
 
+@pytest.mark.long
 def test_the_first_steps_work(tmp_path: Path) -> None:
     answers = [
         [json.loads(line) for line in printed.splitlines() if line]

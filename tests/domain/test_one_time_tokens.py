@@ -45,6 +45,7 @@ async def is_live(service: Service, token: str, purpose: Purpose = Purpose.RESET
 
 
 class TestConsume:
+    @pytest.mark.both_databases
     async def test_of_twenty_at_once_exactly_one_counts(self, service: Service, user_id: str) -> None:
         token = await issue(service, user_id)
 
@@ -52,6 +53,7 @@ class TestConsume:
 
         assert sorted(told) == [False] * 19 + [True]
 
+    @pytest.mark.both_databases
     async def test_every_one_of_several_tokens_counts_once(self, service: Service, user_id: str) -> None:
         tokens = [await issue(service, user_id) for _ in range(5)]
 

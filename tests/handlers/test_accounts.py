@@ -543,6 +543,7 @@ class TestUnlink:
         assert told == [NOT_FOUND] * 3
         assert await count(social, Account) == 2
 
+    @pytest.mark.both_databases
     async def test_of_the_last_two_at_once_leaves_one(self, social: Service, ada: Headers) -> None:
         await link(social, ada)
 
@@ -825,6 +826,7 @@ class TestGetAccessToken:
         assert after["accessToken"] != before["accessToken"]
         assert await audited(social, "provider_token.failed") == [("failure", failed)] * 2
 
+    @pytest.mark.both_databases
     async def test_by_many_at_once_asks_once(
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:
@@ -908,6 +910,7 @@ class TestRefreshToken:
         assert refusal(ended) == NO_TOKEN
         assert len(provider.log("oauth_token")) == 1
 
+    @pytest.mark.both_databases
     async def test_by_many_at_once_asks_once(
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:
@@ -923,6 +926,7 @@ class TestRefreshToken:
         assert len(provider.log("token")) == 2
         assert await audited(social, "provider_token.refreshed") == [("success", None)]
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("behaviour", "expected"),
         [(REFUSING, "400 FAILED_TO_REFRESH_ACCESS_TOKEN"), ({"status": 500}, "503 PROVIDER_UNAVAILABLE")],
@@ -942,6 +946,7 @@ class TestRefreshToken:
         assert [code(answer) for answer in answers] == [expected] * 20
         assert len(provider.log("token")) == 2
 
+    @pytest.mark.both_databases
     async def test_at_two_instances_asks_once(
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:

@@ -358,6 +358,7 @@ class TestSignUpUsername:
             "Username is already taken. Please try another.",
         )
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_one_succeeds(self, service: Service) -> None:
         wanted = [{**NEWCOMER, "email": f"u{n}@example.com", "username": "ada"} for n in range(6)]
 
@@ -488,6 +489,7 @@ class TestSignUpTakenAddress:
         assert not await opens(service, "another password")
         assert await count(service, User) == 1
 
+    @pytest.mark.both_databases
     @pytest.mark.threat("V77")
     async def test_of_simultaneous_sign_ups_in_mixed_case_one_succeeds(self, service: Service) -> None:
         spellings = [
@@ -574,6 +576,7 @@ class TestSignUpTakenAddress:
 
         assert [mail["template"] for mail in await service.inbox()] == ["verify-email"]
 
+    @pytest.mark.both_databases
     async def test_simultaneous_ones_all_look_alike_and_make_one_user(
         self, make_service: MakeService
     ) -> None:
@@ -605,6 +608,7 @@ class TestSignUpTakenAddress:
 
 
 class TestSaturation:
+    @pytest.mark.both_databases
     async def test_what_cannot_be_hashed_now_is_refused_as_a_whole(self, make_service: MakeService) -> None:
         service = await make_service({"password.hash_workers": "1", "password.hash_queue": "0"})
         wanted = [{**NEWCOMER, "email": f"u{n}@example.com"} for n in range(10)]
@@ -888,6 +892,7 @@ class TestImportedHash:
         assert replaced.password.startswith("$argon2id$v=19$m=1024,t=1,p=1$")
         assert await opens(service, VECTORS["password"])
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_sign_ins_all_succeed(self, service: Service) -> None:
         await join(service)
         await set_hash(service, VECTORS["of_its_nfkc_form"]["bcrypt"])
@@ -897,6 +902,7 @@ class TestImportedHash:
         assert [answer.status_code for answer in answers] == [200] * 8
         assert await opens(service, VECTORS["password"])
 
+    @pytest.mark.both_databases
     async def test_does_not_undo_a_password_change_that_crosses_it(self, service: Service) -> None:
         ada = await join(service)
         old = VECTORS["password"]
@@ -1114,6 +1120,7 @@ class TestSignOut:
         assert refusal(answer) == (503, "SERVICE_UNAVAILABLE", "Service unavailable")
         assert cookies_of(answer) == [CLEARED]
 
+    @pytest.mark.both_databases
     async def test_crossed_credentials_at_once_end_both_sessions(self, service: Service) -> None:
         tokens = [(await join(service, email))["Authorization"][7:] for email in (ADA, EVE)]
         crossed = [
@@ -1126,6 +1133,7 @@ class TestSignOut:
         assert {answer.status_code for answer in answers} == {200}
         assert await count(service, Session) == 0
 
+    @pytest.mark.both_databases
     async def test_twice_at_once_succeeds_twice(self, service: Service) -> None:
         ada = await join(service)
 

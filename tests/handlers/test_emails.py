@@ -409,6 +409,7 @@ class TestChangeLink:
         assert first.status_code == 200
         assert refusal(second) == INVALID_TOKEN
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_one_counts(self, service: Service) -> None:
         token = await change_token(service, await join_verified(service))
 
@@ -490,6 +491,7 @@ class TestChangeLink:
         assert led.headers["location"] == f"{BASE_URL}/x?error=INVALID_TOKEN"
         assert (await user_of(service, ada))["email"] == ADA
 
+    @pytest.mark.both_databases
     async def test_of_two_users_who_claim_one_address_one_gets_it(self, service: Service) -> None:
         tokens = [
             await change_token(service, await join_verified(service, f"u{n}@example.com")) for n in range(4)
@@ -537,6 +539,7 @@ class TestChangeLink:
 
 
 class TestChange:
+    @pytest.mark.both_databases
     @pytest.mark.threat("V82")
     async def test_an_unverified_address_is_replaced_at_once(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
@@ -618,6 +621,7 @@ class TestChange:
 
         assert refusal(await follow(service, older)) == INVALID_TOKEN
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_requests_one_link_lives(self, service: Service) -> None:
         ada = await join_verified(service)
 
@@ -647,6 +651,7 @@ class TestChange:
             "bob@example.com",
         ]
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_immediate_changes_to_one_address_one_counts(
         self, service: Service
     ) -> None:

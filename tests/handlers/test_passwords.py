@@ -403,6 +403,7 @@ class TestReset:
         assert refusal(await service.get(f"/reset-password/{token}")) == INVALID_TOKEN
         assert await opens(service, NEW_PASSWORD)
 
+    @pytest.mark.both_databases
     @pytest.mark.threat("V83")
     async def test_of_simultaneous_resets_with_one_token_one_counts(self, service: Service) -> None:
         await join(service)
@@ -463,6 +464,7 @@ class TestReset:
         [row] = await service.rows("SELECT provider_id, issuer, account_id, user_id FROM account")
         assert (row.provider_id, row.issuer, row.account_id) == ("credential", "", row.user_id)
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_first_passwords_each_with_its_own_token_one_counts(
         self, service: Service
     ) -> None:
@@ -562,6 +564,7 @@ class TestReset:
         assert answer.json()["user"]["banned"] is True
         assert code(await sign_in(service, password=NEW_PASSWORD)) == "403 BANNED_USER"
 
+    @pytest.mark.both_databases
     async def test_no_sign_in_that_crosses_it_outlives_it(self, make_service: MakeService) -> None:
         service = await make_service({"limits.failures": "0"})
         await join(service)
@@ -749,6 +752,7 @@ class TestChange:
 
         assert (await service.get(local(link))).status_code == 200
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_one_counts(self, make_service: MakeService) -> None:
         service = await make_service({"limits.failures": "0"})
         ada = await join(service)
@@ -760,6 +764,7 @@ class TestChange:
         winner = [answer.status_code for answer in answers].index(200)
         assert [await opens(service, password) for password in wanted] == [n == winner for n in range(8)]
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("settings", "body", "told", "verified", "hashed"),
         [
@@ -807,6 +812,7 @@ class TestChange:
         assert (work.done.count("verify"), work.done.count("hash")) == (2, 1)
         assert await opens(service, NEW_PASSWORD)
 
+    @pytest.mark.both_databases
     async def test_no_session_that_crosses_it_is_alive_and_unlisted(self, service: Service) -> None:
         ada = await join(service)
 

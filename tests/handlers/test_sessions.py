@@ -333,6 +333,7 @@ class TestAtMost:
         assert numbers == [51, 3, 3]
         assert await ages(service) == [0, 0, 0]
 
+    @pytest.mark.both_databases
     async def test_simultaneous_sign_ins_leave_so_many(self, make_service: MakeService) -> None:
         service = await make_service({"session.max_per_user": "3"})
         await join(service)
@@ -342,6 +343,7 @@ class TestAtMost:
         assert {answer.status_code for answer in answers} == {200}
         assert await count(service, Session) == 3
 
+    @pytest.mark.both_databases
     async def test_simultaneous_sign_ins_of_who_has_nearly_as_many_leave_so_many(
         self, service: Service
     ) -> None:
@@ -482,6 +484,7 @@ class TestRevokeOthers:
 
         assert await status(client, ada) == 200
 
+    @pytest.mark.both_databases
     async def test_no_session_is_usable_and_unlisted_after_a_race(
         self, service: Service, sign_up: SignIn, carry: Callable[[str], Headers]
     ) -> None:

@@ -472,6 +472,7 @@ class TestWayBack:
 
         assert relayed.headers["location"] == f"{BASE_URL}/callback/test"
 
+    @pytest.mark.both_databases
     async def test_of_many_first_visits_at_once_one_user_comes(
         self, social: Service, provider: ProviderProcess, ada: None
     ) -> None:
@@ -691,6 +692,7 @@ class TestFailure:
         named = sorted(str(record.details["provider"]) for record in records)
         assert named == ["None", "test"]
 
+    @pytest.mark.both_databases
     async def test_of_nobodys_flow_in_a_flood_is_recorded_a_few_times(
         self, make_service: MakeService
     ) -> None:

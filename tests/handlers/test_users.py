@@ -190,6 +190,7 @@ class TestUpdate:
 
         assert (await update(service, ada, username="ADA_L")).status_code == 200
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_claims_to_one_username_one_succeeds(self, service: Service) -> None:
         callers = [await join(service, f"u{n}@example.com") for n in range(6)]
 
@@ -351,6 +352,7 @@ class TestDelete:
         assert [refusal(answer) for answer in answers] == [(404, "NOT_FOUND", "Not found")] * 3
         assert await is_there(service)
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_the_user_is_gone_and_nothing_breaks(self, service: Service) -> None:
         ada = await join(service)
 
@@ -359,6 +361,7 @@ class TestDelete:
         assert {code(answer) for answer in answers} <= {"200", "401 UNAUTHORIZED"}
         assert not await is_there(service)
 
+    @pytest.mark.both_databases
     async def test_a_sign_in_that_crosses_it_leaves_no_session(self, service: Service) -> None:
         ada = await join(service)
 
@@ -531,6 +534,7 @@ class TestConfirmDeletion:
         assert refusal(await confirm(service, ada, token=token)) == INVALID_TOKEN
         assert await is_there(service)
 
+    @pytest.mark.both_databases
     @pytest.mark.threat("V85")
     async def test_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)

@@ -574,6 +574,7 @@ class TestLongPasswords:
             await steps.opens(costly, "one wrong password")
             assert took < 3 * spent()
 
+    @pytest.mark.both_databases
     async def test_others_are_served_meanwhile(self, costly: Service) -> None:
         """Hashes of a tenth of a second each run in threads; the health check does not wait for them."""
         await join(costly)
@@ -620,6 +621,7 @@ class TestLongPasswords:
 
         assert opened == [True, False, False]
 
+    @pytest.mark.both_databases
     async def test_too_many_at_once_are_turned_away_and_not_piled_up(
         self, open_instance: OpenInstance
     ) -> None:

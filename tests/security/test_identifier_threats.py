@@ -243,6 +243,7 @@ class TestCase:
         assert (code(signed_in), free.json()) == ("200", {"available": False})
         assert code(taken) == "400 USERNAME_IS_ALREADY_TAKEN"
 
+    @pytest.mark.both_databases
     async def test_of_ten_at_once_in_mixed_case_one_is_made(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(), await open_instance()]
         emails = ["ada@x.test", "ADA@x.test", "Ada@X.test", "aDa@x.TEST", "adA@X.TEST"] * 2
@@ -533,6 +534,7 @@ class TestMailedTokens:
 class TestSimultaneousResets:
     """One reset token, used by many at once, sets many passwords."""
 
+    @pytest.mark.both_databases
     async def test_of_twenty_at_once_one_wins_and_its_password_alone_opens(
         self, open_instance: OpenInstance
     ) -> None:
@@ -601,6 +603,7 @@ class TestDeletionLinks:
         assert code(await service.post("/delete-user", headers=headers)) == "200"
         return token_from(await steps.last_link(service, "delete-account", email))
 
+    @pytest.mark.both_databases
     async def test_of_ten_at_once_one_deletes(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(BY_MAIL), await open_instance(BY_MAIL)]
         ada, eve = await join(instances[0]), await join(instances[0], EVE)

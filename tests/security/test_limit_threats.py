@@ -31,6 +31,8 @@ from tests.security.limits import (
 )
 from tests.service import PASSWORD, Service, close_service, open_service
 
+pytestmark = pytest.mark.both_databases
+
 ATTACKER, OWNER = "192.0.2.66", "198.51.100.7"
 FORWARDING = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP")
 

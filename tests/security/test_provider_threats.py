@@ -523,6 +523,7 @@ class TestClaims:
         assert [code(one) for one in (*linked, answer)] == ["200", *["401 INVALID_TOKEN"] * 2]
         assert await session_count(social) == 1
 
+    @pytest.mark.both_databases
     async def test_at_two_instances_at_once_one_wins(
         self, open_instance: OpenInstance, provider: ProviderProcess
     ) -> None:
@@ -964,6 +965,7 @@ class TestPkce:
 class TestSimultaneousCallbacks:
     """A callback works once, however often it arrives at the same time."""
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("provider_id", ["test", "plain"])
     async def test_ten_at_once_are_one_session(
         self, social: Service, provider: ProviderProcess, provider_id: str
@@ -979,6 +981,7 @@ class TestSimultaneousCallbacks:
         assert [await count(social, table) for table in (User, Account, Session)] == [1, 1, 1]
         assert len(provider.log("token") + provider.log("oauth_token")) == 1
 
+    @pytest.mark.both_databases
     async def test_five_flows_of_one_new_user_at_once_are_one_user(
         self, social: Service, provider: ProviderProcess
     ) -> None:
@@ -990,6 +993,7 @@ class TestSimultaneousCallbacks:
         assert Counter(map(error_of, answers)) == {None: 5}
         assert [await count(social, table) for table in (User, Account, Session)] == [1, 1, 5]
 
+    @pytest.mark.both_databases
     async def test_ten_links_at_once_are_one_account(
         self, social: Service, provider: ProviderProcess
     ) -> None:

@@ -167,6 +167,7 @@ class TestEndedSessions:
         assert await works(service, bearer(other))
         assert await works(service, eve)
 
+    @pytest.mark.both_databases
     async def test_an_extension_does_not_bring_it_back(self, service: Service) -> None:
         ada = await join(service)
         other = bearer(await token_of_new_session(service, ADA))
@@ -198,7 +199,6 @@ SENSITIVE: dict[str, dict[str, Any]] = {
 class TestAfterRevocation:
     """An operation that matters trusts a cached session after its revocation, or something outlives its user."""
 
-    @pytest.mark.parametrize("carry", CARRIES, ids=["bearer", "cookie"])
     async def test_nothing_sensitive_is_served_from_memory(
         self, make_service: MakeService, carry: Callable[[str], Headers]
     ) -> None:
@@ -277,6 +277,7 @@ class TestAfterRevocation:
 class TestSignInsDuringRevocation:
     """A revocation crosses sign-ins, and leaves a session that nobody lists."""
 
+    @pytest.mark.both_databases
     async def test_after_the_race_listed_and_usable_are_the_same(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(), await open_instance()]
         ada = await join(instances[0], username="ada_l")
@@ -307,6 +308,7 @@ class TestSignInsDuringRevocation:
         assert answer.status_code == 200, answer.text
         return answer
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("ending", [change_password, reset_password])
     async def test_no_sign_in_with_the_old_password_outlives_it(
         self, open_instance: OpenInstance, ending: Ending

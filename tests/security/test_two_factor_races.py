@@ -30,6 +30,8 @@ from tests.security.second_factor import (
 )
 from tests.service import Service, close_service, open_service
 
+pytestmark = pytest.mark.both_databases
+
 DEAD = "401 INVALID_TWO_FACTOR_COOKIE"
 SPENT = "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
 LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"

@@ -436,6 +436,7 @@ class TestGuessedCodes:
 class TestBursts:
     """A burst does not overshoot the counter."""
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("method", METHODS)
     async def test_of_fifty_wrong_codes_at_once_five_are_told(
         self, service: Service, ada: Owner, carry_pending: Carry, method: str
@@ -456,6 +457,7 @@ class TestBursts:
 class TestSimultaneousUses:
     """Whatever works once works once, however many try at the same time."""
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("method", ["totp", "backup-code"])
     async def test_one_code_opens_one_of_twenty_challenges(
         self, make_service: MakeService, carry_pending: Carry, method: str
@@ -471,6 +473,7 @@ class TestSimultaneousUses:
         assert told(answers) == {"200": 1, WRONG[method]: 19}
         assert await session_count(service) == before + 1
 
+    @pytest.mark.both_databases
     async def test_one_mail_code_opens_one_session(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:

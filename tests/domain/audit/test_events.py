@@ -651,6 +651,7 @@ class TestLog:
 
 
 class TestDesk:
+    @pytest.mark.both_databases
     async def test_a_flood_of_foreign_origins_writes_no_more_than_its_places(
         self, make_service: MakeService
     ) -> None:

@@ -22,6 +22,8 @@ from tests.server.terminal import Run
 from tests.service import Service, close_service, open_service
 from tests.trail import trail
 
+pytestmark = pytest.mark.long
+
 PASSWORD = "correct horse battery"
 ADA = "ada@example.com"
 CODE = "from server.cli.main import app; app(prog_name='gatewright')"

@@ -211,6 +211,7 @@ class TestDelivery:
 
 
 class TestSharing:
+    @pytest.mark.both_databases
     async def test_two_workers_send_no_mail_twice(self, office: Office) -> None:
         tray = open_tray()
         for _ in range(20):
