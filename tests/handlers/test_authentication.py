@@ -469,6 +469,7 @@ class TestSignUpPassword:
 
 
 class TestSignUpTakenAddress:
+    @pytest.mark.threat("V50")
     async def test_is_refused_in_any_case_and_changes_nothing(self, service: Service) -> None:
         await join(service)
         mails = await service.inbox()

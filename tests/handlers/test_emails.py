@@ -27,7 +27,6 @@ from tests.handlers.steps import (
     set_user,
     sign_in,
     token_in,
-    token_of,
     until_blocked,
     user_of,
     verify,
@@ -296,23 +295,7 @@ class TestVerify:
         assert answer.json()["user"]["email"] == ADA
         assert [(await user_of(service, headers))["emailVerified"] for headers in (ada, eve)] == [True, False]
 
-    @pytest.mark.threat("V29")
-    async def test_takes_no_token_of_another_purpose(self, make_service: MakeService) -> None:
-        service = await make_service({"delete_user.confirm_by_mail": "true"})
-        ada = await join(service)
-        await service.post("/delete-user", headers=ada)
-        tokens = [
-            await reset_token(service),
-            token_in(await last_link(service, "delete-account")),
-            token_of(ada),
-        ]
-
-        answers = [await follow(service, token) for token in tokens]
-
-        assert [refusal(answer) for answer in answers] == [INVALID_TOKEN] * 3
-        assert (await user_of(service, ada))["emailVerified"] is False
-
-    @pytest.mark.threat("V82")
+    @pytest.mark.threat("V82", "V21", "V32")
     async def test_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
@@ -341,6 +324,7 @@ class TestVerify:
         assert refusal(answer) == INVALID_TOKEN
         assert (user["email"], user["emailVerified"]) == (NEW, False)
 
+    @pytest.mark.threat("V21", "V82")
     async def test_does_not_revive_when_the_address_comes_back(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
@@ -401,6 +385,7 @@ class TestChangeLink:
 
         assert await service.inbox(template="email-changed") == []
 
+    @pytest.mark.threat("V82")
     async def test_works_once(self, service: Service) -> None:
         token = await change_token(service, await join_verified(service))
 
@@ -502,7 +487,7 @@ class TestChangeLink:
         assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 3
         assert len(await service.rows('SELECT id FROM "user" WHERE email = :email', email=NEW)) == 1
 
-    @pytest.mark.threat("V82")
+    @pytest.mark.threat("V82", "V21")
     async def test_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
@@ -574,6 +559,7 @@ class TestChange:
         assert code(answer) == "400 OTP_HAS_EXPIRED"
         assert (await user_of(service, ada))["twoFactorEnabled"] is False
 
+    @pytest.mark.threat("V32")
     async def test_a_verified_address_waits_for_the_link(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
         await verify(service)
@@ -600,6 +586,7 @@ class TestChange:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).json()["user"]["emailVerified"] is True
 
+    @pytest.mark.threat("V21", "V82")
     async def test_a_newer_request_kills_the_older_link(self, service: Service) -> None:
         ada = await join_verified(service)
         older = await change_token(service, ada, "older@example.com")

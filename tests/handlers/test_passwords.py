@@ -536,6 +536,7 @@ class TestReset:
         assert code(null) == "400 VALIDATION_ERROR"
         assert await opens(service, PASSWORD)
 
+    @pytest.mark.threat("V23")
     async def test_reads_the_token_from_the_body_alone(self, service: Service) -> None:
         await join(service)
         token = await reset_token(service)

@@ -95,6 +95,7 @@ class TestGetCurrent:
 
         assert (refused.status_code, other_scheme.status_code, any_case.status_code) == (401, 200, 200)
 
+    @pytest.mark.threat("V27")
     async def test_two_cookies_with_different_values_are_none(
         self, client: httpx.AsyncClient, sign_up: SignIn
     ) -> None:
@@ -176,6 +177,7 @@ class TestGetCurrent:
 
 
 class TestListActive:
+    @pytest.mark.threat("V22")
     async def test_lists_newest_first_with_tokens(
         self, service: Service, sign_up: SignIn, sign_in: SignIn
     ) -> None:
@@ -427,6 +429,7 @@ class TestRevoke:
         assert "Max-Age=0" in answer.headers["set-cookie"]
         assert await status(client, ada) == 401
 
+    @pytest.mark.threat("V22")
     async def test_does_not_touch_or_tell_of_foreign_sessions(
         self, service: Service, sign_up: SignIn
     ) -> None:
@@ -477,6 +480,7 @@ class TestRevokeOthers:
         assert answer.json() == {"status": True, "count": 2}
         assert [await status(client, h) for h in (phone, laptop)] == [200, 401]
 
+    @pytest.mark.threat("V22")
     async def test_leaves_other_users_alone(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
         ada, eve = await sign_up("ada@example.com"), await sign_up("eve@example.com")
 

@@ -882,6 +882,7 @@ class TestWhoseAccount:
         await social.get(local(mail["link"]))
         assert (await user_of(social, ada))["emailVerified"]
 
+    @pytest.mark.threat("V32")
     @pytest.mark.parametrize(
         ("local", "said", "rules", "linked"),
         [
@@ -981,6 +982,7 @@ class TestWhoseAccount:
         await service.get(local(await last_link(service, "verify-email", ADA)))
         assert error_of(await sign_in(service)) is None
 
+    @pytest.mark.threat("V32")
     async def test_verification_that_everybody_needs_holds_here_too(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:

@@ -125,6 +125,7 @@ class TestUpdate:
         assert [refusal(answer) for answer in answers] == [expected] * 3
         assert [answer.json()["fields"] for answer in answers] == [[]] * 3
 
+    @pytest.mark.threat("V30")
     async def test_leaves_the_address_to_change_email(self, service: Service) -> None:
         ada = await join(service)
 
@@ -135,7 +136,7 @@ class TestUpdate:
 
         assert (await user_of(service, ada))["name"] == "Ada"
 
-    @pytest.mark.threat("V30")
+    @pytest.mark.threat("V30", "V49")
     @pytest.mark.parametrize(
         ("key", "value"),
         [
@@ -506,6 +507,7 @@ class TestConfirmDeletion:
         assert await is_there(service, EVE)
         assert (await confirm(service, ada, token=token)).json() == DELETED
 
+    @pytest.mark.threat("V85")
     async def test_refuses_every_other_token(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)

@@ -156,6 +156,7 @@ class TestEndedSessions:
 
         assert alive == []
 
+    @pytest.mark.threat("V22")
     @pytest.mark.parametrize("ending", [sign_out, revoke, revoke_others])
     async def test_the_other_sessions_live_on(self, service: Service, ending: Ending) -> None:
         await join(service)

@@ -21,7 +21,6 @@ from tests.security.second_factor import (
     TRUST,
     WRONG_BACKUP_CODE,
     Owner,
-    also,
     challenge,
     cookie,
     enrol,
@@ -77,27 +76,6 @@ async def opens(service: Service, headers: Headers, method: str, code_: str) -> 
     return answer.status_code == 200 and await works(service, bearer(answer.json()["token"]))
 
 
-@pytest.mark.threat("V24")
-class TestNothingSubmitted:
-    """Nothing is proved by submitting nothing."""
-
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_no_code_is_no_code_and_costs_no_attempt(
-        self, service: Service, ada: Owner, carry_pending: Carry, method: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        before = await session_count(service)
-
-        answers = [
-            await service.post(f"/two-factor/verify-{method}", body, headers=pending) for body in NO_CODES
-        ]
-        answers.append(await service.client.post(f"/two-factor/verify-{method}", headers=pending))
-
-        assert told(answers) == {"400 VALIDATION_ERROR": len(answers)}
-        assert await session_count(service) == before
-        assert await opens(service, pending, method, await right_code(service, ada, method, pending))
-
-
 @pytest.mark.threat("V26")
 class TestForgedCookies:
     """A cookie proves something only if the service made it, for this user, and it still lives."""
@@ -145,16 +123,6 @@ class TestForgedCookies:
             assert is_pending(answer), value
             assert set_cookies(answer).get(TRUST, "") == ""
         assert not is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
-
-    async def test_the_trust_cookie_of_another_user_is_left_alone(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-        await enrol(service, EVE)
-
-        answer = await sign_in(service, EVE, headers=cookie(TRUST, trusted))
-
-        assert is_pending(answer)
-        assert TRUST not in set_cookies(answer)
-        assert not is_pending(await sign_in(service, ADA, headers=cookie(TRUST, trusted)))
 
     async def test_no_other_secret_is_a_trust_cookie(self, service: Service, ada: Owner) -> None:
         session, pending = token_in(ada.session), await challenge(service)
@@ -214,6 +182,7 @@ class TestPlantedTokens:
 class TestHalfSignedIn:
     """Half signed in is not signed in."""
 
+    @pytest.mark.threat("V49")
     @pytest.mark.parametrize("operation", FOR_SESSIONS, ids=lambda operation: operation.path)
     async def test_a_pending_token_opens_nothing_but_the_four(
         self, service: Service, ada: Owner, operation: Any
@@ -273,21 +242,6 @@ class TestPasswordStep:
                 assert (await service.get("/get-session", headers=headers)).status_code == 401
         assert await session_count(service) == before
 
-    async def test_the_pending_answer_is_exactly_this(self, service: Service, ada: Owner) -> None:
-        answer = await sign_in(service)
-
-        body = answer.json()
-        assert body == {
-            "redirect": False,
-            "token": body["token"],
-            "url": None,
-            "user": None,
-            "twoFactorRedirect": True,
-            "twoFactorMethods": ["totp", "otp"],
-            "pending": True,
-        }
-        assert set_cookies(answer) == {PENDING: body["token"], SESSION: ""}
-
     async def test_neither_database_nor_mail_holds_the_pending_token(
         self, service: Service, ada: Owner
     ) -> None:
@@ -302,22 +256,6 @@ class TestPasswordStep:
 @pytest.mark.threat("V44")
 class TestGuessedCodes:
     """Codes cannot be guessed: five tries a sign-in, ten in a row lock the second factor of the account."""
-
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_five_wrong_codes_end_the_challenge_for_the_right_one_too(
-        self, service: Service, ada: Owner, carry_pending: Carry, method: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        right = await right_code(service, ada, method, pending)
-
-        wrong = [await enter(service, method, self.wrong(service, ada, method), pending) for _ in range(5)]
-        sixth = await enter(service, method, right, pending)
-        seventh = await enter(service, method, right, pending)
-
-        assert told(wrong) == {WRONG[method]: 5}
-        assert (code(sixth), code(seventh)) == (SPENT, DEAD)
-        if "Cookie" in pending:
-            assert set_cookies(sixth)[PENDING] == ""
 
     async def test_attempts_are_shared_by_the_methods_and_not_renewed_by_a_mail(
         self, service: Service, ada: Owner, carry_pending: Carry
@@ -334,25 +272,6 @@ class TestGuessedCodes:
 
         assert told(wrong) == {"401 INVALID_CODE": 4, "401 INVALID_BACKUP_CODE": 1}
         assert code(sixth) == SPENT
-
-    async def test_ten_wrong_codes_over_several_sign_ins_lock_the_second_factor(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        for _ in range(2):
-            await self.spend(service, ada, carry_pending)
-
-        for method in METHODS:
-            pending = carry_pending(await challenge(service))
-            right = ada.backup_codes[0] if method == "backup-code" else ada.code(service)
-            refused = await enter(service, method, right, pending)
-
-            assert code(refused) == LOCKED
-            assert refused.headers["retry-after"] == refused.headers["x-retry-after"] == "900"
-        assert code(await service.post("/sign-in/email", {"email": ADA, "password": "wrong"})) == (
-            "401 INVALID_EMAIL_OR_PASSWORD"
-        )
-        assert await works(service, ada.session)
-        assert len(await service.inbox(ADA, "second-factor-locked")) == 1
 
     async def test_the_lock_ends_and_counts_anew(
         self, service: Service, ada: Owner, carry_pending: Carry
@@ -486,94 +405,10 @@ class TestSimultaneousUses:
         assert told_ == {"200": 1, DEAD: 19}
         assert await session_count(service) == before + 1
 
-    async def test_a_used_backup_code_stays_used(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        used = ada.backup_codes[0]
-        assert await opens(service, carry_pending(await challenge(service)), "backup-code", used)
-
-        again = carry_pending(await challenge(service))
-        for form in (used, used.upper(), used.replace("-", ""), f" {used} "):
-            assert code(await enter(service, "backup-code", form, again)) == WRONG["backup-code"]
-
-    async def test_a_used_mail_code_stays_used(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers]
-    ) -> None:
-        session = carry(token_in(ada.session))
-        mailed = await mailed_code(service, session)
-
-        first = await enter(service, "otp", mailed, session)
-        second = await enter(service, "otp", mailed, session)
-
-        assert (code(first), code(second)) == ("200", "400 OTP_HAS_EXPIRED")
-
-    async def test_a_used_challenge_stays_used(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        assert await opens(service, pending, "totp", ada.code(service))
-
-        assert code(await enter(service, "backup-code", ada.backup_codes[0], pending)) == DEAD
-        fresh = carry_pending(await challenge(service))
-        assert await opens(service, fresh, "backup-code", ada.backup_codes[0])
-
-
-@pytest.mark.threat("V47")
-class TestAuthenticatorCodes:
-    """A code of the authenticator works once, and only near its time."""
-
-    async def test_a_code_is_refused_the_second_time(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        first = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
-        service.clock.advance(seconds=29)
-        replay = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
-        service.clock.advance(seconds=1)
-        later = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
-
-        assert [code(answer) for answer in (first, replay, later)] == ["200", "401 INVALID_CODE", "200"]
-
-    @pytest.mark.parametrize(("step", "works"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
-    async def test_one_step_either_side_and_no_more(
-        self, service: Service, ada: Owner, carry_pending: Carry, step: int, works: bool
-    ) -> None:
-        service.clock.advance(minutes=5)
-        pending = carry_pending(await challenge(service))
-
-        answer = await enter(service, "totp", ada.code(service, step), pending)
-
-        assert code(answer) == ("200" if works else "401 INVALID_CODE")
-
-    async def test_an_earlier_step_than_the_last_is_refused(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        assert await opens(service, carry_pending(await challenge(service)), "totp", ada.code(service, 1))
-        pending = carry_pending(await challenge(service))
-
-        for step in (-1, 0, 1):
-            assert code(await enter(service, "totp", ada.code(service, step), pending)) == "401 INVALID_CODE"
-        service.clock.advance(seconds=60)
-        assert await opens(service, pending, "totp", ada.code(service))
-
 
 @pytest.mark.threat("V48")
 class TestUnconfirmedEnrolment:
     """An enrolment that is not confirmed is none, and locks nobody out."""
-
-    async def test_an_open_enrolment_leaves_sign_in_as_it_was(
-        self, service: Service, carry: Callable[[str], Headers]
-    ) -> None:
-        session = carry(token_in(await steps.join(service)))
-        secret, backup_codes = await second_factor.begin(service, session)
-
-        answer = await sign_in(service)
-
-        assert not is_pending(answer)
-        user = await steps.user_of(service, bearer(answer.json()["token"]))
-        assert user["twoFactorEnabled"] is False
-        unconfirmed = Owner(ADA, session, secret, backup_codes)
-        refused = await enter(service, "backup-code", unconfirmed.backup_codes[0], session)
-        assert code(refused) == "400 BACKUP_CODES_NOT_ENABLED"
 
     async def test_wrong_codes_do_not_confirm(
         self, service: Service, carry: Callable[[str], Headers]
@@ -586,22 +421,6 @@ class TestUnconfirmedEnrolment:
 
         assert told(wrong) == {"401 INVALID_CODE": 3}
         assert not is_pending(await sign_in(service))
-
-    async def test_a_second_enrolment_leaves_the_live_secret_until_it_is_confirmed(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        secret, backup_codes = await second_factor.begin(service, ada.session)
-        newer = Owner(ADA, ada.session, secret, backup_codes)
-
-        by_new = carry_pending(await challenge(service))
-        assert code(await enter(service, "totp", newer.code(service), by_new)) == "401 INVALID_CODE"
-        assert (
-            code(await enter(service, "backup-code", newer.backup_codes[0], by_new)) == WRONG["backup-code"]
-        )
-        assert await opens(service, by_new, "totp", ada.code(service))
-        assert await opens(
-            service, carry_pending(await challenge(service)), "backup-code", ada.backup_codes[0]
-        )
 
     async def test_an_intruder_in_a_session_cannot_lock_the_owner_out(
         self, service: Service, ada: Owner, carry_pending: Carry
@@ -619,39 +438,6 @@ class TestChangesOfTheSecondFactor:
     """The second factor is changed and shown only to who has a session and knows the password."""
 
     @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_not_without_the_password(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers], name: str
-    ) -> None:
-        session = carry(token_in(ada.session))
-        bodies_: list[tuple[Any, str]] = [
-            ({"password": "wrong"}, "400 INVALID_PASSWORD"),
-            ({"password": ""}, "400 INVALID_PASSWORD"),
-            ({"password": PASSWORD.upper()}, "400 INVALID_PASSWORD"),
-            ({}, "400 VALIDATION_ERROR"),
-            ({"password": None}, "400 VALIDATION_ERROR"),
-            ({"password": ada.code(service)}, "400 INVALID_PASSWORD"),
-            ({"password": ada.backup_codes[0]}, "400 INVALID_PASSWORD"),
-        ]
-
-        for body, expected in bodies_:
-            answer = await service.post(f"/two-factor/{name}", body, headers=session)
-
-            assert code(answer) == expected
-            assert not {"totpURI", "backupCodes"} & set(answer.json())
-        await self.unchanged(service, ada)
-
-    @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_not_with_a_pending_token(
-        self, service: Service, ada: Owner, carry_pending: Carry, name: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-
-        answer = await service.post(f"/two-factor/{name}", {"password": PASSWORD}, headers=pending)
-
-        assert code(answer) == "401 UNAUTHORIZED"
-        await self.unchanged(service, ada)
-
-    @pytest.mark.parametrize("name", WITH_PASSWORD)
     async def test_not_for_nobody_and_not_in_another_users_name(
         self, service: Service, ada: Owner, name: str
     ) -> None:
@@ -663,16 +449,6 @@ class TestChangesOfTheSecondFactor:
         await service.post(f"/two-factor/{name}", {"password": NEW_PASSWORD, **who}, headers=eve)
 
         assert (code(nobody), code(with_adas)) == ("401 UNAUTHORIZED", "400 INVALID_PASSWORD")
-        await self.unchanged(service, ada)
-
-    async def test_no_field_of_the_user_switches_it(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers]
-    ) -> None:
-        session = carry(token_in(ada.session))
-
-        answer = await service.post("/update-user", {"twoFactorEnabled": False}, headers=session)
-
-        assert code(answer) == "400 FIELD_NOT_ALLOWED"
         await self.unchanged(service, ada)
 
     async def unchanged(self, service: Service, owner: Owner) -> None:
@@ -705,21 +481,6 @@ class TestWaysAround:
         assert await session_count(service) == 0
         assert await opens(service, carry_pending(signed_in.json()["token"]), "totp", ada.code(service))
 
-    async def test_a_reset_ends_sign_ins_that_wait_for_a_code(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        mailed = await mailed_code(service, pending)
-        token = await steps.reset_token(service)
-        await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
-
-        for method, value in (
-            ("totp", ada.code(service)),
-            ("otp", mailed),
-            ("backup-code", ada.backup_codes[0]),
-        ):
-            assert code(await enter(service, method, value, pending)) == DEAD
-
     async def test_a_reset_leaves_the_lock(self, service: Service, ada: Owner, carry_pending: Carry) -> None:
         for _ in range(2):
             await TestGuessedCodes().spend(service, ada, carry_pending)
@@ -743,16 +504,6 @@ class TestWaysAround:
         assert "token" not in answer.json()
         assert await session_count(service) == before
         assert is_pending(await sign_in(service, "ada@new.test"))
-
-    async def test_signing_up_again_does_not_sign_in(self, service: Service, ada: Owner) -> None:
-        before = await session_count(service)
-
-        answer = await service.post(
-            "/sign-up/email", {"name": "Ada", "email": ADA.upper(), "password": PASSWORD}
-        )
-
-        assert code(answer) == "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
-        assert await session_count(service) == before
 
 
 @pytest.mark.threat("V51")
@@ -792,87 +543,6 @@ class TestPasswordIsAskedAgain:
 @pytest.mark.threat("V52")
 class TestTrustedDevices:
     """A trusted device is remembered by the service, and forgotten by it."""
-
-    async def test_trust_ends_after_thirty_days_whatever_the_browser_keeps(
-        self, service: Service, ada: Owner
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        service.clock.advance(days=30)
-
-        answer = await sign_in(service, headers=cookie(TRUST, trusted))
-
-        assert is_pending(answer)
-        assert set_cookies(answer)[TRUST] == ""
-
-    async def test_every_use_renews_it_and_ends_the_old_value(self, service: Service, ada: Owner) -> None:
-        first = await trusted_device(service, ada)
-        service.clock.advance(days=29)
-        used = await sign_in(service, headers=cookie(TRUST, first))
-        second = set_cookies(used)[TRUST]
-        service.clock.advance(days=29)
-
-        stale = await sign_in(service, headers=cookie(TRUST, first))
-        fresh = await sign_in(service, headers=cookie(TRUST, second))
-
-        assert not is_pending(used)
-        assert first != second
-        assert [line for line in used.headers.get_list("set-cookie") if line.startswith(TRUST)] == [
-            f"{TRUST}={second}; Path=/; SameSite=Lax; Max-Age=2592000; HttpOnly; Secure"
-        ]
-        assert (is_pending(stale), is_pending(fresh)) == (True, False)
-
-    async def test_it_never_replaces_the_password(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-
-        answer = await service.post(
-            "/sign-in/email", {"email": ADA, "password": "wrong"}, headers=cookie(TRUST, trusted)
-        )
-
-        assert code(answer) == "401 INVALID_EMAIL_OR_PASSWORD"
-
-    async def test_disabling_forgets_every_device(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers]
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        browser = also(carry(token_in(ada.session)), TRUST, trusted)
-
-        disabled = await service.post("/two-factor/disable", {"password": PASSWORD}, headers=browser)
-        by_mail = {"password": PASSWORD, "method": "otp"}
-        enabled = await service.post("/two-factor/enable", by_mail, headers=ada.session)
-
-        assert (code(disabled), code(enabled)) == ("200", "200")
-        assert set_cookies(disabled).get(TRUST) == ""
-        assert await self.worthless(service, trusted)
-
-    async def test_a_new_authenticator_forgets_every_device(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-
-        await second_factor.enrol_again(service, ADA, ada.session)
-
-        assert await self.worthless(service, trusted)
-
-    @pytest.mark.parametrize("revoke", [False, True])
-    async def test_a_changed_password_forgets_every_device(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers], revoke: bool
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        body = {"currentPassword": PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": revoke}
-
-        browser = also(carry(token_in(ada.session)), TRUST, trusted)
-
-        changed = await service.post("/change-password", body, headers=browser)
-
-        assert code(changed) == "200"
-        assert set_cookies(changed).get(TRUST) == ""
-        assert await self.worthless(service, trusted)
-
-    async def test_a_reset_forgets_every_device(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-        token = await steps.reset_token(service)
-
-        await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
-
-        assert await self.worthless(service, trusted)
 
     async def test_signing_out_and_revoking_leave_devices_alone(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
@@ -920,34 +590,6 @@ class TestBackupCodes:
         assert told(first) == {"200": 9}
         assert told(second) == {WRONG["backup-code"]: 9}
         assert code(await enter(service, "backup-code", last, session)) == "200"
-
-    async def test_holds_for_sign_in_too(self, service: Service, ada: Owner, carry_pending: Carry) -> None:
-        answer = await service.post(
-            "/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=ada.session
-        )
-        new_codes: list[str] = answer.json()["backupCodes"]
-        pending = carry_pending(await challenge(service))
-
-        for value in ada.backup_codes[:4]:
-            assert code(await enter(service, "backup-code", value, pending)) == WRONG["backup-code"]
-        assert await opens(service, pending, "backup-code", new_codes[0])
-
-    async def test_a_new_enrolment_ends_the_old_codes_once_confirmed(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        newer = await second_factor.enrol_again(service, ADA, ada.session)
-        pending = carry_pending(await challenge(service))
-
-        assert code(await enter(service, "backup-code", ada.backup_codes[0], pending)) == WRONG["backup-code"]
-        assert await opens(service, pending, "backup-code", newer.backup_codes[0])
-
-    async def test_disabling_ends_them(self, service: Service, ada: Owner) -> None:
-        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
-
-        answer = await enter(service, "backup-code", ada.backup_codes[0], ada.session)
-
-        assert code(answer) == "400 BACKUP_CODES_NOT_ENABLED"
-        assert await service.rows("SELECT id FROM backup_code") == []
 
     async def test_the_database_shows_no_code(self, service: Service, ada: Owner) -> None:
         rows = repr(await service.rows("SELECT * FROM backup_code"))
