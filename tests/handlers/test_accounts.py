@@ -343,6 +343,7 @@ class TestLink:
         assert code(answer) == f"401 {recorded}"
         assert await audited(social, "account.link_refused") == [("refused", recorded)]
 
+    @pytest.mark.threat("V54")
     @pytest.mark.parametrize("how", ["signed out", "revoked", "expired", "banned", "gone"])
     async def test_needs_the_session_that_began_it(
         self, social: Service, provider: ProviderProcess, ada: Headers, how: str
@@ -559,6 +560,7 @@ class TestUnlink:
 
 
 class TestTokens:
+    @pytest.mark.threat("V14")
     async def test_are_given_as_the_provider_gave_them(
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:

@@ -101,6 +101,7 @@ async def wrong_code(service: Service, owner: Owner, method: str, pending: dict[
     return next(code for code in (owner.wrong_code(service), "000009", "000010") if code != mailed)
 
 
+@pytest.mark.threat("V45")
 @pytest.mark.parametrize("method", second_factor.METHODS)
 class TestWrongCodes:
     async def test_of_fifty_on_one_challenge_five_are_told(
@@ -183,6 +184,7 @@ class TestWrongCodesWithASession:
         ] == [(0, None)]
 
 
+@pytest.mark.threat("V46")
 class TestOneCode:
     """Each of 20 has a challenge of its own, so that only the code is contended for."""
 
@@ -248,6 +250,7 @@ class TestOneCode:
         assert await session_count(instances[0]) == before
 
 
+@pytest.mark.threat("V46")
 class TestOneChallenge:
     async def test_is_opened_once_and_the_losers_burn_no_code(
         self, instances: list[Service], carry_pending: Carry

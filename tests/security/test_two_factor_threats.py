@@ -1,6 +1,5 @@
 """The attacks on the second factor, one group of tests per row of the threat list, each marked with its row."""
 
-import asyncio
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
@@ -349,61 +348,6 @@ class TestGuessedCodes:
         for method, _ in zip(cycle(METHODS), range(times), strict=False):
             answer = await enter(service, method, wrong[method], pending)
             assert code(answer) == WRONG[method]
-
-
-@pytest.mark.threat("V45")
-class TestBursts:
-    """A burst does not overshoot the counter."""
-
-    @pytest.mark.both_databases
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_of_fifty_wrong_codes_at_once_five_are_told(
-        self, service: Service, ada: Owner, carry_pending: Carry, method: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        right = await right_code(service, ada, method, pending)
-        wrong = TestGuessedCodes().wrong(service, ada, method)
-
-        told_ = told(await asyncio.gather(*(enter(service, method, wrong, pending) for _ in range(50))))
-
-        assert told_[WRONG[method]] == 5
-        assert told_[SPENT] >= 1
-        assert told_[SPENT] + told_[DEAD] == 45
-        assert code(await enter(service, method, right, pending)) == DEAD
-
-
-@pytest.mark.threat("V46")
-class TestSimultaneousUses:
-    """Whatever works once works once, however many try at the same time."""
-
-    @pytest.mark.both_databases
-    @pytest.mark.parametrize("method", ["totp", "backup-code"])
-    async def test_one_code_opens_one_of_twenty_challenges(
-        self, make_service: MakeService, carry_pending: Carry, method: str
-    ) -> None:
-        service = await make_service({**WITHOUT_LIMITS, "two_factor.lock_after": "100"})
-        ada = await enrol(service)
-        callers = [carry_pending(await challenge(service)) for _ in range(20)]
-        before = await session_count(service)
-        right = ada.code(service) if method == "totp" else ada.backup_codes[0]
-
-        answers = await asyncio.gather(*(enter(service, method, right, caller) for caller in callers))
-
-        assert told(answers) == {"200": 1, WRONG[method]: 19}
-        assert await session_count(service) == before + 1
-
-    @pytest.mark.both_databases
-    async def test_one_mail_code_opens_one_session(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        right = await mailed_code(service, pending)
-        before = await session_count(service)
-
-        told_ = told(await asyncio.gather(*(enter(service, "otp", right, pending) for _ in range(20))))
-
-        assert told_ == {"200": 1, DEAD: 19}
-        assert await session_count(service) == before + 1
 
 
 @pytest.mark.threat("V48")

@@ -199,6 +199,7 @@ class TestHeader:
     async def test_refuses(self, visitor: Visitor, provider: ProviderProcess, header: dict[str, Any]) -> None:
         assert await is_refused(visitor, provider.mint(header=header))
 
+    @pytest.mark.threat("V19")
     @pytest.mark.parametrize("kind", [None, "JWT", "jwt", "application/JWT", "id_token+jwt"])
     async def test_may_say_that_it_is_an_id_token(
         self, visitor: Visitor, provider: ProviderProcess, kind: str | None
@@ -252,6 +253,7 @@ class TestHeader:
 
 
 class TestForm:
+    @pytest.mark.threat("V19")
     @pytest.mark.parametrize(
         "token",
         [
