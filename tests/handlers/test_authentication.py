@@ -175,6 +175,7 @@ class TestSignUpEmail:
         assert code(answer) == "400 VALIDATION_ERROR"
         assert answer.json()["message"].startswith("[body.image] ")
 
+    @pytest.mark.threat("R35")
     @pytest.mark.parametrize(
         "name", ["", "a" * 256, "\U0001f600" * 256, "<a href=https://evil.test>x</a>", "{{7*7}}"]
     )
@@ -409,6 +410,7 @@ class TestSignUpPassword:
         assert refusal(answer) == (400, error, message)
         assert await count(service, User) == 0
 
+    @pytest.mark.threat("V72")
     @pytest.mark.parametrize("password", ["a b c d ", "a " * 64, "\U0001f600 \U0001f601 \U0001f602 \U0001f603 ",
                                           " " * 8])  # fmt: skip
     async def test_takes_as_it_is(self, service: Service, password: str) -> None:
@@ -683,6 +685,7 @@ class TestSignInEmail:
         assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
         assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
+    @pytest.mark.threat("R34")
     async def test_notes_where_the_session_comes_from(self, service: Service) -> None:
         await join(service)
 

@@ -135,7 +135,7 @@ def by_name(operations: dict[str, Operation]) -> list[Any]:
 
 
 class TestFields:
-    @pytest.mark.threat("V9")
+    @pytest.mark.threat("V9", "R36")
     @pytest.mark.parametrize(("operation", "field"), fields())
     async def test_refuses_every_wrong_type_by_the_name_of_the_field(
         self, service: Service, operation: Operation, field: str
@@ -363,6 +363,7 @@ class TestRedirectTargets:
 
 
 class TestQueries:
+    @pytest.mark.threat("V9")
     @pytest.mark.parametrize(("operation", "name"), query_parameters())
     async def test_take_each_parameter_once_and_without_nul(
         self, service: Service, operation: Operation, name: str

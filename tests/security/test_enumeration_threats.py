@@ -592,35 +592,6 @@ class TestLongPasswords:
         }
         assert served >= 20
 
-    async def test_128_characters_are_taken_and_each_of_them_counts(self, service: Service) -> None:
-        password = "pa55" * 31 + "last"
-        await join(service, password=password)
-
-        opened = [
-            await steps.opens(service, attempt)
-            for attempt in (
-                password,
-                password[:-1] + "T",
-                password[:72],
-                password[:72] + "y" * 56,
-                password + " ",
-            )
-        ]
-
-        assert opened == [True, False, False, False, False]
-
-    async def test_characters_of_several_bytes_are_not_cut_at_72_bytes(self, service: Service) -> None:
-        """18 characters of four bytes fill the 72 bytes at which bcrypt stops."""
-        password = "\U0001f600" * 18 + "the tail"
-        await join(service, password=password)
-
-        opened = [
-            await steps.opens(service, attempt)
-            for attempt in (password, password[:18] + "THE TAIL", password[:18])
-        ]
-
-        assert opened == [True, False, False]
-
     @pytest.mark.both_databases
     async def test_too_many_at_once_are_turned_away_and_not_piled_up(
         self, open_instance: OpenInstance

@@ -747,22 +747,6 @@ class TestSimultaneousCallbacks:
     """A callback works once, however often it arrives at the same time."""
 
     @pytest.mark.both_databases
-    @pytest.mark.parametrize("provider_id", ["test", "plain"])
-    async def test_ten_at_once_are_one_session(
-        self, social: Service, provider: ProviderProcess, provider_id: str
-    ) -> None:
-        as_user(provider, ADA, "1001")
-        flow = await begin(social, provider_id)
-        back = await visit(flow)
-
-        answers = await asyncio.gather(*(deliver(social, back, flow) for _ in range(10)))
-
-        assert Counter(map(error_of, answers)) == {None: 1, "state_mismatch": 9}
-        assert sum(map(opened, answers)) == 1
-        assert [await count(social, table) for table in (User, Account, Session)] == [1, 1, 1]
-        assert len(provider.log("token") + provider.log("oauth_token")) == 1
-
-    @pytest.mark.both_databases
     async def test_ten_links_at_once_are_one_account(
         self, social: Service, provider: ProviderProcess
     ) -> None:

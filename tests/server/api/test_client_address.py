@@ -144,6 +144,7 @@ class TestCleanUserAgent:
     def test_keeps_what_is_harmless(self, raw: bytes | None, kept: str | None) -> None:
         assert clean_user_agent(raw) == kept
 
+    @pytest.mark.threat("R34")
     def test_cuts_at_512_characters(self) -> None:
         assert clean_user_agent(b"x" * 16_000) == "x" * 512
         assert clean_user_agent(b"\x00" * 512 + "é".encode() * 600) == "é" * 512
