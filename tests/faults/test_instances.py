@@ -18,18 +18,14 @@ from tests.faults.steps import (
     bearer,
     faults,
     join,
-    sign_in,
     status,
     succeeded,
     token_of,
-    told,
 )
 from tests.haproxy import INSTANCE
 from tests.live import LiveService
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
-from tests.security.second_factor import secret_in
-from tests.security.witness import code_of
 
 WRONG = "a wrong horse battery"
 TURNS = 60.0
@@ -88,58 +84,6 @@ class TestJourney:
 
 @pytest.mark.threat("R21")
 class TestShared:
-    def test_a_revocation_holds_at_once_on_the_other_instance(self, each: list[httpx.Client]) -> None:
-        phone, laptop = join(each[0], "revoker"), token_of(sign_in(each[1], "revoker"))
-        before = [status(client, laptop) for client in each]
-
-        each[0].post("/revoke-session", json={"token": laptop}, headers=bearer(phone)).raise_for_status()
-
-        assert before == [200, 200]
-        assert [status(client, laptop) for client in reversed(each)] == [401, 401]
-        assert [status(client, phone) for client in each] == [200, 200]
-
-    def test_a_changed_password_ends_what_it_should_on_both(self, each: list[httpx.Client]) -> None:
-        phone, laptop = join(each[0], "changer"), token_of(sign_in(each[1], "changer"))
-        change = {
-            "currentPassword": PASSWORD,
-            "newPassword": "four new words here",
-            "revokeOtherSessions": True,
-        }
-
-        answer = each[1].post("/change-password", json=change, headers=bearer(phone))
-
-        assert answer.status_code == 200, answer.text
-        assert [status(client, laptop) for client in each] == [401, 401]
-        assert sign_in(each[0], "changer").status_code == 401
-        assert sign_in(each[0], "changer", "four new words here").status_code == 200
-
-    def test_of_wrong_passwords_as_many_are_told_as_by_one_instance(self, balanced: httpx.Client) -> None:
-        join(balanced, "guessed")
-
-        with ThreadPoolExecutor(10) as threads:
-            answers = list(threads.map(lambda _: sign_in(balanced, "guessed", WRONG), range(30)))
-
-        assert told(answers) == {"401 INVALID_EMAIL_OR_PASSWORD": 10, "429 TOO_MANY_REQUESTS": 20}
-        assert len({answer.headers[INSTANCE] for answer in answers}) == 2
-        assert [sign_in(balanced, "guessed").status_code for _ in range(2)] == [429, 429]
-
-    def test_the_tries_of_one_sign_in_are_counted_over_both(self, balanced: httpx.Client) -> None:
-        ada = join(balanced, "factored")
-        begun = balanced.post("/two-factor/enable", json={"password": PASSWORD}, headers=bearer(ada)).json()
-        secret = secret_in(begun["totpURI"])
-        code = {"code": code_of(secret)}
-        balanced.post("/two-factor/verify-totp", json=code, headers=bearer(ada)).raise_for_status()
-        pending = bearer(token_of(sign_in(balanced, "factored")))
-
-        wrong = [
-            balanced.post("/two-factor/verify-backup-code", json={"code": "aaaaa-aaaaa"}, headers=pending)
-            for _ in range(7)
-        ]
-
-        assert told(wrong[:5]) == {"401 INVALID_BACKUP_CODE": 5}
-        assert "401 INVALID_BACKUP_CODE" not in told(wrong[5:])
-        assert all(one.headers[INSTANCE] != other.headers[INSTANCE] for one, other in pairwise(wrong))
-
     def test_one_of_them_cleans_up(self, instances: Instances) -> None:
         [(holder,)] = instances.rows("SELECT holder FROM lease WHERE name = 'cleanup'")
 

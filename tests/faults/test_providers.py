@@ -471,37 +471,6 @@ class TestChangingKeys:
         assert Counter(map(code, answers)) == {"200": 10}
         assert len(provider.log("jwks")) - before == 1
 
-    async def test_a_flood_of_unknown_keys_fetches_once(
-        self, make_cold_service: MakeService, provider: ProviderProcess
-    ) -> None:
-        service = await make_cold_service({**social_settings(provider), "limits.enabled": "false"})
-        good = provider.mint()
-        assert code(await sign_in_directly(service, good)) == "200"
-        before = len(provider.log("jwks"))
-        tokens = [provider.mint(header={"kid": f"unknown-{number}"}) for number in range(50)]
-
-        answers = [code(await sign_in_directly(service, tokens[number % 50])) for number in range(1000)]
-
-        assert Counter(answers) == {"401 INVALID_TOKEN": 1000}
-        assert len(provider.log("jwks")) - before <= 1
-        assert code(await sign_in_directly(service, good)) == "200"
-
-    async def test_after_a_minute_it_may_be_asked_again(
-        self, make_cold_service: MakeService, provider: ProviderProcess
-    ) -> None:
-        service = await make_cold_service({**social_settings(provider), "limits.enabled": "false"})
-        await sign_in_directly(service, provider.mint())
-        await sign_in_directly(service, provider.mint(header={"kid": "unknown"}))
-        provider.rotate_keys()
-        before = len(provider.log("jwks"))
-
-        within = await sign_in_directly(service, provider.mint())
-        service.clock.advance(seconds=61)
-        after = await sign_in_directly(service, provider.mint())
-
-        assert [code(within), code(after)] == ["401 INVALID_TOKEN", "200"]
-        assert len(provider.log("jwks")) - before == 1
-
     async def test_a_flood_at_the_callback_fetches_once(
         self, make_cold_service: MakeService, provider: ProviderProcess
     ) -> None:

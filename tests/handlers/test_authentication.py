@@ -611,6 +611,7 @@ class TestSignUpTakenAddress:
 
 
 class TestSaturation:
+    @pytest.mark.threat("R42")
     @pytest.mark.both_databases
     async def test_what_cannot_be_hashed_now_is_refused_as_a_whole(self, make_service: MakeService) -> None:
         service = await make_service({"password.hash_workers": "1", "password.hash_queue": "0"})

@@ -49,14 +49,6 @@ SETTINGS = belongings.SETTINGS
 FOR_SESSIONS = {name: one for name, one in OPERATIONS.items() if one.spec.get("security") is None}
 """The operations that want a session, as the contract says."""
 
-JUNK: tuple[str, ...] = (
-    "", " ", "\t", "true", "null", "undefined", "0", "%", "_" * 32, "%" * 32, "*", "x", UNKNOWN, "x" * 31,
-    "x" * 33, f" {UNKNOWN}", f"{UNKNOWN}\n", "é" * 32, "' OR '1'='1", "../" * 8, "a" * 10_000,
-)  # fmt: skip
-"""What is no token, or none that was given out."""
-
-NO_STRINGS: tuple[Any, ...] = (None, True, 0, 1.5, [], {}, [UNKNOWN])
-
 
 async def call(service: Service, operation: Operation, headers: Headers, **more: Any) -> httpx.Response:
     """Ask for an operation with the contract's own example of a body, changed by `more`; of a GET that is the query."""
@@ -197,11 +189,6 @@ class TestMailedCodes:
         for text in (*strings(answer.json()), *named):
             assert secret != text
             assert len(secret) < 32 or secret not in text
-
-
-def flipped_digits(code_: str) -> str:
-    """Give a code with another last digit."""
-    return code_[:-1] + str((int(code_[-1]) + 1) % 10)
 
 
 BROKEN_COOKIES: tuple[bytes, ...] = (

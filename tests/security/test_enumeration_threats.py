@@ -592,6 +592,7 @@ class TestLongPasswords:
         }
         assert served >= 20
 
+    @pytest.mark.threat("R42")
     @pytest.mark.both_databases
     async def test_too_many_at_once_are_turned_away_and_not_piled_up(
         self, open_instance: OpenInstance

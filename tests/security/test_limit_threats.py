@@ -157,6 +157,7 @@ class TestNonsenseIsNoAddress:
 
 @pytest.mark.threat("V66")
 class TestABurst:
+    @pytest.mark.threat("R21")
     async def test_of_a_hundred_wrong_passwords_ten_are_told(self, instances: list[Service]) -> None:
         await join(instances[0])
 

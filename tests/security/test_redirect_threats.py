@@ -88,7 +88,6 @@ SCRIPTS = [
     "blob:https://app.test/x", "file:///etc/passwd", "view-source:https://app.test", "about:blank",
 ]  # fmt: skip
 
-NO_STRINGS: list[Any] = [{}, [], 1, None, True, 1.5, [APP], {"url": APP}]
 
 POSTS = {
     operation_id: operation
@@ -656,14 +655,6 @@ class TestForeignForms:
         assert (code(asked), code(left)) == ("403 INVALID_ORIGIN", "401 UNAUTHORIZED")
         assert await works(service, caller.session)
 
-
-SIMPLE: list[str | None] = [
-    "text/plain", "text/plain;charset=utf-8", "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x", None, "", "text/json", "application/jsonp", "application/json5",
-    "application/csp-report", "text/plain; application/json", "text/plain, application/json",
-    "application/json, text/plain", "application/json; charset=utf-16",
-]  # fmt: skip
-"""Types that a form or a page can send without asking first, and some that are nearly right."""
 
 WITH_COOKIE = sorted(name for name, one in POSTS.items() if one.spec.get("security") is None)
 

@@ -133,6 +133,7 @@ ENDINGS: dict[str, Ending] = {
 class TestEndedSessions:
     """A session that was ended still works somewhere, or comes back from a second store."""
 
+    @pytest.mark.threat("R21")
     async def test_an_ended_session_is_dead_everywhere_and_after_a_restart(
         self, open_instance: OpenInstance
     ) -> None:

@@ -96,7 +96,7 @@ async def wrong_code(service: Service, owner: Owner, method: str, pending: dict[
     return next(code for code in (owner.wrong_code(service), "000009", "000010") if code != mailed)
 
 
-@pytest.mark.threat("V45")
+@pytest.mark.threat("V45", "R21")
 @pytest.mark.parametrize("method", second_factor.METHODS)
 class TestWrongCodes:
     async def test_of_fifty_on_one_challenge_five_are_told(

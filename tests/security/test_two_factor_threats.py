@@ -38,7 +38,6 @@ from tests.security.second_factor import (
 from tests.service import PASSWORD, Service
 
 NOTHING: tuple[Any, ...] = ("", None, 0, 123456, [], {}, True)
-NO_CODES: tuple[Any, ...] = ({}, *({"code": nothing} for nothing in NOTHING))
 DEAD = "401 INVALID_TWO_FACTOR_COOKIE"
 SPENT = "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
 LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"

@@ -463,6 +463,7 @@ class TestServe:
 
         assert said.split() == ["garbage", "True", "True"]
 
+    @pytest.mark.threat("R43")
     def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
         with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
             _, errors = process.communicate()

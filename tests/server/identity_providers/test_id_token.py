@@ -331,6 +331,7 @@ class TestKeys:
         assert await is_refused(visitor, old)
         assert len(provider.log("jwks")) == 2
 
+    @pytest.mark.threat("R16")
     async def test_are_not_fetched_for_a_flood(self, visitor: Visitor, provider: ProviderProcess) -> None:
         await bring(visitor, provider.mint())
         flood = [provider.mint(header={"kid": domain_tokens.token()}) for _ in range(30)]
@@ -341,6 +342,7 @@ class TestKeys:
         assert all(refused)
         assert len(provider.log("jwks")) == 2
 
+    @pytest.mark.threat("R16")
     async def test_are_asked_for_again_after_a_minute(
         self, visitor: Visitor, provider: ProviderProcess
     ) -> None:

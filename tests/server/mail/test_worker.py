@@ -252,6 +252,7 @@ class TestSharing:
 
 
 class TestFaults:
+    @pytest.mark.threat("R10", "R12")
     async def test_retries_double_and_a_server_that_is_back_gets_the_mail_once(self, office: Office) -> None:
         await office.file()
         worker = office.worker()
@@ -275,6 +276,7 @@ class TestFaults:
         assert len(office.peer.envelopes) == 1
         assert (await office.row()).last_error is None
 
+    @pytest.mark.threat("R10")
     async def test_a_refused_connection_is_tried_again(self, office: Office) -> None:
         await office.peer.stop()
         await office.file()
@@ -288,6 +290,7 @@ class TestFaults:
         await worker.drain()
         assert len(office.peer.envelopes) == 1
 
+    @pytest.mark.threat("R12")
     async def test_a_connection_that_ends_in_the_middle_is_tried_again(self, office: Office) -> None:
         office.peer.mood = Mood.HANG_UP
         await office.file()
@@ -300,6 +303,7 @@ class TestFaults:
 
         assert len(office.peer.envelopes) == 1
 
+    @pytest.mark.threat("R12")
     async def test_a_final_answer_is_noted_and_nothing_more_is_tried(self, office: Office) -> None:
         office.peer.mood = Mood.FINAL
         await office.file()
@@ -313,6 +317,7 @@ class TestFaults:
         assert (row.state, row.payload, row.last_error) == (MailState.FAILED, None, "smtp: 550 5.1.1")
         assert office.peer.attempts == 1
 
+    @pytest.mark.threat("R12")
     async def test_a_mail_that_is_given_up_is_on_record_once(self, office: Office) -> None:
         office.peer.mood = Mood.FINAL
         await office.file()
@@ -325,6 +330,7 @@ class TestFaults:
         assert (record.event, record.outcome, record.user_id) == ("mail.failed", "failure", ADA)
         assert record.details == {"mail": row.id, "template": "existing-account", "reason": "smtp: 550 5.1.1"}
 
+    @pytest.mark.threat("R12")
     async def test_a_mail_is_given_up_when_its_link_dies(self, office: Office) -> None:
         office.peer.mood = Mood.TEMPORARY
         await office.file(email_mails.verify_email, "tok", None)
