@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Generate a client SDK from the contract into build/sdk/<language>: python, typescript, or what openapi-generator knows.
+# A second argument names the package of a Python or TypeScript SDK.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/packages.sh
@@ -10,6 +11,10 @@ export LANG=C.UTF-8
 [[ $language =~ ^[a-z][a-z0-9-]*$ ]] || stop_with "Say which language, as in: make sdk LANG=go"
 target=build/sdk/$language
 config=codegen/sdk
+name=${2:-gatewright-client}
+[[ $name =~ ^(@[a-z0-9][a-z0-9._-]*/)?[a-z][a-z0-9._-]*$ ]] || stop_with \
+  "'$name' is no name of a package: use lower-case letters, digits and hyphens, in TypeScript also a scope, as in @acme/auth"
+[ "$language" = typescript ] || [[ $name != @* ]] || stop_with "A Python package has no scope, as in: make sdk-python NAME=acme-auth"
 
 contract() { .venv/bin/gatewright openapi --for-clients "$@"; }
 
@@ -20,14 +25,20 @@ is_made() {
   return 1
 }
 
+readme() { sed -e "s|@NAME@|$name|g" -e "s|@PACKAGE@|$package|g" "$config/$language/README.md"; }
+
 python_sdk() {
+  local package=${name//[-.]/_}
   python_tool python "$config/python/requirements.txt"
   contract --version 3.1 --ids bare >"$tools/python.json"
   local digest
-  digest=$(cat "$tools/python.json" "$config"/python/* | sha256sum)
-  ! is_made "$digest" "$target/gatewright_client" || return 0
+  digest=$(echo "$name" | cat - "$tools/python.json" "$config"/python/* | sha256sum)
+  ! is_made "$digest" "$target/$package" || return 0
+  rm -rf "$target"
+  sed -e "s/gatewright-client/$name/" -e "s/gatewright_client/$package/" "$config/python/config.yaml" >"$tools/python.yaml"
   PATH="$PWD/$tools/python/bin:$PATH" openapi-python-client generate --path "$tools/python.json" \
-    --config "$config/python/config.yaml" --output-path "$target" --overwrite
+    --config "$tools/python.yaml" --output-path "$target" --overwrite
+  readme >"$target/README.md"
   echo "$digest" >"$tools/python.made"
 }
 
@@ -35,11 +46,13 @@ typescript_sdk() {
   PATH=$(.ci/node.sh)
   mkdir -p "$target"
   contract --version 3.1 >"$tools/typescript.json"
-  local digest
-  digest=$(cat "$tools/typescript.json" "$config"/typescript/* | sha256sum)
+  local digest package=$name
+  digest=$(echo "$name" | cat - "$tools/typescript.json" "$config"/typescript/* | sha256sum)
   ! is_made "$digest" "$target/dist" || return 0
-  if ! cmp -s "$config/typescript/package.json" "$target/package.json" || [ ! -d "$target/node_modules" ]; then
-    cp "$config/typescript/package.json" "$target/"
+  readme >"$target/README.md"
+  sed "s|gatewright-client|$name|" "$config/typescript/package.json" >"$tools/package.json"
+  if ! cmp -s "$tools/package.json" "$target/package.json" || [ ! -d "$target/node_modules" ]; then
+    cp "$tools/package.json" "$target/"
     (cd "$target" && npm install --no-package-lock --prefer-offline --no-audit --no-fund --loglevel=error </dev/null)
   fi
   cp "$config"/typescript/{openapi-ts.config.mjs,tsconfig.json} "$target/"

@@ -42,7 +42,10 @@ service) what=. made=(.venv/service) ;;
 *) what='.[dev]' made=(.venv/service .venv/installed) ;;
 esac
 echo "Installing what pyproject.toml asks for, in the versions of constraints.txt"
-# Python compiles a module when it is first used: most of what lies in the packages never is.
+# Most of what lies in the packages is never used. What a start loads is compiled here, by loading it once: whoever
+# serves may not be allowed to write, and would compile it at each start.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
   --constraint constraints.txt --editable "$what" </dev/null
+env -u PYTHONDONTWRITEBYTECODE -u PYTHONPYCACHEPREFIX .venv/bin/gatewright serve --help >/dev/null
+env -u PYTHONPYCACHEPREFIX .venv/bin/python -m compileall -q server domain handlers models codegen || true
 touch "${made[@]}"

@@ -13,9 +13,8 @@ PAGE = "reference/commands.md"
 _INTRODUCTION = """
 # Commands
 
-The program reads the same settings as the service, from `gatewright.toml` and the environment. It exits with 0, with 1
-when something is wrong that an operator can mend, which it says in plain lines on standard error, and with 2 when it
-was called wrongly.
+All commands read the same settings as the service, from `gatewright.toml` and the environment. The exit status is 0 on
+success, 1 for an error that an operator can fix, with a message on standard error, and 2 for a wrong command line.
 """
 
 Command = TyperCommand | TyperGroup

@@ -36,15 +36,14 @@ def pages() -> dict[str, str]:
 _INTRODUCTION = """
 # Errors
 
-Every answer from 400 upwards has the body `{"message": "…", "code": "…"}`. Programs compare the code, which stays what
-it is; the message is a sentence for people and may change. Within a major version of the contract codes are only added,
-so treat one that you do not know by its status. An answer of 429 or 503 says in `Retry-After` after how many seconds to
-try again.
+Every response from 400 upwards has the body `{"message": "…", "code": "…"}`. Programs compare the code, which never
+changes; the message is a sentence for people and may change. Within a major version, codes are only added, so handle an
+unknown code by its status. Responses with 429 or 503 have the seconds to wait before a retry in `Retry-After`.
 
 [`VALIDATION_ERROR`](#validation_error), and no other code, also has `fields`: one entry for each field that is missing
 or malformed, in the order of the message, so that a form can show each message next to its input. `in` is `body`,
-`query` or `path`; `name` is the name of the field, or the path to it with dots. The list is empty where the fault lies
-in no single field, as in a body that is not an object.
+`query` or `path`; `name` is the name of the field, or the path to it with dots. The list is empty if the error is not
+in a single field, for example if the body is not an object.
 
 ```json
 {
@@ -89,7 +88,7 @@ def _where(status: int, answering: list[Operation], every: list[Operation]) -> s
     if not missing:
         return f"{code(str(status))}: every operation."
     if len(missing) <= _ALMOST:
-        return f"{code(str(status))}: every operation but {listed}."
+        return f"{code(str(status))}: every operation except {listed}."
     if len(answering) > _MANY:
         return folded(f"{status}: {len(answering)} operations", listed)
     return f"{code(str(status))}: {listed}."

@@ -1,4 +1,4 @@
-"""The reference of operations, generated from the contract: a page for each tag, and one for all named objects."""
+"""Generate the API reference from the OpenAPI document: a page per tag, and one page with all named objects."""
 
 from typing import Any
 
@@ -12,37 +12,37 @@ from docs.schemas import Reading
 
 FOLDER = "reference/operations"
 _SUCCESS = ("200", "302", "303")
-_CALLERS = {
-    frozenset[str](): "anybody",
-    frozenset({"bearerAuth", "cookieAuth"}): "a signed-in user",
-    frozenset({"bearerAuth", "cookieAuth", "nobody"}): "anybody; a signed-in user is recognised",
+_AUTHENTICATION = {
+    frozenset[str](): "none",
+    frozenset({"bearerAuth", "cookieAuth"}): "session",
+    frozenset({"bearerAuth", "cookieAuth", "nobody"}): "session, optional",
     frozenset({"bearerAuth", "cookieAuth", "pendingBearerAuth", "pendingCookieAuth"}): (
-        "a signed-in user, or a sign-in that waits for its second factor"
+        "session or pending sign-in"
     ),
 }
-"""Who may call, by the security schemes of an operation."""
+"""The required authentication, by the security schemes of an operation."""
 
 
 def pages() -> dict[str, str]:
-    """Give every page of the reference by its path on the site."""
+    """Return every page of the reference by its path on the site."""
     document = bundle()
     made = {f"{FOLDER}/{tag['name']}.md": _tag_page(document, tag) for tag in document["tags"]}
     return {f"{FOLDER}/index.md": _index(document), "reference/types.md": _types(document), **made}
 
 
 def link(operation: Operation, here: str) -> str:
-    """Give a link to an operation; `here` leads from the page it stands on to the root of the site."""
+    """Return a link to an operation; `here` leads from the page that contains it to the root of the site."""
     tag = operation.spec["tags"][0]
     return f"[{operation.path}]({here}{FOLDER}/{tag}.md#{anchor(operation)})"
 
 
 def anchor(operation: Operation) -> str:
-    """Give the name an operation has on its page."""
+    """Return the anchor of an operation on its page."""
     return str(operation.spec["operationId"]).replace(".", "-").replace("_", "-")
 
 
 def security(document: dict[str, Any], operation: Operation) -> frozenset[str]:
-    """Give the security schemes of an operation; `nobody` stands for none, where some are optional."""
+    """Return the security schemes of an operation, with `nobody` if authentication is optional."""
     wanted = operation.spec.get("security", document["security"])
     return frozenset(name for one in wanted for name in (one or ("nobody",)))
 
@@ -53,24 +53,24 @@ def _index(document: dict[str, Any]) -> str:
         (
             f"{operation.method.upper()} [{operation.path}]({operation.spec['tags'][0]}.md#{anchor(operation)})",
             one_line(operation.spec["summary"]),
-            _CALLERS[security(document, operation)],
+            _AUTHENTICATION[security(document, operation)],
         )
         for operation in operations(document)
     ]
     return page(
-        "# Operations",
-        f"Version {info['version']} of the contract. A running service shows the same interactively at `/docs`, and"
-        " gives the document at `/openapi.json`, unless [`documents.enabled`](../settings.md#documents) is"
-        " false; `gatewright openapi` prints it.",
+        "# API operations",
+        f"Version {info['version']} of the OpenAPI document. A running service shows it interactively at `/docs` and"
+        " serves it at `/openapi.json`, unless [`documents.enabled`](../settings.md#documents) is false."
+        " `gatewright openapi` prints it.",
         info["description"],
-        "## All of them",
-        table(("Operation", "What it does", "For whom"), rows),
-        "## The examples",
-        "Each operation is shown as a command for curl. They take the address of the service and the token of a"
-        " sign-in, or of one that waits for its second factor, from three variables:",
+        "## All operations",
+        table(("Operation", "Description", "Authentication"), rows),
+        "## Examples",
+        "The example requests are curl commands. They use three variables: the URL of the service, the token of a"
+        " session, and the token of a pending sign-in:",
         fenced(
             "sh",
-            "BASE=http://127.0.0.1:8000\nTOKEN='the token of a sign-in'\nPENDING='the token of a pending one'",
+            "BASE=http://127.0.0.1:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'",
         ),
     )
 
@@ -81,7 +81,9 @@ def _types(document: dict[str, Any]) -> str:
         page(f"## {name}", schema.get("description", ""), reading.fields(schema))
         for name, schema in reading.objects().items()
     ]
-    return page("# Objects", "What requests and answers are made of, by the names of the contract.", *parts)
+    return page(
+        "# Objects", "The objects in requests and responses, by their names in the OpenAPI document.", *parts
+    )
 
 
 def _tag_page(document: dict[str, Any], tag: dict[str, Any]) -> str:
@@ -93,11 +95,12 @@ def _tag_page(document: dict[str, Any], tag: dict[str, Any]) -> str:
 def _operation(document: dict[str, Any], operation: Operation) -> str:
     spec, reading = operation.spec, Reading(document, "../../")
     return page(
-        f"## {spec['summary']} {{ #{anchor(operation)} }}",
-        f"`{operation.method.upper()} {operation.path}` · for {_CALLERS[security(document, operation)]}",
+        f"## {operation.method.upper()} {operation.path} {{ #{anchor(operation)} }}",
+        f"**{spec['summary']}.** Authentication: {_AUTHENTICATION[security(document, operation)]}.",
         spec["description"],
         reading.parameters(_parameters(document, operation)) if _parameters(document, operation) else "",
         _body(document, operation, reading),
+        "**Example request**",
         fenced("sh", command(document, operation, security(document, operation))),
         *_successes(document, operation, reading),
         _errors(document, operation),
@@ -115,15 +118,15 @@ def _body(document: dict[str, Any], operation: Operation, reading: Reading) -> s
         return ""
     body = resolve(document, operation.spec["requestBody"])
     [(media_type, content)] = body["content"].items()
-    needed = "" if body.get("required") else " It may be left out."
+    optional = "" if body.get("required") else " Optional."
     return page(
-        f"**Body** ({code(media_type)}): {one_line(body['description'])}{needed}",
+        f"**Request body** ({code(media_type)}): {one_line(body['description'])}{optional}",
         reading.fields(content["schema"]),
     )
 
 
 def _successes(document: dict[str, Any], operation: Operation, reading: Reading) -> list[str]:
-    """Give the answers that are no errors, each with its example."""
+    """Return the success responses, each with its examples."""
     made = []
     for status in _SUCCESS:
         if status in operation.spec["responses"]:
@@ -132,19 +135,23 @@ def _successes(document: dict[str, Any], operation: Operation, reading: Reading)
 
 
 def _success(document: dict[str, Any], status: str, response: dict[str, Any], reading: Reading) -> str:
-    answer = resolve(document, response)
-    parts = [f"**{status}**: {one_line(answer['description'])}"]
-    for media_type, content in answer.get("content", {}).items():
+    resolved = resolve(document, response)
+    parts = [f"**Response {status}**: {one_line(resolved['description'])}"]
+    for media_type, content in resolved.get("content", {}).items():
         if media_type == "application/json":
-            parts.append(f"Answers: {reading.kind(content['schema'])}.")
-            parts += [fenced("json", _pretty(value)) for value in _examples(document, content)]
+            parts.append(f"Body: {reading.kind(content['schema'])}.")
+            for summary, value in _examples(document, content):
+                label = f"**Example response**: {summary}" if summary else "**Example response**"
+                parts += [label, fenced("json", _pretty(value))]
     return page(*parts)
 
 
-def _examples(document: dict[str, Any], content: dict[str, Any]) -> list[Any]:
+def _examples(document: dict[str, Any], content: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return every example with its summary, which is empty for an unnamed one."""
     if "example" in content:
-        return [content["example"]]
-    return [resolve(document, one)["value"] for one in content.get("examples", {}).values()]
+        return [("", content["example"])]
+    named = (resolve(document, one) for one in content.get("examples", {}).values())
+    return [(one["summary"], one["value"]) for one in named]
 
 
 def _pretty(value: Any) -> str:
@@ -152,12 +159,12 @@ def _pretty(value: Any) -> str:
 
 
 def refusals(document: dict[str, Any], operation: Operation) -> dict[int, list[str]]:
-    """Give the codes an operation answers with, by status."""
+    """Return the error codes of an operation, by status."""
     found: dict[int, list[str]] = {}
     for status, response in operation.spec["responses"].items():
         if status not in _SUCCESS:
             content = resolve(document, response).get("content", {}).get("application/json", {})
-            found[int(status)] = list(dict.fromkeys(body["code"] for body in _examples(document, content)))
+            found[int(status)] = list(dict.fromkeys(body["code"] for _, body in _examples(document, content)))
     return dict(sorted(found.items()))
 
 
@@ -176,12 +183,12 @@ def _errors(document: dict[str, Any], operation: Operation) -> str:
 def _names(operation: Operation) -> str:
     tag, _, verb = operation.spec["operationId"].partition(".")
     return (
-        f"`{operation.spec['operationId']}` in the contract, `gatewright_client.api.{tag}.{verb}` in Python,"
-        f" `gatewright.{camel(tag)}.{camel(verb)}()` in TypeScript."
+        f"**Names**: operation ID `{operation.spec['operationId']}`; Python `gatewright_client.api.{tag}.{verb}`;"
+        f" TypeScript `gatewright.{camel(tag)}.{camel(verb)}()`."
     )
 
 
 def camel(name: str) -> str:
-    """Give a name as TypeScript spells it: `revoke_others` is `revokeOthers`."""
+    """Return a name in TypeScript's spelling: `revoke_others` is `revokeOthers`."""
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)

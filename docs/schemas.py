@@ -15,9 +15,9 @@ TYPES = "reference/types.md"
 _WORDS = {"integer": "whole number", "object": "object", "string": "text", "boolean": "true or false"}
 _FORMATS = {
     "date-time": "time",
-    "email": "e-mail address",
-    "redirect-target": "address to go to",
-    "uri": "address",
+    "email": "email address",
+    "redirect-target": "redirect URL",
+    "uri": "URL",
 }
 
 

@@ -1,30 +1,24 @@
-"""The pages of the site that are made when it is built: of README and its like, of the refusals, of the contract."""
+"""The pages of the site that are generated when it is built, from SECURITY.md, changelog, errors and contract."""
 
 from dataclasses import dataclass
 
 from docs import commands, errors, operations
 from docs.links import HOMES, PAGES, ROOT
-from docs.markdown import page
-
-QUICK_START = ("Two commands", "First steps with curl")
-HOUSE = ("The house", "How a request travels", "Decisions")
-"""The sections of README that stand on pages of their own."""
-
 
 _REFERENCE = """
 # Reference
 
-Made from the service itself each time this site is built, but for one page, so that it says what the service does.
+Every page except the changelog and the page on tools is generated from the code, so it matches the service.
 
-| Page | Made from |
+| Page | Source |
 |---|---|
-| [Operations](operations/index.md): what each takes and answers, with a command for curl | the contract, `openapi/` |
-| [Objects](types.md): the fields of requests and answers | the contract |
-| [Errors](errors.md): every code, what it means, and which operations answer it | `domain/` and the contract |
-| [Settings](settings.md): every setting, its variable, default and meaning | the settings classes |
-| [Commands](commands.md): what `gatewright` can do | the program |
-| [Tools](tools.md): what others' linters and generators say of the document | hand, and held by the tests |
-| [Changelog](../changelog.md) of the contract | `openapi/CHANGELOG.md` |
+| [API operations](operations/index.md): requests, responses, errors, curl examples | the OpenAPI document, `openapi/` |
+| [Objects](types.md): the fields of requests and responses | the OpenAPI document |
+| [Errors](errors.md): every code, its meaning, and the operations that return it | `domain/` and the OpenAPI document |
+| [Settings](settings.md): every setting with its variable, default and meaning | the settings classes |
+| [Commands](commands.md): all commands of `gatewright` | the program |
+| [Tools](tools.md): results of third-party linters and generators | written by hand, checked by the tests |
+| [Changelog](../changelog.md) of the OpenAPI document | `openapi/CHANGELOG.md` |
 """
 
 
@@ -41,8 +35,6 @@ def made() -> list[Made]:
     """Give every page there is besides those in docs/pages."""
     generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
     return [
-        Made("quick-start.md", _of_readme("Quick start", QUICK_START), "README.md"),
-        Made("house.md", _of_readme("How it is built", HOUSE), "README.md"),
         *(
             Made(path, _read(source), source)
             for source, path in HOMES.items()
@@ -54,9 +46,3 @@ def made() -> list[Made]:
 
 def _read(source: str) -> str:
     return (ROOT / source).read_text("utf-8")
-
-
-def _of_readme(title: str, headings: tuple[str, ...]) -> str:
-    """Give sections of README as a page. Raises KeyError for one that is not there."""
-    sections = dict(part.split("\n", 1) for part in f"\n{_read('README.md')}".split("\n## ")[1:])
-    return page(f"# {title}", *(page(f"## {heading}", sections[heading]) for heading in headings))

@@ -7,13 +7,13 @@ BackupCode: TypeAlias = str
 
 
 class CheckUsernameRequest(TypedDict):
-    """The username in question."""
+    """The username to check."""
 
     username: str
 
 
 class DeleteUserRequest(TypedDict):
-    """What shows that the user means it; what is needed depends on the configuration and the age of the session."""
+    """Proof that the user wants to delete the account; the required proof depends on the configuration and the age of the session."""
 
     callbackURL: NotRequired[str]
     password: NotRequired[str]
@@ -30,7 +30,7 @@ Email: TypeAlias = str
 
 
 class EmailChangeAccepted(TypedDict):
-    """The request is accepted; /get-session shows when the address has changed."""
+    """The request is accepted; /get-session shows when the email address has changed."""
 
     status: bool
     message: Literal["Email updated"]
@@ -41,7 +41,7 @@ class EmptyRequest(TypedDict):
 
 
 class EnableTwoFactorRequest(TypedDict):
-    """The password, and which second factor it shall be."""
+    """The password, and the second factor to enable."""
 
     password: str
     issuer: NotRequired[str]
@@ -133,7 +133,7 @@ Flag: TypeAlias = bool | str
 
 
 class ChangePasswordRequest(TypedDict):
-    """The password as it is and as it shall be."""
+    """The current password and the new one."""
 
     currentPassword: str
     newPassword: str
@@ -153,7 +153,7 @@ class GetTotpUriRequest(TypedDict):
 
 
 class Health(TypedDict):
-    """The service is there."""
+    """The service is running."""
 
     ok: bool
 
@@ -166,13 +166,13 @@ class IdTokenUserName(TypedDict):
 
 
 class IdTokenUser(TypedDict):
-    """What the provider told about the user beside the token; supplies the name only."""
+    """User data that the provider sent next to the token; only the name is used."""
 
     name: NotRequired[IdTokenUserName]
 
 
 class IdTokenWithCompanions(TypedDict):
-    """The ID token and what came along with it; further keys are ignored."""
+    """The ID token and related data; further keys are ignored."""
 
     token: str
     nonce: NotRequired[str]
@@ -195,7 +195,7 @@ InvalidField = TypedDict(
 
 
 class Error(TypedDict):
-    """The body of every answer from 400 upwards."""
+    """The body of every response from 400 upwards."""
 
     message: str
     code: ErrorCode
@@ -203,7 +203,7 @@ class Error(TypedDict):
 
 
 class NewBackupCodes(TypedDict):
-    """The new backup codes; shown this once."""
+    """The new backup codes; returned only once."""
 
     status: bool
     backupCodes: list[BackupCode]
@@ -213,14 +213,14 @@ NewEmail: TypeAlias = str
 
 
 class ChangeEmailRequest(TypedDict):
-    """The new address."""
+    """The new email address."""
 
     newEmail: NewEmail
     callbackURL: NotRequired[str]
 
 
 class ProviderAccount(TypedDict):
-    """Which linked account a profile belongs to."""
+    """The linked account of the profile."""
 
     id: str
     providerId: str
@@ -229,7 +229,7 @@ class ProviderAccount(TypedDict):
 
 
 class ProviderCallbackForm(TypedDict):
-    """What a provider sends by form post."""
+    """The form that a provider posts."""
 
     code: NotRequired[str]
     state: NotRequired[str]
@@ -240,7 +240,7 @@ class ProviderCallbackForm(TypedDict):
 
 
 class ProviderTokenRequest(TypedDict):
-    """The account whose tokens are wanted, by `providerId`, `accountId` or both; one of them is needed."""
+    """The account whose tokens are requested, by `providerId`, `accountId` or both; one of them is required."""
 
     providerId: NotRequired[str]
     accountId: NotRequired[str]
@@ -248,7 +248,7 @@ class ProviderTokenRequest(TypedDict):
 
 
 class ProviderUser(TypedDict):
-    """A provider's profile in the service's terms."""
+    """A provider's profile in this service's format."""
 
     id: str
     name: str | None
@@ -258,7 +258,7 @@ class ProviderUser(TypedDict):
 
 
 class AccountProfile(TypedDict):
-    """What a provider says about the user now."""
+    """The user's current profile at a provider."""
 
     user: ProviderUser
     data: dict[str, Any]
@@ -266,13 +266,13 @@ class AccountProfile(TypedDict):
 
 
 class Readiness(TypedDict):
-    """The service can work."""
+    """The service is ready."""
 
     ready: bool
 
 
 class ReducedSession(TypedDict):
-    """The part of a session that the answer to a backup code carries."""
+    """The part of a session in the response to a backup code."""
 
     token: str
     userId: str
@@ -281,7 +281,7 @@ class ReducedSession(TypedDict):
 
 
 class ReducedUser(TypedDict):
-    """The part of a user that answers of sign-up, sign-in and the like carry."""
+    """The part of a user that responses of sign-up and sign-in contain."""
 
     id: str
     email: str
@@ -293,14 +293,14 @@ class ReducedUser(TypedDict):
 
 
 class EmailVerified(TypedDict):
-    """The address is verified."""
+    """The email address is verified."""
 
     user: ReducedUser
     status: bool
 
 
 class OtpVerified(TypedDict):
-    """The code is right."""
+    """The code is valid."""
 
     token: str
     user: ReducedUser
@@ -314,14 +314,14 @@ class PasswordChanged(TypedDict):
 
 
 class RequestPasswordResetRequest(TypedDict):
-    """Somebody who has forgotten their password."""
+    """A user who forgot the password."""
 
     email: Email
     redirectTo: NotRequired[str]
 
 
 class ResetPasswordRequest(TypedDict):
-    """The new password, and the mailed token as the right to set it."""
+    """The new password, and the emailed token that authorizes it."""
 
     newPassword: str
     token: NotRequired[str]
@@ -340,14 +340,14 @@ class RevokeSessionRequest(TypedDict):
 
 
 class RevokedSession(TypedDict):
-    """The session, if it was one of the caller's, has ended."""
+    """The session is ended, if it was one of the caller's."""
 
     success: bool
     status: bool
 
 
 class RevokedSessions(TypedDict):
-    """The sessions have ended."""
+    """The sessions are ended."""
 
     status: bool
     count: int
@@ -375,7 +375,7 @@ LinkedAccountList: TypeAlias = list[LinkedAccount]
 
 
 class ProviderTokens(TypedDict):
-    """The tokens a provider has given; what is not known is null."""
+    """The tokens issued by a provider; unknown values are null."""
 
     tokenType: str
     accessToken: str
@@ -393,7 +393,7 @@ Scopes: TypeAlias = list[Scope] | str
 
 
 class LinkSocialRequest(TypedDict):
-    """A provider to link; with an ID token at once, otherwise by a visit to the provider."""
+    """A provider to link; immediately with an ID token, otherwise by redirect to the provider."""
 
     provider: str
     callbackURL: NotRequired[str]
@@ -406,7 +406,7 @@ class LinkSocialRequest(TypedDict):
 
 
 class SendVerificationEmailRequest(TypedDict):
-    """The address that wants to be verified."""
+    """The email address to verify."""
 
     email: Email
     callbackURL: NotRequired[str]
@@ -428,11 +428,11 @@ class Session(TypedDict):
 
 
 SessionList: TypeAlias = list[Session]
-"""The live sessions of the caller, newest first, the current one included."""
+"""The active sessions of the caller, newest first, including the current one."""
 
 
 class SignInEmailRequest(TypedDict):
-    """Somebody who knows their address and password."""
+    """Credentials with an email address."""
 
     email: str
     password: str
@@ -441,7 +441,7 @@ class SignInEmailRequest(TypedDict):
 
 
 class SignInSocialRequest(TypedDict):
-    """A provider to sign in through; with an ID token at once, otherwise by a visit to the provider."""
+    """A provider to sign in through; immediately with an ID token, otherwise by redirect to the provider."""
 
     provider: str
     callbackURL: NotRequired[str]
@@ -455,7 +455,7 @@ class SignInSocialRequest(TypedDict):
 
 
 class SignInUsernameRequest(TypedDict):
-    """Somebody who knows their username and password."""
+    """Credentials with a username."""
 
     username: str
     password: str
@@ -464,7 +464,7 @@ class SignInUsernameRequest(TypedDict):
 
 
 class SignUpRequest(TypedDict):
-    """A new user. Fields the service owns (`role`, `emailVerified`, `banned` and the like) are ignored like any other unknown key. `username` and `displayUsername` have refusals of their own."""
+    """A new user. Fields that only the service sets (`role`, `emailVerified`, `banned` and so on) are ignored like any other unknown key. Invalid `username` and `displayUsername` have their own error codes."""
 
     name: str
     email: Email
@@ -477,14 +477,14 @@ class SignUpRequest(TypedDict):
 
 
 class SignedUp(TypedDict):
-    """The new user, signed in unless the service wants something first."""
+    """The new user, signed in unless another step is required first."""
 
     token: str | None
     user: ReducedUser
 
 
 class SocialLink(TypedDict):
-    """Where the linking goes on; or, with an ID token, that it is done."""
+    """The URL to continue at; or, with an ID token, the account is linked."""
 
     url: str
     status: NotRequired[bool]
@@ -492,29 +492,29 @@ class SocialLink(TypedDict):
 
 
 class Status(TypedDict):
-    """It is done."""
+    """Success."""
 
     status: bool
 
 
 class Success(TypedDict):
-    """It is done."""
+    """Success."""
 
     success: bool
 
 
 class SignOut(Success):
-    """Signed out, or was so already."""
+    """Signed out, or was already."""
 
 
 class TotpUri(TypedDict):
-    """What an authenticator needs."""
+    """The enrolment URI for an authenticator."""
 
     totpURI: str
 
 
 class TotpVerified(TypedDict):
-    """The code is right."""
+    """The code is valid."""
 
     status: bool
     token: str
@@ -522,7 +522,7 @@ class TotpVerified(TypedDict):
 
 
 class TwoFactorEnabled(TypedDict):
-    """What the user keeps for the second factor; shown this once."""
+    """The data the user needs for the second factor; returned only once."""
 
     method: Literal["totp", "otp"]
     totpURI: str | None
@@ -533,7 +533,7 @@ TwoFactorMethod: TypeAlias = Literal["totp", "otp"]
 
 
 class SignInAnswer(TypedDict):
-    """Signed in, with a session; or, with `twoFactorRedirect`, `twoFactorMethods` and `pending`, the password or provider was right, a second factor is wanted, and no session exists yet."""
+    """Signed in, with a session; or, with `twoFactorRedirect`, `twoFactorMethods` and `pending`, the password or provider was accepted, a second factor is required, and no session exists yet."""
 
     redirect: bool
     token: str
@@ -545,7 +545,7 @@ class SignInAnswer(TypedDict):
 
 
 class SocialSignIn(TypedDict):
-    """Where the sign-in goes on; or, by an ID token, what signing in with a password answers: a session, or that a second factor is wanted."""
+    """The URL to continue at; or, with an ID token, the same as a sign-in with a password: a session, or a pending second factor."""
 
     redirect: bool
     token: str
@@ -557,7 +557,7 @@ class SocialSignIn(TypedDict):
 
 
 class TwoFactorUser(TypedDict):
-    """The reduced user, and whether a second factor is on."""
+    """The reduced user, and whether two-factor is enabled."""
 
     id: str
     email: str
@@ -570,7 +570,7 @@ class TwoFactorUser(TypedDict):
 
 
 class BackupCodeVerified(TypedDict):
-    """The code was right, and is used up."""
+    """The code was valid, and is used up."""
 
     token: str
     user: TwoFactorUser
@@ -578,14 +578,14 @@ class BackupCodeVerified(TypedDict):
 
 
 class UnlinkAccountRequest(TypedDict):
-    """The account to unlink, by `providerId`, `accountId` or both; one of them is needed."""
+    """The account to unlink, by `providerId`, `accountId` or both; one of them is required."""
 
     providerId: NotRequired[str]
     accountId: NotRequired[str]
 
 
 class UpdateUserRequest(TypedDict):
-    """What shall change; at least one of these fields. `email` is refused with EMAIL_CAN_NOT_BE_UPDATED; `emailVerified`, `role`, `banned`, `banReason`, `banExpires`, `twoFactorEnabled`, `password`, `id`, `createdAt` and `updatedAt` with FIELD_NOT_ALLOWED. Other keys are ignored."""
+    """The fields to change; at least one of them. `email` is refused with EMAIL_CAN_NOT_BE_UPDATED; `emailVerified`, `role`, `banned`, `banReason`, `banExpires`, `twoFactorEnabled`, `password`, `id`, `createdAt` and `updatedAt` with FIELD_NOT_ALLOWED. Other keys are ignored."""
 
     name: NotRequired[str]
     image: NotRequired[str | None]
@@ -594,7 +594,7 @@ class UpdateUserRequest(TypedDict):
 
 
 class User(TypedDict):
-    """Who somebody is. Every key is always there; what is not set is null."""
+    """A user. Every key is always present; values that are not set are null."""
 
     id: str
     name: str
@@ -613,7 +613,7 @@ class User(TypedDict):
 
 
 class CurrentSession(TypedDict):
-    """The session the request came with, and its user; or null, where sessions are not required."""
+    """The session of the request, and its user; or null, if sessions are not required."""
 
     session: Session
     user: User
@@ -627,20 +627,20 @@ class PasswordReset(TypedDict):
 
 
 class UserDeleted(TypedDict):
-    """The user is deleted; or a mail has been sent that asks for confirmation, and nothing is deleted yet."""
+    """The user is deleted; or a confirmation email was sent, and nothing is deleted yet."""
 
     success: bool
     message: Literal["User deleted", "Verification email sent"]
 
 
 class UsernameAvailability(TypedDict):
-    """Whether the username can be had."""
+    """Whether the username is available."""
 
     available: bool
 
 
 class VerifyBackupCodeRequest(TypedDict):
-    """The backup code, and what shall happen beside."""
+    """The backup code and the options."""
 
     code: str
     disableSession: NotRequired[Flag]
@@ -648,7 +648,7 @@ class VerifyBackupCodeRequest(TypedDict):
 
 
 class VerifyOtpRequest(TypedDict):
-    """The code, and whether this device shall be trusted."""
+    """The code, and whether to trust this device."""
 
     code: str
     trustDevice: NotRequired[Flag]
@@ -661,7 +661,7 @@ class VerifyPasswordRequest(TypedDict):
 
 
 class VerifyTotpRequest(TypedDict):
-    """The code, and whether this device shall be trusted."""
+    """The code, and whether to trust this device."""
 
     code: str
     trustDevice: NotRequired[Flag]

@@ -3,9 +3,9 @@
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codegen.bundle import bundle
@@ -22,6 +22,11 @@ from server.config.settings import Settings
 from server.config.sources import setting
 from server.observability.tracing import tracing_of
 from server.services import Services
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,10 @@ class Application:
 
 
 def create_app(
-    settings: Settings, *, clock: Clock = system_clock, reports: Path | None = None
+    settings: Settings, *, clock: Clock = system_clock, registry: "CollectorRegistry | None" = None
 ) -> Application:
-    """Give the application; its services open and close with it, and tell their numbers in the folder `reports`."""
-    return assemble(Services(settings, clock=clock, reports=reports, tracing=tracing_of(settings)))
+    """Return the application; its services open and close with it, and count in `registry` where one is given."""
+    return assemble(Services(settings, clock=clock, registry=registry, tracing=tracing_of(settings)))
 
 
 def assemble(services: Services) -> Application:
@@ -60,6 +65,7 @@ def assemble(services: Services) -> Application:
             yield
         finally:
             await services.close()
+            _log.info("service.stopped")
 
     settings, policy = services.settings, services.policy
     document = contract(settings, internal=True)

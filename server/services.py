@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -41,17 +42,21 @@ from server.database.schema import Mode, current_is_head, suffices
 from server.identity_providers import validation as provider_validation
 from server.identity_providers.instrumentation import Instrumentation
 from server.identity_providers.registry import providers_of
-from server.jobs import cleanup, key_rotation
+from server.jobs import cleanup, key_rotation, metrics
 from server.jobs.key_rotation import RotationResult
 from server.jobs.scheduler import run_periodically
 from server.mail import backends
 from server.mail.worker import OutboxWorker
 from server.observability import tracing as observability_tracing
 from server.observability.metrics.registry import MetricsRegistry
-from server.observability.metrics.reporter import Reporter
-from server.observability.tracing import Tracing
+from server.observability.tracing import Span
 from server.rate_limit.requests import RequestLimiter
 from server.unit_of_work import UnitOfWork
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from server.observability.opentelemetry import OpenTelemetryTracing
 
 CHECKS: tuple[Check, ...] = (
     database.check,
@@ -88,25 +93,24 @@ class Services:
         settings: Settings,
         *,
         clock: Clock = system_clock,
-        reports: Path | None = None,
-        tracing: Tracing | None = None,
+        registry: "CollectorRegistry | None" = None,
+        tracing: "OpenTelemetryTracing | None" = None,
     ) -> None:
-        """Wire the parts. `reports` is the folder for metrics of this process, `tracing` the tracer, if any."""
+        """Wire the parts. `registry` is where metrics are scraped, `tracing` the tracer, if any."""
         self.settings = settings
         self.clock = clock
         self.tracing = tracing
-        self.metrics = MetricsRegistry() if settings.metrics.port is not None else None
+        self.metrics = MetricsRegistry(registry) if settings.metrics.port is not None else None
         self.policy = policy_of(settings, _blocklist(settings), _session_limit_threshold(settings))
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
-        self.hasher = PasswordHasher(_hashing_rules(settings))
+        span: Span = contextlib.nullcontext if tracing is None else tracing.span
+        self.hasher = PasswordHasher(_hashing_rules(settings), span)
         self.counters = rate_limit.store(settings, lambda: self.database)
-        self.providers = providers_of(
-            settings, clock, Instrumentation(self.metrics, None if tracing is None else tracing.span)
-        )
+        self.providers = providers_of(settings, clock, Instrumentation(self.metrics, span))
         self.audit_writer = AuditWriter(lambda: self.database)
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
-            hasher=self.hasher if tracing is None else tracing.hasher(self.hasher),
+            hasher=self.hasher,
             cipher=self.cipher,
             counters=self.counters,
             clock=clock,
@@ -131,7 +135,6 @@ class Services:
             resolvers=messages.resolvers(),
             metrics=self.metrics,
         )
-        self.reporter = self._reporter(reports)
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
 
@@ -164,19 +167,8 @@ class Services:
             await self.database.close()
             raise
 
-    def _reporter(self, folder: Path | None) -> Reporter | None:
-        """Give what tells the numbers of this process; None where nobody asks for them."""
-        if self.metrics is None or folder is None:
-            return None
-        # To tell the version of this program, it reads a text that only the parser of mails understands.
-        from server.observability.metrics.collector import Collector  # noqa: PLC0415 - see above
-
-        return Reporter(folder, Collector(self.metrics, self.hasher, lambda: self.database, self.clock))
-
     async def start(self) -> None:
-        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, telling numbers."""
-        if self.reporter is not None:
-            await self.reporter.start()
+        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, gauges."""
         self.worker.start()
         self._audit(lambda ctx: audit_events.service_started(ctx, os.getpid()))
         self._tasks = [
@@ -184,8 +176,14 @@ class Services:
             for name, job, every in (
                 ("cleanup", self._cleanup(), cleanup.EVERY),
                 ("rewriting", self._rewrite, key_rotation.EVERY),
+                *self._sampling(),
             )
         ]
+
+    def _sampling(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]], float]]:
+        if self.metrics is not None:
+            sampler = metrics.Sampler(self.metrics, self.hasher, self.database, self.clock)
+            yield "metrics", sampler.sample, metrics.EVERY
 
     def _cleanup(self) -> Callable[[], Awaitable[None]]:
         period = partial(setting, self.settings)
@@ -231,8 +229,6 @@ class Services:
     async def close(self) -> None:
         """Stop the background tasks and close every connection; queued mail stays in the outbox."""
         self.refuse_new_work()
-        if self.reporter is not None:
-            await self.reporter.stop()
         await self.worker.stop()
         for task in self._tasks:
             task.cancel()

@@ -17,9 +17,9 @@ global
 defaults
     mode http
     option forwardfor
-    # A kept connection may be closed by the instance, idle for 5 s, just when the next request is sent into it.
+    # The instance closes a connection that is idle for 5 s, possibly just when the next request is sent on it.
     option http-server-close
-    # What an instance did not answer goes to another one; if it was sent already, only when it is a mere question.
+    # Retry on another instance if there was no response; after the request was sent, only for GET requests.
     retries 3
     option redispatch 1
     retry-on conn-failure empty-response

@@ -1,21 +1,33 @@
-"""What README.md shows is true: its first steps work as they are written, and what it leads to is there."""
+"""README.md and the quick start are true: their commands work as written, and what README links to exists."""
 
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.docs.typing_in import README, follow, section
+from tests.docs.typing_in import README, first_steps, follow, section
 from tests.live import ROOT
 
 
-@pytest.mark.long
-def test_the_first_steps_work(tmp_path: Path) -> None:
-    answers = [
-        [json.loads(line) for line in printed.splitlines() if line]
-        for printed in follow(section("First steps with curl"), tmp_path)
+def responses(steps: str, directory: Path) -> list[list[Any]]:
+    """Follow the steps; return the JSON that each block of commands printed."""
+    return [
+        [json.loads(line) for line in printed.splitlines() if line] for printed in follow(steps, directory)
     ]
+
+
+@pytest.mark.long
+def test_the_first_user_gets_a_session(tmp_path: Path) -> None:
+    [[signed_up, session]] = responses(section(README, "Your first user"), tmp_path)
+
+    assert signed_up["user"]["email"] == session["user"]["email"] == "ada@example.com"
+
+
+@pytest.mark.long
+def test_the_quick_start_works(tmp_path: Path) -> None:
+    answers = responses(first_steps(), tmp_path)
 
     signed_up, verified, looked, ended, forgot, reset, returned, moving, moved, left = answers
     assert signed_up[0]["user"]["emailVerified"] is False
@@ -37,7 +49,7 @@ def test_the_first_steps_work(tmp_path: Path) -> None:
     ]
 
 
-def test_it_leads_to_what_is_there() -> None:
+def test_its_links_lead_to_files() -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README.read_text("utf-8"))
 
     assert "docs/pages/reference/settings.md" in targets

@@ -4,13 +4,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import orjson
-from markupsafe import escape
 from starlette.types import Receive, Scope, Send
-from swagger_ui_bundle import swagger_ui_path
 
 from codegen.client_forms import client_forms
 from domain import tokens
@@ -40,47 +39,35 @@ _ALWAYS: tuple[Header, ...] = (
 """With every document. Swagger UI styles elements in place, so inline styles are allowed; nothing may come from
 another host."""
 
-JSON, SCRIPT, STYLE = b"application/json", b"text/javascript; charset=utf-8", b"text/css; charset=utf-8"
+JSON, HTML, SCRIPT, STYLE = (
+    b"application/json",
+    b"text/html; charset=utf-8",
+    b"text/javascript; charset=utf-8",
+    b"text/css; charset=utf-8",
+)
+
+
+def _folder(package: str) -> Path:
+    """Return the folder of an installed package, which is not imported."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(package)
+    return Path(spec.origin).parent
+
+
+# A package for Flask, of which only the files are used: it is released with each version of Swagger UI.
+_SWAGGER_UI = _folder("flask_swagger_ui") / "dist"
+_TEMPLATES = Path(__file__).parents[1] / "templates" / "docs"
 
 FILES: dict[str, tuple[Path, bytes]] = {
-    "swagger-ui.css": (swagger_ui_path / "swagger-ui.css", STYLE),
-    "swagger-ui-bundle.js": (swagger_ui_path / "swagger-ui-bundle.js", SCRIPT),
-    "favicon-32x32.png": (swagger_ui_path / "favicon-32x32.png", b"image/png"),
-    # After that of Swagger UI, which knows no dark page.
-    "page.css": (Path(__file__).parents[1] / "templates" / "docs" / "page.css", STYLE),
+    "/docs": (_TEMPLATES / "page.html", HTML),
+    "/docs/start.js": (_TEMPLATES / "start.js", SCRIPT),
+    "/docs/page.css": (_TEMPLATES / "page.css", STYLE),
+    "/docs/swagger-ui.css": (_SWAGGER_UI / "swagger-ui.css", STYLE),
+    "/docs/swagger-ui-bundle.js": (_SWAGGER_UI / "swagger-ui-bundle.js", SCRIPT),
+    "/docs/favicon-32x32.png": (_SWAGGER_UI / "favicon-32x32.png", b"image/png"),
 }
-"""What lies beside the page, with its media type."""
-
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="color-scheme" content="light dark">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="stylesheet" href="{base_path}/docs/swagger-ui.css">
-<link rel="stylesheet" href="{base_path}/docs/page.css">
-<link rel="icon" type="image/png" href="{base_path}/docs/favicon-32x32.png">
-</head>
-<body>
-<div id="swagger-ui"></div>
-<script src="{base_path}/docs/swagger-ui-bundle.js"></script>
-<script src="{base_path}/docs/start.js"></script>
-</body>
-</html>
-"""
-
-START = b"""SwaggerUIBundle({
-  url: %s,
-  dom_id: "#swagger-ui",
-  deepLinking: true,
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-});
-"""
-"""`validatorUrl: null` keeps the page from showing the contract to a validator elsewhere."""
+"""The files of the page, with their media types. The page refers to them relative to its own URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +109,14 @@ class Documents:
     ) -> None:
         self._path = f"{base_path}/openapi.json"
         self._for_clients = f"{base_path}/openapi-clients.json"
-        self._made = _prepare(document, base_path)
-        self._files = {f"{base_path}/docs/{name}": file for name, file in files.items()}
+        self._contract = prepared(orjson.dumps(document), JSON)
+        self._files = {base_path + path: file for path, file in files.items()}
         self._cors_of = api_cors.cors(trusted)
         self._max_body = max_body
 
     def matches(self, path: str) -> bool:
         """Whether a decoded request path (base path included) is one of the documents."""
-        return path in self._made or path == self._for_clients or path in self._files
+        return path in self._files or path in (self._path, self._for_clients)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 200, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
@@ -161,25 +148,13 @@ class Documents:
     def _document(self, path: str) -> Document:
         if path == self._for_clients:
             return self._contract_for_clients
-        return self._made.get(path) or _file(*self._files[path])
+        return self._contract if path == self._path else _file(*self._files[path])
 
     @cached_property
     def _contract_for_clients(self) -> Document:
         """What generators ask for; made when one first does, as few services are ever asked."""
-        contract = orjson.loads(self._made[self._path].body)
+        contract = orjson.loads(self._contract.body)
         return prepared(orjson.dumps(client_forms(contract)), JSON)
-
-
-def _prepare(document: dict[str, Any], base_path: str) -> dict[str, Document]:
-    """Give every document that is not a file, by its path."""
-    page = PAGE.format(title=escape(document["info"]["title"]), base_path=escape(base_path))
-    contract = f"{base_path}/openapi.json"
-    start = START % orjson.dumps(contract)
-    return {
-        contract: prepared(orjson.dumps(document), JSON),
-        f"{base_path}/docs": prepared(page.encode(), b"text/html; charset=utf-8"),
-        f"{base_path}/docs/start.js": prepared(start, SCRIPT),
-    }
 
 
 def _is_known(etag: bytes, head: RequestHeaders) -> bool:

@@ -9,14 +9,13 @@ from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler, Sec
 from domain import errors, tokens
 from domain.context import Caller
 from domain.policy import Cookies
+from domain.two_factor.challenges import PREFIX as PENDING_PREFIX
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers import cookies
 from handlers.reply import Header
 from server.api.headers import MALFORMED
 from server.api.interfaces import Challenges, Sessions
 from server.api.request import Request, Security
-
-PENDING_PREFIX = "2fa_"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, BinaryIO
 
@@ -15,10 +13,10 @@ from domain.data_export import export
 from domain.data_export.export import Held
 from domain.errors import Unavailable
 from handlers import wire
-from server.cli import check_config, private_files
+from server.cli import check_config
+from server.cli.private_files import created
 from server.cli.support import run
 from server.config.settings import Settings
-from server.config.sources import ConfigurationError
 from server.database.session import begin_snapshot
 from server.services import opened
 from server.unit_of_work import UnitOfWork
@@ -38,8 +36,9 @@ def user(
 ) -> None:
     """Give everything that is held about one user, without anything that opens an account."""
     held = run(lambda ctx: export.export_user(ctx, identifier))
-    with _opened(output) as file:
-        file.write(_json(held, orjson.OPT_INDENT_2))
+    with created("--output", output) as file:
+        (file or sys.stdout.buffer).write(_json(held, orjson.OPT_INDENT_2))
+    sys.stdout.flush()
 
 
 @app.command()
@@ -49,8 +48,9 @@ def users(output: Output = None) -> None:
     Password hashes and the secrets of authenticators are among it: keep it like the database.
     """
     settings = check_config.read()
-    with _opened(output) as file:
-        number = asyncio.run(_write_users(settings, file))
+    with created("--output", output) as file:
+        number = asyncio.run(_write_users(settings, file or sys.stdout.buffer))
+    sys.stdout.flush()
     typer.echo(f"{number} users exported.", err=True)
 
 
@@ -80,20 +80,6 @@ async def write_users(unit_of_work: UnitOfWork, file: BinaryIO) -> int:
         return number
 
     return await unit_of_work.run(write)
-
-
-@contextmanager
-def _opened(output: str | None) -> Iterator[BinaryIO]:
-    if output is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    try:
-        file = private_files.create(output)
-    except OSError as fault:
-        raise ConfigurationError(f"--output: {output}: {fault.strerror}") from None
-    with file:
-        yield file
 
 
 def _json(held: Held, options: int = 0) -> bytes:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,7 +16,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from domain.data_import.eligibility import Field, Outcome
 from domain.two_factor.policy import TwoFactorPolicy
-from server.cli import check_config, private_files
+from server.cli import check_config
+from server.cli.private_files import created
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
 from server.database.sqlite.temporary_map import temporary_map
@@ -172,26 +173,13 @@ def _run(open_source: Open, options: Options) -> None:
     settings = check_config.read()
     if settings.log.level in ("debug", "info"):
         logs.configure("warning", settings.log.format)  # A line for every user would bury the report.
-    with _created("--report", options.report) as file, _created("--ids", options.ids) as ids:
+    with created("--report", options.report) as file, created("--ids", options.ids) as ids:
         report = Report(file, ids)
         asyncio.run(_import(settings, open_source, options, report))
     for line in _summary(report, options):
         typer.echo(line)
     if report.outcomes[Outcome.REFUSED]:
         raise typer.Exit(SOME_REFUSED)
-
-
-@contextmanager
-def _created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
-    if path is None:
-        yield None
-        return
-    try:
-        file = private_files.create(path)
-    except OSError as fault:
-        raise ConfigurationError(f"{option}: {path}: {fault.strerror}") from None
-    with file:
-        yield file
 
 
 async def _import(settings: Settings, open_source: Open, options: Options, report: Report) -> None:

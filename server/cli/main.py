@@ -113,3 +113,8 @@ app = typer.Typer(
 @app.callback()
 def gatewright() -> None:
     """An authentication server."""
+
+
+def run() -> None:
+    """Run the command `gatewright` with the arguments of this process."""
+    app()

@@ -1,7 +1,25 @@
 """Files that only their owner may read: what is written there is about people."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
+
+from server.config.sources import ConfigurationError, reason
+
+
+@contextmanager
+def created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
+    """Yield the file that an option of a command names, or None. Raises ConfigurationError."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = create(path)
+    except OSError as error:
+        raise ConfigurationError(f"{option}: {path}: {reason(error)}") from None
+    with file:
+        yield file
 
 
 def create(path: str) -> BinaryIO:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from domain.trusted_origins import TrustedOrigins
 from server.config.durations import OutOfRange
@@ -23,7 +22,7 @@ from server.config.groups.server import Documents, Server
 from server.config.groups.session import SessionSettings
 from server.config.groups.two_factor import TwoFactor
 from server.config.groups.users import DeleteUser, Username
-from server.config.sources import CONFIG, ConfigurationError, Environment, TomlFile, fields
+from server.config.sources import CONFIG, ConfigurationError, Environment, fields, merged, read_file
 from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin, range_of
 
 FILE = "gatewright.toml"
@@ -35,10 +34,12 @@ _BEYOND = ("greater_than_equal", "less_than_equal")
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Everything the operator decides. `profiles.py` fills in what the profile supplies."""
 
-    model_config = SettingsConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", validate_default=True, hide_input_in_errors=True
+    )
 
     profile: Literal["production", "development"] = Field(
         default="production",
@@ -129,18 +130,6 @@ class Settings(BaseSettings):
         loopback = self.profile == "development" and "trusted_origins" not in self.model_fields_set
         return TrustedOrigins.parse(self.base_url, self.trusted_origins, loopback=loopback)
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take values from the caller only: `load` brings the file and the environment."""
-        return (init_settings,)
-
 
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
     """Give the settings as written; `server.services.load_settings` is what a service starts with.
@@ -151,9 +140,9 @@ def load(environ: Mapping[str, str], directory: Path) -> Settings:
     named = environ.get(CONFIG)
     path = directory / (named or FILE)
     environment = Environment(Settings, environ)
-    file = TomlFile(Settings, path, required=bool(named))
+    values = merged(read_file(path, required=bool(named)), environment.values)
     try:
-        return Settings(_build_sources=((environment, file), {}))  # type: ignore[call-arg]  # hidden from mypy
+        return Settings.model_validate(values)
     except ValidationError as faults:
         lines = [_line(fault, environment, path) for fault in faults.errors()]
     raise ConfigurationError("\n".join(dict.fromkeys(lines)))

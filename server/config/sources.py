@@ -11,7 +11,6 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 PREFIX = "GATEWRIGHT_"
 CONFIG = "GATEWRIGHT_CONFIG"
@@ -63,34 +62,32 @@ def table_of(field: FieldInfo) -> type[BaseModel] | None:
     return kinds[1] if kinds and isinstance(kinds[1], type) and issubclass(kinds[1], BaseModel) else None
 
 
-class TomlFile(PydanticBaseSettingsSource):
-    """The settings file; types are TOML's own."""
-
-    def __init__(self, settings: type[BaseSettings], path: Path, *, required: bool) -> None:
-        super().__init__(settings)
-        self.values: dict[str, Any] = {}
-        try:
-            self.values = tomllib.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            if required:
-                raise ConfigurationError(f"{CONFIG}: there is no file {path}") from None
-        except (OSError, ValueError) as fault:
-            raise ConfigurationError(f"{path}: {reason(fault)}") from None
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Give the value of one top-level setting, its name, and that it needs no decoding."""
-        return self.values.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Give all values that are written there."""
-        return self.values
+def read_file(path: Path, *, required: bool) -> dict[str, Any]:
+    """Return the values of the settings file; none where an optional one is missing. Raises ConfigurationError."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        if required:
+            raise ConfigurationError(f"{CONFIG}: there is no file {path}") from None
+    except (OSError, ValueError) as fault:
+        raise ConfigurationError(f"{path}: {reason(fault)}") from None
+    return {}
 
 
-class Environment(PydanticBaseSettingsSource):
+def merged(lower: Mapping[str, Any], higher: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both tables as one; where both have a value that is no table, that of `higher`."""
+    both = {
+        key: merged(lower[key], value)
+        for key, value in higher.items()
+        if isinstance(value, dict) and isinstance(lower.get(key), dict)
+    }
+    return {**lower, **higher, **both}
+
+
+class Environment:
     """The GATEWRIGHT_* variables; texts become what the setting they name is."""
 
-    def __init__(self, settings: type[BaseSettings], environ: Mapping[str, str]) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: type[BaseModel], environ: Mapping[str, str]) -> None:
         known = {variable(path): (path, field) for path, field in fields(settings)}
         known |= _named_tables(settings, environ)
         self.values: dict[str, Any] = {}
@@ -118,14 +115,6 @@ class Environment(PydanticBaseSettingsSource):
         for key in above:
             table = table.setdefault(key, {})
         table[last] = _typed(field.annotation, text)
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Give the value of one top-level setting, its name, and that it needs no decoding."""
-        return self.values.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Give all values that are written there."""
-        return self.values
 
 
 def _named_tables(

@@ -1,28 +1,27 @@
 """The passwords nobody may choose: the built-in list, and the operator's own (behaviour 4.1)."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from domain.passwords.strength import canonical
 from server.config.settings import Settings
 from server.config.sources import reason
-from server.crypto.word_set import SortedWordSet
 
 COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
-"""In their canonical form and the order of `Words`, one per line, after a line that says where they come from."""
+"""Sorted, in their canonical form, one per line, after a line that says where they come from."""
 
 
-def blocklist(enabled: bool, extra_file: Path | None) -> Set[str]:
-    """Give the case-folded NFKC forms of all that is refused; none when the list is switched off.
+def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
+    """Return the case-folded NFKC forms of all that is refused; none when the list is switched off.
 
     `extra_file` is UTF-8, one password per line. Raises OSError or UnicodeDecodeError if it is unreadable.
     """
     if not enabled:
-        return SortedWordSet()
+        return frozenset()
     if extra_file is None:
         return _common()
-    return SortedWordSet([*_common(), *(canonical(password) for password in _lines(extra_file) if password)])
+    return _common().union(canonical(password) for password in _lines(extra_file) if password)
 
 
 def check(settings: Settings) -> Iterator[str]:
@@ -35,8 +34,8 @@ def check(settings: Settings) -> Iterator[str]:
 
 
 @cache
-def _common() -> SortedWordSet:
-    return SortedWordSet.of(COMMON_PASSWORDS.read_bytes().partition(b"\n")[2])
+def _common() -> frozenset[str]:
+    return frozenset(_lines(COMMON_PASSWORDS)[1:]) - {""}
 
 
 def _lines(file: Path) -> list[str]:

@@ -1,7 +1,8 @@
 """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
 
+import base64
 import unicodedata
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,11 +11,11 @@ from argon2 import Type
 from argon2.low_level import ARGON2_VERSION, hash_secret_raw
 from passlib.context import CryptContext
 from passlib.utils import MAX_PASSWORD_SIZE
-from passlib.utils.binary import b64s_encode
 
 from domain import tokens
 from domain.passwords.strength import LONGEST_PASSWORD
 from server.crypto.hash_pool import BoundedExecutor, PoolState
+from server.observability.tracing import Span
 
 _log = structlog.get_logger(__name__)
 
@@ -57,7 +58,8 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
 
 def _random_hash(params: str) -> str:
     """Give a PHC string that is nobody's: to find its password would take as long as for any other."""
-    salt, tag = (b64s_encode(tokens.random_bytes(length)).decode() for length in (_SALT_BYTES, _TAG_BYTES))
+    values = (base64.b64encode(tokens.random_bytes(length)) for length in (_SALT_BYTES, _TAG_BYTES))
+    salt, tag = (value.decode().rstrip("=") for value in values)
     return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
 
 
@@ -77,7 +79,7 @@ def _hash_code(code: str, salt: bytes, params: str) -> bytes:
 class PasswordHasher:
     """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
 
-    def __init__(self, rules: HashingRules) -> None:
+    def __init__(self, rules: HashingRules, span: Span = nullcontext) -> None:
         """Start no thread yet, and hash nothing: the dummy only has to cost what a hash costs."""
         self._argon2 = CryptContext(
             schemes=["argon2"],
@@ -88,6 +90,7 @@ class PasswordHasher:
             argon2__salt_size=_SALT_BYTES,
             argon2__digest_size=_TAG_BYTES,
         )
+        self._span = span
         self.hash_params = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
         self._dummy = _random_hash(self.hash_params)
         self._current = _shape(self._dummy)
@@ -101,7 +104,8 @@ class PasswordHasher:
 
     async def hash(self, password: str) -> str:
         """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
-        return await self._threads.run(self._hash, password)
+        with self._span("hash"):
+            return await self._threads.run(self._hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
         """Whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
@@ -110,14 +114,16 @@ class PasswordHasher:
         """
         if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 password-length
             return False
-        return await self._threads.run(self._verify, password, hashed)
+        with self._span("hash"):
+            return await self._threads.run(self._verify, password, hashed)
 
     async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
         """Give 32 bytes of argon2id over a code at the cost of `params`, as in `m=19456,t=2,p=1`.
 
         Raises Overloaded.
         """
-        return await self._threads.run(_hash_code, code, salt, params)  # defence: V53 code-hash
+        with self._span("hash"):
+            return await self._threads.run(_hash_code, code, salt, params)  # defence: V53 code-hash
 
     def needs_rehash(self, hashed: str) -> bool:
         """Whether the hash is anything but argon2id with the parameters and lengths of today."""

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.ports import Reads
 from server.config.settings import Settings
-from server.database.errors import is_retryable, is_unavailable, reason
+from server.database.errors import first_line, is_retryable, is_unavailable, reason
 from server.database.pool import CountingPool, PoolState
 from server.database.session import TimedSession
 from server.database.sqlite.engine import sqlite_engine
@@ -275,5 +275,4 @@ def _wants_pooler(address: Address) -> str:
 
 
 def _absence(address: Address, patience: float, error: Exception) -> str:
-    reason = str(getattr(error, "orig", None) or error).partition("\n")[0] or type(error).__name__
-    return f"the database {address.label} cannot be used after {patience:g} s of trying: {reason}"
+    return f"the database {address.label} cannot be used after {patience:g} s of trying: {first_line(error)}"

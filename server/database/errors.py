@@ -83,6 +83,14 @@ def reason(error: BaseException) -> str:
     return f"{sqlstate(first)} {name}".lstrip()
 
 
+def first_line(error: BaseException) -> str:
+    """Return for the operator the first line of what the driver says, or the name of the error where it says nothing.
+
+    It may hold values of statements, so it must not be logged.
+    """
+    return str(getattr(error, "orig", None) or error).partition("\n")[0] or type(error).__name__
+
+
 def sqlstate(error: BaseException) -> str:
     """Return the SQLSTATE, which asyncpg's errors and SQLAlchemy's adapters carry alike; empty when there is none."""
     return getattr(error, "sqlstate", None) or ""

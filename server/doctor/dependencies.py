@@ -3,7 +3,6 @@
 import asyncio
 import os
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 
 import aiosmtplib
@@ -19,6 +18,7 @@ from server.identity_providers.configuration import configurations
 from server.identity_providers.http_client import calls_of
 from server.mail.backends import smtp_options
 from server.mail.smtp import SmtpSender
+from server.observability.logs import causes
 from server.rate_limit import DATABASE
 from server.rate_limit.redis import redis_address
 
@@ -78,15 +78,8 @@ def _file(path: Path) -> Finding:
     return ok("mail", f"is appended to {path}")
 
 
-def _causes(fault: BaseException) -> Iterator[BaseException]:
-    step: BaseException | None = fault
-    while step is not None:
-        yield step
-        step = step.__cause__ or step.__context__
-
-
 def _reason(fault: BaseException) -> str:
-    for cause in _causes(fault):
+    for cause in causes(fault):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate is not accepted ({cause.verify_message})"
         if isinstance(cause, ssl.SSLError):
@@ -101,7 +94,7 @@ def _reason(fault: BaseException) -> str:
 
 
 def _mend(fault: BaseException) -> str:
-    for cause in _causes(fault):
+    for cause in causes(fault):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (
                 "set mail.smtp.host to the name in its certificate, or let this machine trust its authority"
@@ -178,7 +171,7 @@ async def public_address(chosen: Settings) -> Finding:
         async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
             answer = await client.get(address)
     except httpx.HTTPError as fault:
-        untrusted = [cause for cause in _causes(fault) if isinstance(cause, ssl.SSLCertVerificationError)]
+        untrusted = [cause for cause in causes(fault) if isinstance(cause, ssl.SSLCertVerificationError)]
         if untrusted or "CERTIFICATE_VERIFY_FAILED" in str(fault):
             return wrong(
                 "public address",

@@ -8,7 +8,7 @@ from models import metadata
 from server.clock import Clock
 from server.config.settings import Settings
 from server.database.database import Address
-from server.database.errors import is_read_only, sqlstate
+from server.database.errors import first_line, is_read_only, sqlstate
 from server.database.postgresql.engine import FAULTS, Driver, postgresql_connect
 from server.doctor import schema
 from server.doctor.findings import Finding, odd, ok, wrong
@@ -156,7 +156,7 @@ def _reason(fault: BaseException) -> str:
     if isinstance(fault, TimeoutError):
         return "no answer in time"
     if sqlstate(fault):
-        return str(fault).partition("\n")[0] or type(fault).__name__
+        return first_line(fault)
     return getattr(fault, "strerror", None) or type(fault).__name__
 
 

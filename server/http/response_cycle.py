@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from domain import errors, tokens
 from handlers.reply import Header
 from server.api.errors import CLOSE, render_refusal
-from server.api.responses import DEFAULT_HEADERS, FULL_RESPONSE, JSON
+from server.api.responses import DEFAULT_HEADERS, FULL_RESPONSE
 
 if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
@@ -30,38 +30,39 @@ _BODILESS = (204, 304)
 _NOT_IN_NAMES = re.compile(rb'[\x00-\x1f\x7f()<>@,;:\[\]={} \t\\"]')
 _NOT_IN_VALUES = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES: dict[int, bytes] = {
-    status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
+    each: b"HTTP/1.1 %d %s\r\n" % (each, each.phrase.encode()) for each in HTTPStatus
 }
 
 _log = structlog.get_logger(__name__)
 
 
 class ResponseCycle:
-    """Takes the message `FullResponse` as well as those of ASGI: one message and one write for a whole response."""
+    """Takes the message `FullResponse` as well as those of ASGI: one message and one write for a whole response.
+
+    A response that comes before the end of its request is the last one of the connection.
+    """
 
     def __init__(
         self, protocol: "HttpProtocol", scope: dict[str, Any], keep_alive: bool, expects_continue: bool
     ) -> None:
-        self.scope = scope
         self.keep_alive = keep_alive
-        self.has_started = self.is_complete = False
+        self.has_started = False
+        self._scope = scope
         self._protocol = protocol
         self._expects_continue = expects_continue
         self._body = bytearray()
         self._more_body = True
-        self._is_disconnected = False
+        self._is_over = False  # the response is complete, or the client is gone
         self._changed = asyncio.Event()
         self._head = b""  # sent with the first part of the body
         self._is_chunked = False
-        self._left = 0  # bytes of the body that are still to be sent, by its length
 
     def add_body(self, body: bytes) -> None:
-        """Take a part of the request's body, unless the request is answered already."""
-        if not self.is_complete:
-            self._body += body
-            if len(self._body) > HIGH_WATER:
-                self._protocol.pause_reading()
-            self._changed.set()
+        """Take a part of the request's body."""
+        self._body += body
+        if len(self._body) > HIGH_WATER:
+            self._protocol.pause_reading()
+        self._changed.set()
 
     def end_body(self) -> None:
         """The request is complete."""
@@ -70,38 +71,31 @@ class ResponseCycle:
 
     def disconnect(self) -> None:
         """The client is gone, or no longer heard."""
-        self._is_disconnected = True
+        self._is_over = True
         self._changed.set()
 
     async def run(self, app: ASGIApp) -> None:
         """Run the application; one that fails, or gives no response, is a defect."""
         try:
-            await app(self.scope, self.receive, self.send)
+            await app(self._scope, self.receive, self.send)
         except Exception:
             _log.exception("http.application_failed")
         else:
-            if self.is_complete or self._is_disconnected:
-                return
-            _log.error("http.response_missing")
-        if self.is_complete or self._is_disconnected:
-            return
-        if not self.has_started:
-            refusal = errors.InternalServerError()
-            self._protocol.transport.write(
-                error_response(refusal, self._protocol.server_state.default_headers)
-            )
-        self._protocol.close()
+            if not self._is_over:
+                _log.error("http.response_missing")
+        if not self._is_over:
+            self._protocol.fail(self)
 
     async def receive(self) -> dict[str, Any]:
         """Return the next part of the request's body, or that the client is gone."""
-        if self._expects_continue and not self._is_disconnected:
+        if self._expects_continue and not self._is_over:
             self._expects_continue = False
             self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if not self._is_disconnected and not self.is_complete:
+        if not self._is_over:
             self._protocol.resume_reading()
             await self._changed.wait()
             self._changed.clear()
-        if self._is_disconnected or self.is_complete:
+        if self._is_over:
             return {"type": "http.disconnect"}
         body, self._body = bytes(self._body), bytearray()
         return {"type": "http.request", "body": body, "more_body": self._more_body}
@@ -109,85 +103,52 @@ class ResponseCycle:
     async def send(self, message: Any) -> None:
         """Write a part of the response, or all of it.
 
-        Raises RuntimeError for a message out of order, a header that would break the response, or a wrong length.
+        Raises RuntimeError for a message out of order, and for a header that would break the response.
         """
         if not self._protocol.writable.is_set():
             await self._protocol.writable.wait()
-        if self._is_disconnected:
+        if self._is_over:
             return
         kind = message["type"]
-        if self.is_complete or self.has_started == (kind != "http.response.body"):
+        if self.has_started == (kind != "http.response.body"):
             raise RuntimeError(f"{kind} is out of order")
         if kind == FULL_RESPONSE:
-            self._send_whole(message)
+            headers, body = message["headers"], message["body"]
+            own = [(b"x-request-id", message["request_id"]), *headers]
+            if message["status"] not in _BODILESS:
+                own.append((b"content-length", b"%d" % len(body)))
+            self._begin(message["status"], own, _rendered_once(message["always"]))
+            self._write(body, has_more=False)
         elif kind == "http.response.start":
-            self._begin(message["status"], message.get("headers", ()))
+            status, own = message["status"], [*message.get("headers", ())]
+            is_sized = any(name.lower() == b"content-length" for name, _ in own)
+            self._is_chunked = not (is_sized or status in _BODILESS or self._scope["method"] == "HEAD")
+            if self._is_chunked:
+                own.append((b"transfer-encoding", b"chunked"))
+            self._begin(status, own)
         else:
-            self._send_body(message.get("body", b""), has_more=message.get("more_body", False))
+            self._write(message.get("body", b""), has_more=message.get("more_body", False))
 
-    def _send_whole(self, message: Any) -> None:
-        request_id, body = message["request_id"], message["body"]
-        if not request_id.isalnum():
-            raise RuntimeError("a response has an impossible request id")
-        headers = message["headers"]
-        own = _rendered_once(JSON) if headers is JSON else rendered(headers)
-        if CLOSE in headers:
-            self.keep_alive = False
-        elif not self.keep_alive:
-            own += b"connection: close\r\n"
-        if message["status"] not in _BODILESS:
-            own += b"content-length: %d\r\n" % len(body)
-        common = self._date() + _rendered_once(message["always"])
-        sent = b"" if self.scope["method"] == "HEAD" else body
+    def _begin(self, status: int, headers: list[Header], always: bytes = b"") -> None:
+        if CLOSE in headers or self._more_body:
+            self.keep_alive = False  # What is left of the request is of no use to anybody.
+        if not self.keep_alive and CLOSE not in headers:
+            headers.append(CLOSE)
+        date = _rendered_once(tuple(self._protocol.server_state.default_headers))
+        self._head = b"%s%s%s%s\r\n" % (_STATUS_LINES[status], date, always, rendered(headers))
         self.has_started = True
-        self._finish(
-            b"%s%sx-request-id: %s\r\n%s\r\n%s"
-            % (_STATUS_LINES[message["status"]], common, request_id, own, sent)
-        )
 
-    def _date(self) -> bytes:
-        """Return the lines that uvicorn adds to every response, new with each second."""
-        return _rendered_once(tuple(self._protocol.server_state.default_headers))
-
-    def _begin(self, status: int, headers: Sequence[Header]) -> None:
-        named = {name.lower(): value for name, value in headers}
-        own = rendered(headers)
-        if named.get(b"connection", b"").lower() == b"close":
-            self.keep_alive = False
-        elif not self.keep_alive:
-            own += b"connection: close\r\n"
-        if b"content-length" in named:
-            self._left = int(named[b"content-length"])
-        elif status not in _BODILESS and self.scope["method"] != "HEAD":
-            self._is_chunked = True
-            own += b"transfer-encoding: chunked\r\n"
-        self.has_started = True
-        self._head = _STATUS_LINES[status] + self._date() + own + b"\r\n"
-
-    def _send_body(self, body: bytes, *, has_more: bool) -> None:
-        if self.scope["method"] == "HEAD":
-            body, self._left = b"", 0
+    def _write(self, body: bytes, *, has_more: bool) -> None:
+        if self._scope["method"] == "HEAD":
+            body = b""
         elif self._is_chunked:
-            body = (b"%x\r\n%s\r\n" % (len(body), body) if body else b"") + (
-                b"" if has_more else b"0\r\n\r\n"
-            )
-        else:
-            self._left -= len(body)
-            if self._left < 0 or (self._left > 0 and not has_more):
-                raise RuntimeError("the body of a response has another length than its head says")
+            body = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
+            body += b"" if has_more else b"0\r\n\r\n"
         part, self._head = self._head + body, b""
-        if has_more:
-            self._protocol.transport.write(part)
-        else:
-            self._finish(part)
-
-    def _finish(self, part: bytes) -> None:
-        """Write the last part. The body of the request, if there is more of it, is of no use any more."""
-        self.is_complete = True
-        self._expects_continue = False
         self._protocol.transport.write(part)
-        self._changed.set()
-        self._protocol.finish(self)
+        if not has_more:
+            self.disconnect()
+            self._protocol.finish(self)
 
 
 def rendered(headers: Sequence[Header]) -> bytes:
@@ -206,12 +167,6 @@ _rendered_once = lru_cache(maxsize=16)(rendered)
 def error_response(refusal: errors.Refusal, default_headers: Sequence[Header]) -> bytes:
     """Return an error as the last response of a connection, head and body."""
     status, headers, body = render_refusal(refusal)
-    lines = [
-        *default_headers,
-        *DEFAULT_HEADERS,
-        (b"x-request-id", tokens.request_id().encode()),
-        *(header for header in headers if header != CLOSE),
-        (b"content-length", b"%d" % len(body)),
-        CLOSE,
-    ]
+    own = [*headers, (b"x-request-id", tokens.request_id().encode()), (b"content-length", b"%d" % len(body))]
+    lines = [*default_headers, *DEFAULT_HEADERS, *dict.fromkeys([*own, CLOSE])]
     return _STATUS_LINES[status] + rendered(lines) + b"\r\n" + body

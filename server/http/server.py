@@ -1,20 +1,175 @@
-"""uvicorn without its command, which would load a second library for commands and what watches over processes."""
+"""How the service is served: uvicorn with the settings, signals and log lines of the service."""
 
+import asyncio
+import gc
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from socket import socket
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
-from server.imports import without
+import structlog
+from uvicorn.config import STARTUP_FAILURE, Config
+from uvicorn.server import HANDLED_SIGNALS, Server
 
-# Nor does uvicorn set up the log, or read from a file how to.
-UNUSED = {"configparser": ("RawConfigParser",), "uvicorn.main": ("Server", "main", "run")}
+from codegen import bundle
+from server.app import create_app
+from server.config.groups.password import hash_workers
+from server.config.settings import Settings
+from server.http.protocol import HttpProtocol
+from server.http.workers import Workers
+from server.observability import logs
 
-with without(hollow=UNUSED, late={"logging.config": ()}):
-    from uvicorn.config import STARTUP_FAILURE, Config
-    from uvicorn.server import HANDLED_SIGNALS, Server
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
-__all__ = ["HANDLED_SIGNALS", "STARTUP_FAILURE", "Config", "Server", "bound"]
+SILENCE = 60
+"""Seconds in which a process must answer a ping, or be replaced. It answers none while it loads its modules."""
+
+Handler = Callable[[int, FrameType | None], object] | int | None
+"""What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
+
+_log = structlog.get_logger(__name__)
 
 
-def bound(config: Config, listener: socket) -> str:
-    """Give where a socket listens, as addresses have it: the host that was configured, and the port that it got."""
-    host = f"[{config.host}]" if ":" in config.host else config.host
-    return f"{host}:{listener.getsockname()[1]}"
+class ServiceConfig(Config):
+    """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
+
+    def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
+        """Take the settings, the number of processes, and the registry for the metrics of a single process."""
+        self.settings = settings
+        self.address = ""
+        """Where the service listens, once it is known."""
+        self._supervisor = os.getpid() if workers > 1 else None
+        self._is_announced = False
+        self._is_stopping = False
+        self._requests: set[asyncio.Task[None]] = set()
+        super().__init__(
+            partial(create_app, settings, registry=registry),
+            factory=True,
+            host=settings.server.host,
+            port=settings.server.port,
+            workers=workers,
+            loop="uvloop",
+            http=self._make_protocol,  # type: ignore[arg-type]  # uvicorn only calls it, and asks for a class
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=True,
+            callback_notify=self._on_second,
+            timeout_notify=0,
+            timeout_worker_healthcheck=SILENCE,
+            # defence: R24 grace
+            timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
+        )
+
+    def bind_socket(self) -> socket:
+        """Return a socket bound to the configured address. Exits with a line in the log when it cannot be had."""
+        listener = super().bind_socket()
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        self.address = f"{host}:{listener.getsockname()[1]}"
+        return listener
+
+    def load(self) -> None:
+        """Set up, in the process that serves, its log, the application and the signals."""
+        log = self.settings.log
+        logs.configure(log.level, log.format, shows_requests=log.requests)
+        super().load()
+        # From here on the contract is asked for only as it is published.
+        bundle.forget()
+        # What is there by now stays; to look through it for garbage takes a fifth of a second, for everybody.
+        gc.freeze()
+        for number in HANDLED_SIGNALS:
+            signal.signal(number, partial(self._stop, signal.getsignal(number)))
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
+            signal.signal(signal.SIGHUP, _terminate)  # defence: R25 hang-up
+
+    def _make_protocol(self, **arguments: Any) -> HttpProtocol:
+        self._requests = arguments["server_state"].tasks
+        return HttpProtocol(**arguments, request_timeout=self.settings.server.request_timeout.total_seconds())
+
+    def _stop(self, uvicorns: Handler, number: int, frame: FrameType | None) -> None:
+        """Turn /ready to 503 at the signal, before uvicorn closes the socket; at a second SIGINT end the requests."""
+        self.loaded_app.services.refuse_new_work()  # defence: R24 not-ready
+        if self._is_stopping and number == signal.SIGINT:
+            # uvicorn would leave the application as it is, whose threads would keep the process.
+            for request in self._requests:
+                request.cancel()  # defence: R25 cancel
+        elif callable(uvicorns):
+            self._is_stopping = True
+            uvicorns(number, frame)
+
+    async def _on_second(self) -> None:
+        """Log that the service has started, once; stop when the process that started this one is gone."""
+        if not self._is_announced:
+            self._is_announced = True
+            _log.info("service.started", address=self.address, pid=os.getpid())
+        if self._supervisor is not None and os.getppid() != self._supervisor:
+            _terminate()
+
+
+def serve(settings: Settings, workers: int) -> None:
+    """Serve until told to stop, in so many processes. Exits with the status 3 when the service cannot start.
+
+    Raises ConfigurationError when the port for metrics cannot be had.
+    """
+    settings = _divided(settings, workers)
+    with metrics_port(settings, workers) as registry:
+        config = ServiceConfig(settings, workers, registry)
+        listener = config.bind_socket()
+        if workers == 1:
+            _serve_alone(config, listener)
+        else:
+            _serve_together(config, listener)
+
+
+def _serve_alone(config: ServiceConfig, listener: socket) -> None:
+    server = Server(config)
+    # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one;
+    # nor may one be lost that is asked for before uvicorn listens.
+    for number in HANDLED_SIGNALS:
+        signal.signal(number, server.handle_exit)  # defence: R25 asked-to-stop
+    server.run([listener])
+
+
+def _serve_together(config: ServiceConfig, listener: socket) -> None:
+    listener.listen(config.backlog)  # From here on clients wait for the processes instead of being refused.
+    _log.info("service.started", address=config.address, processes=config.workers)
+    workers = Workers(config, listener)
+    workers.run()
+    _log.info("service.stopped")
+    if workers.has_failed:
+        sys.exit(STARTUP_FAILURE)
+
+
+def _divided(settings: Settings, processes: int) -> Settings:
+    """Return the settings for each of so many processes, which share the processors unless it was set how."""
+    password = settings.password
+    if "hash_workers" in password.model_fields_set:
+        return settings
+    threads = {"hash_workers": hash_workers(processes)}
+    return settings.model_copy(update={"password": password.model_copy(update=threads)})
+
+
+def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager["CollectorRegistry | None"]:
+    """Listen on `metrics.port`, if it is set; yield the registry for the metrics of a service of one process.
+
+    Raises ConfigurationError when the port is taken, or the folder for several processes cannot be made.
+    """
+    if settings.metrics.port is None:
+        return nullcontext()
+    from server.observability.metrics.endpoint import exposed  # noqa: PLC0415 - loaded where it is used
+
+    return exposed(settings, workers)
+
+
+def _terminate(*_: object) -> None:
+    signal.raise_signal(signal.SIGTERM)

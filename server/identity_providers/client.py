@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -28,37 +28,9 @@ from server.identity_providers.configuration import Configuration
 from server.identity_providers.http_client import Calls, ProviderError
 from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instrumentation
 from server.identity_providers.oauth2 import OAuth2
-from server.identity_providers.openid_connect import open_id
+from server.identity_providers.openid_connect import OpenIdConnect, open_id
 
 _log = structlog.get_logger(__name__)
-
-
-class ProviderProtocol(Protocol):
-    """OpenID Connect or plain OAuth 2.0. Methods raise ProviderError when the provider is down, slow, or garbled."""
-
-    async def authorization_endpoint(self) -> str:
-        """Return the URL of the authorization endpoint."""
-
-    async def token_endpoint(self) -> str:
-        """Give where tokens are granted."""
-
-    async def check_redirect(self, issuer: str | None) -> None:
-        """Compare what a redirect says of its origin (RFC 9207). Raises IssuerMismatch."""
-
-    async def authenticate(self, answer: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
-        """Give who the tokens are of that a code was good for, and those that are sound. Raises IdentityRefused."""
-
-    async def verify_id_token(self, proof: IdTokenCredential, now: datetime) -> Identity:
-        """Give who an ID token is of that an application brought. Raises IdentityRefused."""
-
-    async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
-        """Give what the provider says now of the owner of a token. Raises IdentityRefused."""
-
-    async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
-        """Give renewed tokens without an ID token that is not valid."""
-
-    async def close(self) -> None:
-        """End what may be under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +39,7 @@ class ProviderClient:
 
     configuration: Configuration
     calls: Calls
-    kind: ProviderProtocol
+    kind: OAuth2 | OpenIdConnect
     instrumentation: Instrumentation = NO_INSTRUMENTATION
 
     @property
@@ -160,7 +132,7 @@ def client_of(
 ) -> ProviderClient:
     """Give the client of one provider."""
     endpoints = configuration.endpoints
-    kind: ProviderProtocol = (
+    kind = (
         open_id(configuration, calls, clock) if endpoints is None else OAuth2(configuration, endpoints, calls)
     )
     return ProviderClient(configuration, calls, kind, instrumentation)

@@ -14,14 +14,14 @@ class Instrumentation:
     """The metrics and the tracing of calls to identity providers; each is optional."""
 
     metrics: MetricsRegistry | None = None
-    span: Span | None = None
+    span: Span = nullcontext
 
     @contextmanager
     def measure(self, provider_id: str) -> Iterator[None]:
         """Measure one operation with a provider, including all HTTP calls it makes; cached documents need none."""
         result = "unavailable"
         try:
-            with nullcontext() if self.span is None else self.span(f"provider {provider_id}"):
+            with self.span(f"provider {provider_id}"):
                 yield
             result = "answered"
         except (CodeRefused, RefreshRefused, IdentityRefused):

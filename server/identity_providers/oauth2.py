@@ -23,7 +23,7 @@ _ISSUER = ""
 
 @dataclass(frozen=True, slots=True)
 class OAuth2:
-    """One such provider; the methods are those of `Kind`."""
+    """One such provider; it has the methods of `OpenIdConnect`."""
 
     configuration: Configuration
     endpoints: Endpoints

@@ -38,7 +38,10 @@ _CHECKING = 2.0
 
 @dataclass(frozen=True, slots=True)
 class OpenIdConnect:
-    """One such provider; the methods are those of `Kind`. What it publishes is kept as copies."""
+    """One such provider; it has the methods of `OAuth2`. What it publishes is cached.
+
+    Methods raise ProviderError when the provider is down, slow, or sends garbage.
+    """
 
     configuration: Configuration
     calls: Calls

@@ -84,9 +84,7 @@ async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterA
     """Find its tables in a database. Raises SourceRefused when one of them, or a column, is missing."""
     users = source.table("user", _USER)
     accounts = source.table("account", _ACCOUNT)
-    factors = source.optional_table("twoFactor")
-    if factors is not None:
-        factors = source.table("twoFactor", _TWO_FACTOR)
+    factors = source.optional_table("twoFactor", _TWO_FACTOR)
     return BetterAuth(source, users, accounts, factors, await source.count(users), secrets)
 
 

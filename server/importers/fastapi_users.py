@@ -38,9 +38,7 @@ class FastapiUsers:
 async def fastapi_users(source: SourceDatabase) -> FastapiUsers:
     """Find its tables in a database. Raises SourceRefused when one of them, or a column, is missing."""
     users = source.table("user", _USER)
-    accounts = source.optional_table("oauth_account")
-    if accounts is not None:
-        accounts = source.table("oauth_account", _ACCOUNT)
+    accounts = source.optional_table("oauth_account", _ACCOUNT)
     return FastapiUsers(source, users, accounts, await source.count(users))
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from server.database import database
 from server.database.database import Address
+from server.database.errors import first_line
 from server.database.postgresql.engine import FAULTS, patient_postgresql_engine
 from server.database.sqlite.engine import foreign_sqlite_engine
 from server.importers.source import SourceRefused
@@ -55,17 +56,17 @@ class SourceDatabase:
         self.label = label
 
     def table(self, name: str, required: Collection[str]) -> SourceTable:
-        """Give a table by its plain name. Raises SourceRefused without it, or without one of the required columns."""
-        found = self.optional_table(name)
+        """Return a table by its plain name. Raises SourceRefused without it, or without one of the required columns."""
+        found = self.optional_table(name, required)
         if found is None:
             raise SourceRefused(f"{self.label} has no table {name}")
-        missing = [wanted for wanted in required if _plain(wanted) not in found.columns]
-        if missing:
-            raise SourceRefused(f"the table {name} of {self.label} has no column {missing[0]}")
         return found
 
-    def optional_table(self, name: str) -> SourceTable | None:
-        """Give a table by its plain name, the one that is spelt like it before others, or None."""
+    def optional_table(self, name: str, required: Collection[str]) -> SourceTable | None:
+        """Return a table by its plain name, preferably the one spelt exactly so, or None.
+
+        Raises SourceRefused for one without a required column.
+        """
         wanted = _plain(name)
         spelt = [each for each in self._tables if _plain(each) in (wanted, f"{wanted}s")]
         if not spelt:
@@ -77,6 +78,9 @@ class SourceDatabase:
             _plain(each): column(each, kind) if _is_key(each) else column(each)
             for each, kind in types.items()
         }
+        missing = [each for each in required if _plain(each) not in columns]
+        if missing:
+            raise SourceRefused(f"the table {name} of {self.label} has no column {missing[0]}")
         return SourceTable(table(chosen, *columns.values()), columns)
 
     async def count(self, source: SourceTable) -> int:
@@ -109,7 +113,7 @@ class SourceDatabase:
         try:
             return [dict(row) for row in (await self._connection.execute(statement)).mappings()]
         except _FAULTS as fault:
-            raise SourceRefused(f"{self.label} failed: {_line(fault)}") from fault
+            raise SourceRefused(f"{self.label} failed: {first_line(fault)}") from fault
 
 
 @asynccontextmanager
@@ -173,7 +177,7 @@ async def _connected(engine: AsyncEngine, address: Address) -> AsyncConnection:
         if address.dialect == "postgresql":
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     except _FAULTS as fault:
-        raise SourceRefused(f"{address.label} cannot be opened: {_line(fault)}") from fault
+        raise SourceRefused(f"{address.label} cannot be opened: {first_line(fault)}") from fault
     return connection
 
 
@@ -188,11 +192,7 @@ async def _described(connection: AsyncConnection, address: Address) -> dict[str,
     try:
         return await connection.run_sync(describe)
     except _FAULTS as fault:
-        raise SourceRefused(f"{address.label} cannot be read: {_line(fault)}") from fault
-
-
-def _line(fault: BaseException) -> str:
-    return str(getattr(fault, "orig", None) or fault).partition("\n")[0] or type(fault).__name__
+        raise SourceRefused(f"{address.label} cannot be read: {first_line(fault)}") from fault
 
 
 def _plain(name: str) -> str:

@@ -1,12 +1,14 @@
 """Spans for OpenTelemetry, sent by OTLP over HTTP from a thread of their own. Needs the extra `otel`.
 
-A span holds names of this program, statuses and times: no path, query, address, token, SQL text or exception text. The
-caller's `traceparent` (W3C Trace Context) is believed; identity providers are not told of it.
+A span holds names of this program, statuses and times: no path, query, network address, token, SQL text or exception
+text. Therefore the instrumentation packages of OpenTelemetry are not used: they record URLs, queries, addresses and
+statements, and offer no switch for it. A caller's `traceparent` (W3C Trace Context) is believed; identity providers get
+none.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -25,53 +27,45 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from domain.ports import Hasher, Reads
+from domain.ports import Reads
 from models.queries import ReadStatement
 
 Result = TypeVar("Result")
 
-SEND_WITHIN = 3.0
-"""Seconds one batch may take; a receiver that is away costs the service some memory and no request anything."""
-
-SEND_EVERY = 1000
-"""Milliseconds between two batches."""
-
-FAREWELL = 3.0
-"""Seconds for what is still unsent when the service stops."""
+TIMEOUT = 3.0
+"""Seconds to send one batch, and again for what is unsent when the service stops."""
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 _propagator = TraceContextTextMapPropagator()
 
 
 class OpenTelemetryTracing:
-    """The spans of one process. Implements `server.observability.tracing.Tracing`."""
+    """The spans of one process."""
 
     def __init__(self, endpoint: str, ratio: float) -> None:
-        """Take where to send to, and which part of the requests to trace that nobody has decided on."""
-        about = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
-        self._provider = TracerProvider(ParentBasedTraceIdRatio(ratio), about, shutdown_on_exit=False)
-        self._exporter = OTLPSpanExporter(endpoint, timeout=SEND_WITHIN)
-        self._provider.add_span_processor(
-            BatchSpanProcessor(self._exporter, schedule_delay_millis=SEND_EVERY)
-        )
+        """Take where to send to, and the share of requests to trace whose caller has not decided."""
+        resource = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
+        self._provider = TracerProvider(ParentBasedTraceIdRatio(ratio), resource, shutdown_on_exit=False)
+        self._exporter = OTLPSpanExporter(endpoint, timeout=TIMEOUT)
+        self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=1000))
         self._tracer = self._provider.get_tracer("gatewright")
 
     def around(self, api: ASGIApp) -> ASGIApp:
-        """Give the application with a span around each request."""
+        """Return the application with a span around each request."""
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
                 await api(scope, receive, send)
                 return
-            began = self._tracer.start_as_current_span(
+            method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
+            with self._tracer.start_as_current_span(
                 "request",
                 context=_caller(scope),
                 kind=SpanKind.SERVER,
-                attributes={"http.request.method": _method(scope)},
+                attributes={"http.request.method": method},
                 record_exception=False,  # Texts of exceptions may hold passwords, tokens or SQL.
                 set_status_on_exception=False,
-            )
-            with began as span:
+            ) as span:
                 await api(scope, receive, partial(_send, span, send))
 
         return traced
@@ -84,27 +78,27 @@ class OpenTelemetryTracing:
             span.set_attribute("gatewright.operation", operation)
 
     @contextmanager
-    def span(self, name: str) -> Iterator[None]:
-        """Begin a part of the request that is under way; one that fails is marked."""
+    def span(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> Iterator[None]:
+        """Begin a child span that ends with the block; one that fails is marked."""
         with self._tracer.start_as_current_span(
-            name, record_exception=False, set_status_on_exception=False
+            name, kind=kind, record_exception=False, set_status_on_exception=False
         ) as span:
             try:
                 yield
-            except Exception as fault:
-                _mark(span, fault)
+            except Exception as error:
+                _mark(span, error)
                 raise
 
-    def hasher(self, hasher: Hasher) -> Hasher:
-        """Give a hasher with a span around each hash."""
-        return _TracedHasher(self, hasher)
+    def statement(self, sql: str) -> AbstractContextManager[None]:
+        """Begin the span of a SQL statement of this program; only its first word becomes part of the span."""
+        return self.span(f"database {sql.lstrip().partition(' ')[0].upper()}", SpanKind.CLIENT)
 
     def reads(self, reads: Reads) -> Reads:
-        """Give reads with a span around each."""
+        """Return reads with a span around each."""
         return _TracedReads(self, reads)
 
     def instrument(self, engine: AsyncEngine) -> None:
-        """Make each statement of an engine a span, by its first word alone."""
+        """Trace each statement of an engine."""
         event.listen(engine.sync_engine, "before_cursor_execute", self._begin_statement)
         event.listen(engine.sync_engine, "after_cursor_execute", _end_statement)
         event.listen(engine.sync_engine, "handle_error", _fail_statement)
@@ -112,7 +106,7 @@ class OpenTelemetryTracing:
     async def close(self) -> None:
         """Send what is still unsent, and end, whatever the receiver does."""
         ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
-        await asyncio.wait({ending}, timeout=FAREWELL)
+        await asyncio.wait({ending}, timeout=TIMEOUT)
         if not ending.done():
             self._exporter.shutdown()  # type: ignore[no-untyped-call]
         await ending
@@ -120,73 +114,37 @@ class OpenTelemetryTracing:
     def _begin_statement(
         self, connection: object, cursor: object, statement: str, values: object, context: Any, many: bool
     ) -> None:
-        # Statements are this program's own, and so is their first word; values never stand in it.
         if context is not None:
             verb = statement.lstrip().partition(" ")[0].upper()
             context.gatewright_span = self._tracer.start_span(f"database {verb}", kind=SpanKind.CLIENT)
 
 
 @dataclass(frozen=True, slots=True)
-class _TracedHasher:
-    """Implements `domain.ports.Hasher`."""
-
-    spans: OpenTelemetryTracing
-    hasher: Hasher
-
-    @property
-    def hash_params(self) -> str:
-        return self.hasher.hash_params
-
-    def admission(self) -> AbstractAsyncContextManager[None]:
-        return self.hasher.admission()
-
-    async def hash(self, password: str) -> str:
-        with self.spans.span("hash"):
-            return await self.hasher.hash(password)
-
-    async def verify(self, password: str, hashed: str | None) -> bool:
-        with self.spans.span("hash"):
-            return await self.hasher.verify(password, hashed)
-
-    async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
-        with self.spans.span("hash"):
-            return await self.hasher.hash_code(code, salt, params)
-
-    def needs_rehash(self, hashed: str) -> bool:
-        return self.hasher.needs_rehash(hashed)
-
-
-@dataclass(frozen=True, slots=True)
 class _TracedReads:
     """Implements `domain.ports.Reads`."""
 
-    spans: OpenTelemetryTracing
+    tracing: OpenTelemetryTracing
     within: Reads
 
     async def one(self, query: ReadStatement[Result], value: object) -> Result | None:
-        with self.spans.span("database read"):
+        with self.tracing.span("database read"):
             return await self.within.one(query, value)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        with self.spans.span("database read"):
+        with self.tracing.span("database read"):
             return await self.within.each(query, values)
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        with self.spans.span("database read"):
+        with self.tracing.span("database read"):
             return await self.within.all(query, value)
 
 
 async def _send(span: Span, send: Send, message: Message) -> None:
-    """Note the status of an answer, and the id that its line in the log has, too.
-
-    One message of an answer has a status: the start, or the whole where the server takes it as one message.
-    """
+    """Record status and request id, which are in the start of a response, or in the whole where it is one message."""
     if "status" in message:
         status = message["status"]
         span.set_attribute("http.response.status_code", status)
-        request_id = message.get("request_id") or next(
-            (value for name, value in message["headers"] if name == b"x-request-id"), b""
-        )
+        request_id = message.get("request_id") or dict(message["headers"]).get(b"x-request-id", b"")
         span.set_attribute("gatewright.request_id", request_id.decode("ascii", "replace"))
         if status >= 500:
             span.set_status(StatusCode.ERROR)
@@ -194,14 +152,9 @@ async def _send(span: Span, send: Send, message: Message) -> None:
 
 
 def _caller(scope: Scope) -> Context:
-    """Give what the caller said of the trace the request belongs to; what is malformed counts as nothing."""
-    said = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
-    return _propagator.extract({"traceparent": said[0]} if len(said) == 1 else {}, context=Context())
-
-
-def _method(scope: Scope) -> str:
-    method: str = scope["method"]
-    return method if method in _METHODS else "_OTHER"
+    """Return the context in `traceparent`; an empty one where it is missing, malformed or repeated."""
+    sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
+    return _propagator.extract({"traceparent": sent[0]} if len(sent) == 1 else {}, context=Context())
 
 
 def _end_statement(
@@ -218,6 +171,6 @@ def _fail_statement(failed: ExceptionContext) -> None:
         span.end()
 
 
-def _mark(span: Span, fault: BaseException) -> None:
-    span.set_attribute("error.type", type(fault).__name__)
+def _mark(span: Span, error: BaseException) -> None:
+    span.set_attribute("error.type", type(error).__name__)
     span.set_status(StatusCode.ERROR)

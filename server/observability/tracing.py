@@ -3,47 +3,19 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-from starlette.types import ASGIApp
-
-from domain.ports import Hasher, Reads
 from server.config.settings import Settings
 
-EXTRA = "gatewright[otel]"
+if TYPE_CHECKING:
+    from server.observability.opentelemetry import OpenTelemetryTracing
 
 Span = Callable[[str], AbstractContextManager[object]]
-"""Makes a part of what is being traced, by its name, which never holds anything a client has sent."""
-
-
-class Tracing(Protocol):
-    """What traces the requests of one process. Told of every answer, it gives the request's span its name."""
-
-    def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Name the span of the request that has just been answered, by its operationId."""
-
-    def around(self, api: ASGIApp) -> ASGIApp:
-        """Give the application with a span around each request."""
-
-    def span(self, name: str) -> AbstractContextManager[object]:
-        """Begin a part of the request that is under way; it ends with the block."""
-
-    def hasher(self, hasher: Hasher) -> Hasher:
-        """Give a hasher with a span around each hash."""
-
-    def reads(self, reads: Reads) -> Reads:
-        """Give reads with a span around each."""
-
-    def instrument(self, engine: AsyncEngine) -> None:
-        """Make each statement of an engine a span."""
-
-    async def close(self) -> None:
-        """Send what is still unsent, for a few seconds at most, and end."""
+"""Begins a child span by its name, which never holds what a client has sent; `nullcontext` where nothing is traced."""
 
 
 def is_installed() -> bool:
-    """Whether the extra that traces is installed."""
+    """Return whether the extra `otel` is installed."""
     try:
         return find_spec("opentelemetry.sdk") is not None and find_spec("opentelemetry.exporter") is not None
     except ModuleNotFoundError:
@@ -51,15 +23,15 @@ def is_installed() -> bool:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield that traces are wanted, and what sends them is not installed."""
+    """Yield a problem where traces are wanted and the extra is not installed."""
     if settings.tracing.endpoint is not None and not is_installed():
-        yield f"tracing.endpoint: needs OpenTelemetry; install it with: pip install '{EXTRA}'"
+        yield "tracing.endpoint: needs OpenTelemetry; install it with: pip install 'gatewright[otel]'"
 
 
-def tracing_of(settings: Settings) -> Tracing | None:
-    """Give what traces by these settings; None where nothing does, and nothing for it is imported then."""
+def tracing_of(settings: Settings) -> "OpenTelemetryTracing | None":
+    """Return the tracing of one process by these settings; None where nothing is traced."""
     if settings.tracing.endpoint is None:
         return None
-    from server.observability.opentelemetry import OpenTelemetryTracing  # noqa: PLC0415 - OpenTelemetry is loaded where it is used
+    from server.observability.opentelemetry import OpenTelemetryTracing  # noqa: PLC0415 - loaded where it is used
 
     return OpenTelemetryTracing(settings.tracing.endpoint, settings.tracing.ratio)

@@ -52,7 +52,9 @@ class Server:
     cores: tuple[int, ...] = ()
     """The processors it may use; where nothing is said the one for servers."""
     start_times: list[float] = field(default_factory=list)
-    """Seconds from each start to the first answer."""
+    """Seconds from each start to the first answer, on a filled database."""
+    first_start: float = 0.0
+    """Seconds from the start to the first answer on an empty database, which gets its schema."""
     memory_at_start: float = 0.0
     """MB at the first answer."""
     _process: subprocess.Popen[bytes] | None = None
@@ -171,10 +173,11 @@ def free_port() -> int:
 def _clean_environment() -> dict[str, str]:
     """Give the environment without settings of the service that happen to be set.
 
-    Nor without bytecode: an installation has it, and a start that compiles the program first is none that is warm.
+    Nor settings of Python for its bytecode: an installation has it, and a start that compiles the program is not warm.
     """
     return {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("GATEWRIGHT_") and name != "PYTHONDONTWRITEBYTECODE"
+        if not name.startswith("GATEWRIGHT_")
+        and name not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
     }

@@ -9,7 +9,7 @@ from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
 from server.services import load_settings
 from tests.bench.servers import free_port
-from tests.docs.typing_in import BASE, PAGES, Shell, blocks, follow, guide, placed, section, walk
+from tests.docs.typing_in import BASE, PAGES, Shell, blocks, first_steps, follow, guide, placed, walk
 from tests.live import ROOT, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -39,6 +39,25 @@ def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
     assert "by=operator" in lost
     assert '{"message":"Unauthorized"' in lost
     assert "pending" not in lost.partition("Unauthorized")[2]
+
+
+def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
+    printing = {"mail.sender": "console", "password_reset.sender": "console"}
+    pages = f"127.0.0.1:{free_port()}"
+    with serving(tmp_path, printing) as live:
+        places = {
+            "127.0.0.1:3000": pages,
+            "http.server 3000": f"http.server {pages.partition(':')[2]}",
+            BASE: live.url,
+        }
+        printed = walk(guide("reset-and-verification-pages"), live, tmp_path, places)
+
+    _, _, signed_up, verified, requested, reset, refused, _ = printed
+    assert '"email":"grace@example.com"' in signed_up
+    assert verified.strip() == f"302 http://{pages}/verified.html"
+    assert requested.strip() == '{"status":true}'
+    assert reset.startswith(f"302 http://{pages}/reset.html?token=")
+    assert '"INVALID_REDIRECT_URL"' in refused
 
 
 def test_a_provider_is_tried_as_it_says(tmp_path: Path, provider: ProviderProcess) -> None:
@@ -101,7 +120,7 @@ def test_production_starts_with_the_settings_it_names(tmp_path: Path) -> None:
 def test_the_records_are_asked_for_as_it_says(tmp_path: Path) -> None:
     wrong = '{"email": "ada@example.com", "password": "not this one"}'
     with serving(tmp_path, {"mail.sender": "console", "password_reset.sender": "console"}) as live:
-        walk(section("First steps with curl").partition("Open its link")[0], live, ROOT, {BASE: live.url})
+        walk(first_steps().partition("Its link")[0], live, ROOT, {BASE: live.url})
         shell = Shell(tmp_path, {"GATEWRIGHT_PROFILE": "development"})
         shell.type(f"curl -s {live.url}/sign-in/email -H 'Content-Type: application/json' -d '{wrong}'")
         [block] = blocks(guide("audit"), "sh")

@@ -65,7 +65,7 @@ def test_it_holds_what_was_promised(built: Path) -> None:
         "reference/errors",
         "reference/commands",
         "changelog",
-        "house",
+        "contributing/how-a-request-travels",
         "concepts/one-time-tokens",
         "contributing/layout",
     } <= pages

@@ -45,9 +45,14 @@ def guide(name: str) -> str:
     return (PAGES / "guides" / f"{name}.md").read_text("utf-8")
 
 
-def section(heading: str) -> str:
-    """Give the text of a section of README."""
-    return README.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+def section(document: Path, heading: str) -> str:
+    """Return the text of a section of a document."""
+    return document.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def first_steps() -> str:
+    """Return the steps of the quick start."""
+    return section(PAGES / "quick-start.md", "First steps with curl")
 
 
 def blocks(text: str, *languages: str) -> list[Block]:

@@ -47,11 +47,9 @@ class EmailVerification(Group):
 class ChangeEmail(Group):
     """`change_email.*`: a new address for an existing user."""
 
+    fills = (ChangeEmailPolicy,)
+
     enabled: bool = Field(default=True, description="Whether users may change their address.")
     immediate_if_unverified: bool = Field(
         default=True, description="Whether an address that was never verified is replaced without a link."
     )
-
-    def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return how users may change their address."""
-        return (fill(ChangeEmailPolicy, self),)

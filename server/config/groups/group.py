@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,9 +22,12 @@ class Group(BaseModel):
         frozen=True, strict=True, extra="forbid", validate_default=True, hide_input_in_errors=True
     )
 
+    fills: ClassVar[tuple[type["DataclassInstance"], ...]] = ()
+    """The policies whose fields are all settings of this group."""
+
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return the policies that these settings fill, each an instance of its capability's class."""
-        return ()
+        return [fill(kind, self) for kind in self.fills]
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield one line per reason not to start, each beginning with the key."""

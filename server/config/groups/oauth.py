@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class AccountLinking(Group):
     """`account_linking.*`: one user, several ways to sign in."""
 
+    fills = (LinkingPolicy, AccountPolicy)
+
     enabled: bool = Field(default=True, description="Whether provider accounts can be linked to users.")
     implicit: bool = Field(
         default=True, description="Whether sign-in links an account with the same address."
@@ -31,10 +33,6 @@ class AccountLinking(Group):
         default=False, description="Whether linked accounts may differ in address."
     )
     allow_unlinking_all: bool = Field(default=False, description="Whether the last account may be unlinked.")
-
-    def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return whose account an identity belongs to, and which accounts may be unlinked."""
-        return fill(LinkingPolicy, self), fill(AccountPolicy, self)
 
 
 class OAuth(Group):

@@ -1,6 +1,6 @@
 """The settings of sessions and cookies (behaviour chapter 2)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 class SessionSettings(Group):
     """`session.*`: how long sessions live, and how their cookies are set."""
+
+    fills = (SessionPolicy,)
 
     expires_in: Duration = duration_between("7d", "Life of a session; each extension begins it anew.")
     update_age: Duration = duration_between(
@@ -60,10 +62,6 @@ class SessionSettings(Group):
     cookie_prefix: CookiePrefix = Field(
         default="service.", description="Beginning of the other cookies' names."
     )
-
-    def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return how long sessions live."""
-        return (fill(SessionPolicy, self),)
 
     def cookies(self) -> Cookies:
         """Return how cookies are set."""

@@ -1,13 +1,13 @@
 """The settings of users: their names, and their deletion (behaviour chapter 2)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users.policy import UsernamePolicy
-from server.config.groups.group import Group, fill
+from server.config.groups.group import Group
 from server.config.value_types import Duration, duration_between
 
 if TYPE_CHECKING:
@@ -20,25 +20,21 @@ _SWITCH = "Whether the operations of this group exist."
 class Username(Group):
     """`username.*`: names to sign in with."""
 
-    enabled: bool = Field(default=True, description=f"{_SWITCH} False: username fields are ignored.")
+    fills = (UsernamePolicy,)
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return whether users have usernames."""
-        return (fill(UsernamePolicy, self),)
+    enabled: bool = Field(default=True, description=f"{_SWITCH} False: username fields are ignored.")
 
 
 class DeleteUser(Group):
     """`delete_user.*`: users who delete themselves."""
+
+    fills = (DeletionPolicy,)
 
     enabled: bool = Field(default=True, description=_SWITCH)
     confirm_by_mail: bool = Field(
         default=False, description="Whether deletion takes effect through a mailed link."
     )
     token_expires_in: Duration = duration_between("24h", "Life of the deletion link.")
-
-    def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return how deletion is confirmed."""
-        return (fill(DeletionPolicy, self),)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that the link that confirms a deletion could not be mailed."""

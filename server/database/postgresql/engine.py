@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+import asyncpg
 from sqlalchemy import event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError
@@ -15,22 +16,6 @@ from sqlalchemy.pool import NullPool
 
 from server.database.errors import is_read_only
 from server.database.pool import CountingPool, remaining
-from server.imports import StandIns, without
-
-# The driver is loaded without its pool, for ours is used, and SQLAlchemy's half for PostgreSQL without other drivers. A
-# file of services, or the name of who runs the program, is looked at where the address leaves something open.
-SELDOM: StandIns = {
-    "asyncpg.pool": ("Pool", "create_pool"),
-    "configparser": (),
-    "getpass": (),
-    "sqlalchemy.dialects.postgresql.pg8000": (),
-    "sqlalchemy.dialects.postgresql.psycopg2": (),
-    "sqlalchemy.dialects.postgresql.psycopg2cffi": (),
-}
-
-with without(late=SELDOM):
-    import asyncpg
-    import sqlalchemy.dialects.postgresql  # noqa: F401 - create_async_engine would load it whole
 
 Driver: TypeAlias = "asyncpg.Connection[Any]"
 

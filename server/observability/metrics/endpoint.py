@@ -1,93 +1,107 @@
-"""The port that Prometheus scrapes: it asks every serving process, and adds up what they say."""
+"""The port that Prometheus scrapes. With several processes it sums up the files that they write."""
 
 import contextlib
+import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from multiprocessing import active_children
 from pathlib import Path
-from socket import AI_PASSIVE, SOCK_STREAM, getaddrinfo, socket
-from threading import Lock, Thread
-from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from socket import AI_PASSIVE, SOCK_STREAM, getaddrinfo
+from socketserver import TCPServer
+from threading import Thread
+from urllib.parse import urlsplit
 
 import structlog
-from prometheus_client import CollectorRegistry, make_wsgi_app
-from prometheus_client.core import Metric
+from prometheus_client import CollectorRegistry, Metric, MetricsHandler
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
-from server.observability.metrics.aggregation import lasting, merge, metrics
-from server.observability.metrics.families import Sample
-from server.observability.metrics.reporter import ask
 
 PATH = "/metrics"
 
-_LONGEST_LINE = 8 * 1024
-"""Bytes of a request's first line; a longer one is not answered."""
+_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 _log = structlog.get_logger(__name__)
 
 
 @contextlib.contextmanager
-def exposed(settings: Settings) -> Iterator[Path]:
-    """Do what `server/cli/serve.py` says of a port that is given."""
-    host, port = settings.metrics.host, settings.metrics.port
-    assert port is not None  # noqa: S101 - for the types: without a port nobody asks
-    with _folder() as folder:
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(Processes(folder))
+def exposed(settings: Settings, workers: int) -> Iterator[CollectorRegistry | None]:
+    """Listen on `metrics.port`; yield the registry in which the one process counts, None for several processes.
+
+    Several processes find the folder for their files in the environment that they inherit. Raises
+    ConfigurationError.
+    """
+    registry = CollectorRegistry()
+    with contextlib.ExitStack() as stack:
+        if workers > 1:
+            registry.register(ProcessesCollector(stack.enter_context(_shared_folder())))
+        stack.enter_context(_serving(settings, registry))
+        yield registry if workers == 1 else None
+
+
+@contextlib.contextmanager
+def _shared_folder() -> Iterator[Path]:
+    """Create the folder for the processes' files, which only this user may enter, and remove it at the end."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="gatewright-")
+    except OSError as error:
+        raise ConfigurationError(
+            f"metrics.port: no folder for the processes' files can be made ({error.strerror}); set TMPDIR"
+        ) from None
+    with folder as path:
+        os.environ[_FOLDER_VARIABLE] = path
         try:
-            server = _Server.at(host, port)
-        except OSError as fault:
-            raise ConfigurationError(f"metrics.port: {host}:{port}: {fault.strerror or fault}") from None
-        server.set_app(_only_metrics(make_wsgi_app(registry)))
+            yield Path(path)
+        finally:
+            del os.environ[_FOLDER_VARIABLE]
+
+
+@contextlib.contextmanager
+def _serving(settings: Settings, registry: CollectorRegistry) -> Iterator[None]:
+    host, port = settings.metrics.host, settings.metrics.port
+    try:
+
+        class Server(TCPServer):
+            address_family = getaddrinfo(host, port, type=SOCK_STREAM, flags=AI_PASSIVE)[0][0]
+            allow_reuse_address = True
+
+        server = Server((host, port or 0), _Handler.factory(registry))
+    except OSError as error:
+        raise ConfigurationError(f"metrics.port: {host}:{port}: {error.strerror or error}") from None
+    with server:
         thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
         thread.start()
-        _log.info("metrics.started", address=f"{host}:{server.server_port}")
+        _log.info("metrics.started", address=f"{host}:{server.server_address[1]}")
         try:
-            yield folder
+            yield
         finally:
             server.shutdown()
-            server.server_close()
             thread.join()
 
 
-def _only_metrics(app: WSGIApplication) -> WSGIApplication:
-    """Give an application that hands over GET and HEAD of the one path alone; the library's answers every path."""
+class ProcessesCollector(Collector):
+    """The sum over all processes. Counters of a process that has ended stay, its gauges go."""
 
-    def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        if environ["PATH_INFO"] != PATH:
-            return _refuse(start, "404 Not Found")
-        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
-            return _refuse(start, "405 Method Not Allowed", ("Allow", "GET, HEAD"))
-        return app({**environ, "REQUEST_METHOD": "GET"}, start)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = MultiProcessCollector(None, str(folder))  # type: ignore[no-untyped-call]
 
-    return answer
-
-
-def _refuse(start: StartResponse, status: str, *headers: tuple[str, str]) -> Iterable[bytes]:
-    start(status, [("Content-Type", "text/plain; charset=utf-8"), *headers])
-    return [f"{status}\n".encode()]
+    def collect(self) -> Iterator[Metric]:
+        """Read the files of all processes."""
+        alive = {child.pid for child in active_children()}
+        written = {int(path.stem.rpartition("_")[2]) for path in self._folder.glob("gauge_live*.db")}
+        for pid in written - alive:
+            mark_process_dead(pid, str(self._folder))  # type: ignore[no-untyped-call]
+        yield from self._files.collect()  # type: ignore[no-untyped-call]
 
 
-class _Answer(ServerHandler):
-    """One answer, which does not say what program gave it."""
+class _Handler(MetricsHandler):
+    """Responds to GET of one path. No response names the program or repeats what was sent.
 
-    environ: WSGIEnvironment
-    headers_sent: bool
-    server_software = ""
-
-    def write(self, data: bytes) -> None:
-        """Send headers and body; to HEAD the headers alone, with the length that the body would have."""
-        if self.environ["REQUEST_METHOD"] != "HEAD":
-            super().write(data)
-        elif not self.headers_sent:
-            self.bytes_sent = len(data)
-            self.send_headers()
-
-
-class _Connection(WSGIRequestHandler):
-    """One question, which must come in time; nothing of it is logged, or said again in a refusal."""
+    The server has one thread: clients that hold connections open take no resources from the service.
+    """
 
     timeout = 1.0
     """Seconds without a byte after which the connection is closed."""
@@ -96,89 +110,28 @@ class _Connection(WSGIRequestHandler):
     error_message_format = "%(code)d %(message)s\n"
 
     def handle(self) -> None:
-        """Answer, unless the other side falls silent or leaves."""
+        """Serve one request; the client may leave at any time."""
         with contextlib.suppress(OSError):
-            self.raw_requestline = self.rfile.readline(_LONGEST_LINE)
-            if self.raw_requestline.endswith(b"\n") and self.parse_request():
-                streams = self.rfile, self.wfile, self.get_stderr()
-                answer = _Answer(*streams, self.get_environ(), multithread=False)  # type: ignore[arg-type]
-                answer.request_handler = self  # type: ignore[attr-defined]  # What it asks to log itself.
-                answer.run(self.server.get_app())  # type: ignore[attr-defined]
+            super().handle()
+
+    def do_GET(self) -> None:  # noqa: N802 - the name says the method
+        """Send the metrics."""
+        if self._is_known_path():
+            super().do_GET()
+        else:
+            self.send_error(404)
 
     def send_error(self, code: int, *_: object, **__: object) -> None:
-        """Refuse what is no request."""
+        """Refuse a request; an unknown method, for which Python sends 501, with 404 or 405."""
+        if code == 501:
+            code = 405 if self._is_known_path() else 404
         super().send_error(code)
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Begin an answer as the library does, without its name."""
+        """Begin a response without the headers `Server` and `Date`."""
         self.send_response_only(code, message)
+        if code == 405:
+            self.send_header("Allow", "GET")
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-class _Server(WSGIServer):
-    """Answers one question at a time: whoever opens many connections waits, and takes nothing from the service."""
-
-    @classmethod
-    def at(cls, host: str, port: int) -> "_Server":
-        """Listen at an address, of IPv4 or IPv6. Raises OSError."""
-        server = cls((host, port), _Connection, bind_and_activate=False)
-        server.address_family = getaddrinfo(host, port, type=SOCK_STREAM, flags=AI_PASSIVE)[0][0]
-        server.socket.close()
-        server.socket = socket(server.address_family, SOCK_STREAM)
-        try:
-            server.server_bind()
-            server.server_activate()
-        except OSError:
-            server.server_close()
-            raise
-        return server
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """Make a folder that nobody else may enter, and remove it at the end."""
-    try:
-        made = tempfile.TemporaryDirectory(prefix="gatewright-")
-    except OSError as fault:
-        raise ConfigurationError(
-            f"metrics.port: no folder for the processes' sockets can be made ({fault.strerror}); set TMPDIR"
-        ) from None
-    with made as folder:
-        yield Path(folder)
-
-
-class Processes(Collector):
-    """What all serving processes counted, those that have ended included: what counts up never falls.
-
-    What a process counted after the last time it was asked is lost with it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._last: dict[Path, list[Sample]] = {}
-        """What is kept of each process that may come to an end before it is asked again."""
-        self._gone: list[Sample] = []
-        self._turn = Lock()
-
-    def collect(self) -> Iterator[Metric]:
-        """Ask every process now."""
-        with self._turn:
-            answers = [self._answer(path) for path in sorted({*self._folder.glob("*.socket"), *self._last})]
-            values = merge([self._gone, *answers])
-        return metrics(values)
-
-    def _answer(self, path: Path) -> list[Sample]:
-        """Give the samples of a process; of one that is silent, and of one that is gone, what it had counted."""
-        try:
-            samples = ask(path)
-        except (ConnectionError, FileNotFoundError):
-            path.unlink(missing_ok=True)
-            self._gone = lasting(merge([self._gone, self._last.pop(path, [])]))
-            return []
-        except (OSError, ValueError) as fault:
-            _log.warning("metrics.process_silent", error=type(fault).__name__)
-            return self._last.get(path, [])
-        self._last[path] = lasting(merge([samples]))
-        return samples
+    def _is_known_path(self) -> bool:
+        return urlsplit(self.path).path == PATH

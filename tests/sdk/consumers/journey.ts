@@ -25,7 +25,7 @@ interface Mail {
 /** The SDK for whoever holds this token, of a session or of a pending sign-in; without one, for nobody. */
 function holding(token?: string, headers: Record<string, string> = {}): Gatewright {
   const client = createClient({ baseUrl: ROOT, auth: token, headers, redirect: "manual" });
-  return new Gatewright({ client, key: token ?? "nobody" });
+  return new Gatewright({ client });
 }
 
 const nobody = holding();

@@ -142,7 +142,7 @@ MUTANTS = (
     ),
     Mutant("R36", "a complaint names its field", "field-name", Unwrap("orelse", "value")),
     Mutant("R37", "a request has to arrive in time", "request-timeout", Remove()),
-    Mutant("R37", "a byte gains no time", "idle-clock", Before("self._expect_by(self.request_timeout)")),
+    Mutant("R37", "a byte gains no time", "idle-clock", Before("self._expect_within(self._request_timeout)")),
     Mutant("R37", "a silent connection is closed", "close-idle", Remove()),
     Mutant("R38", "no connection stays that nobody uses", "close-idle", Remove()),
     Mutant("R39", "a request names one host", "one-host", Always(False)),

@@ -416,7 +416,7 @@ async def _left(service: Service) -> dict[str, Any]:
     purposes = await service.rows("SELECT purpose FROM \"grant\" WHERE purpose <> 'verify'")
     [(enabled,)] = await service.rows('SELECT two_factor_enabled FROM "user"')
     notices = await service.inbox(ADA, "two-factor-changed")
-    said = sorted("on" if "switched on" in " ".join(mail["text"].split()) else "off" for mail in notices)
+    said = sorted("on" if "turned on" in " ".join(mail["text"].split()) else "off" for mail in notices)
     signs_in = not second_factor.is_pending(await second_factor.sign_in(service, ADA))
     return {**counts, "grants": purposes, "user": bool(enabled), "notices": said, "signs_in": signs_in}
 
@@ -493,7 +493,7 @@ class TestServe:
 
         assert second.returncode != 0
         (line,) = (json.loads(line) for line in errors.splitlines())
-        assert "address already in use" in line["event"]
+        assert "Address already in use" in line["event"]
 
 
 def _started(process: subprocess.Popen[str]) -> dict[str, Any]:

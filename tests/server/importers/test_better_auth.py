@@ -200,7 +200,7 @@ def test_the_guide(filled: real.Filled, run: Run, tmp_path: Path) -> None:
     shutil.copy(filled["sqlite"][0].removeprefix("sqlite:///"), tmp_path / "auth.db")
     (tmp_path / "better-auth-secret").write_text(f"{real.SECRET}\n", "utf-8")
 
-    follow(run, IMPORT, "How to go about it")
+    follow(run, IMPORT, "Procedure")
     follow(run, IMPORT, "Better Auth")
 
     assert len(json.loads(run("users", "list", "--json").stdout)) == 4

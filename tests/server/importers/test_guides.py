@@ -16,7 +16,7 @@ class TestImport:
 
         follow(run, IMPORT, "JSON lines")
 
-        [shown] = [json.loads(block) for _, block in blocks(IMPORT, "Ids")]
+        [shown] = [json.loads(block) for _, block in blocks(IMPORT, "IDs")]
         assert shown in lines(tmp_path / "ids.jsonl")
 
     def test_every_field_has_its_line(self) -> None:

@@ -133,7 +133,7 @@ class TestSecondFactor:
         mail = self.render("two-factor-changed", switched=switched)
 
         for text in (mail.text, mail.html):
-            assert f"was switched {switched} for your Gatewright account" in " ".join(text.split())
+            assert f"was turned {switched} for your Gatewright account" in " ".join(text.split())
         assert mail.subject == "Two-factor sign-in was changed"
 
     def test_a_lock_says_until_when(self) -> None:

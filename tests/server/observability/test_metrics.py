@@ -1,17 +1,14 @@
-"""What is counted while the service works, and how the values of several processes become one."""
+"""What is counted while the service works."""
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
 
 from domain.errors import Limited, Overloaded
 from server.crypto.password_hasher import HashingRules, PasswordHasher
-from server.observability.metrics.aggregation import lasting, merge, metrics
-from server.observability.metrics.collector import Collector
-from server.observability.metrics.families import BOUNDS, FAMILIES, Sample
+from server.jobs.metrics import Sampler
 from server.observability.metrics.registry import MetricsRegistry
 from tests.conftest import MakeService
 from tests.postgres import Cluster
@@ -27,11 +24,20 @@ Values = dict[tuple[str, ...], float]
 
 
 async def values(service: Service) -> Values:
-    """Give all values of a service that are no histograms, by `(name, *labels)`."""
+    """Return all values of a service by `(name, *labels)`, after taking a sample."""
     parts = service.services
     assert parts.metrics is not None
-    samples = await Collector(parts.metrics, parts.hasher, lambda: parts.database, service.clock)()
-    return {(s.family, *s.labels): s.value for s in samples if not isinstance(s.value, list)}
+    await Sampler(parts.metrics, parts.hasher, parts.database, service.clock).sample()
+    return samples(parts.metrics)
+
+
+def samples(metrics: MetricsRegistry) -> Values:
+    """Return all values by `(name, *labels)`."""
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in metrics.registry.collect()
+        for sample in family.samples
+    }
 
 
 async def grown(service: Service, before: Values, *key: str) -> float:
@@ -39,33 +45,40 @@ async def grown(service: Service, before: Values, *key: str) -> float:
     return (await values(service)).get(key, 0) - before.get(key, 0)
 
 
-class TestTallies:
-    def test_an_answer_counts_once_in_its_bucket(self) -> None:
-        registry = MetricsRegistry()
+class TestRegistry:
+    def test_a_response_is_counted_in_the_buckets_of_its_time(self) -> None:
+        metrics = MetricsRegistry()
 
         for seconds in (0.0004, 0.0005, 0.3, 11.0):
-            registry.request("sessions.get_current", 200, seconds)
+            metrics.request("sessions.get_current", 200, seconds)
 
-        (histogram,) = (s.value for s in registry.samples() if s.family == "gatewright_request_seconds")
-        assert isinstance(histogram, list)
-        *buckets, total = histogram
-        assert (buckets[0], buckets[BOUNDS.index(0.5)], buckets[-1]) == (2, 1, 1)
-        assert sum(buckets) == 4
-        assert total == pytest.approx(11.3009)
+        found, name = samples(metrics), "gatewright_request_seconds"
+        buckets = [
+            found[f"{name}_bucket", "sessions.get_current", bound] for bound in ("0.0005", "0.5", "+Inf")
+        ]
+        assert buckets == [2, 3, 4]
+        assert found[f"{name}_sum", "sessions.get_current"] == pytest.approx(11.3009)
+        assert found["gatewright_requests_total", "sessions.get_current", "200"] == 4
 
     def test_two_kinds_of_limits_are_told_apart(self) -> None:
-        registry, by_requests = MetricsRegistry(), Limited()
+        metrics, by_requests = MetricsRegistry(), Limited()
         by_requests.kind = "requests"
 
         for refusal in (Limited(), Limited(), by_requests):
-            registry.refusal(refusal)
+            metrics.refusal(refusal)
 
-        found = {(s.family, *s.labels): s.value for s in registry.samples()}
-        assert found == {
-            ("gatewright_refusals_total", "TOO_MANY_REQUESTS"): 3,
-            ("gatewright_limit_refusals_total", "failures"): 2,
-            ("gatewright_limit_refusals_total", "requests"): 1,
-        }
+        found = samples(metrics)
+        assert found["gatewright_refusals_total", "TOO_MANY_REQUESTS"] == 3
+        assert found["gatewright_limit_refusals_total", "failures"] == 2
+        assert found["gatewright_limit_refusals_total", "requests"] == 1
+
+    def test_a_total_that_something_else_counts_is_taken_over(self) -> None:
+        metrics = MetricsRegistry()
+
+        for total in (3.0, 3.0, 5.0):
+            metrics.advance(metrics.cpu_seconds, total)
+
+        assert samples(metrics)["gatewright_process_cpu_seconds_total",] == 5
 
 
 class TestService:
@@ -192,7 +205,6 @@ class TestService:
 
         found = await values(service)
         assert found["gatewright_database_up",] == 0
-        assert ("gatewright_outbox_oldest_seconds",) not in found
         assert found["gatewright_workers",] == 1
         await connection.close()
         await close_service(service)
@@ -256,49 +268,3 @@ class TestHashPool:
         assert crowded == (1, 1, 1, 1)
         assert pool.state() == (1, 0, 0, 1)
         pool.close()
-
-
-class TestMerging:
-    def test_adds_what_is_counted_and_keeps_what_is_shared(self) -> None:
-        one = [
-            Sample("gatewright_requests_total", ("a", "200"), 2),
-            Sample("gatewright_request_seconds", ("a",), [1.0, 2.0]),
-            Sample("gatewright_outbox_waiting", ("queued",), 3),
-            Sample("gatewright_workers", (), 1),
-        ]
-
-        merged = merge([one, one])
-
-        assert merged == {
-            ("gatewright_requests_total", ("a", "200")): 4,
-            ("gatewright_request_seconds", ("a",)): [2.0, 4.0],
-            ("gatewright_outbox_waiting", ("queued",)): 3,
-            ("gatewright_workers", ()): 2,
-        }
-
-    def test_keeps_counts_alone_of_who_is_gone(self) -> None:
-        values = merge(
-            [[Sample("gatewright_workers", (), 1), Sample("gatewright_refusals_total", ("X",), 2)]]
-        )
-
-        assert lasting(values) == [("gatewright_refusals_total", ("X",), 2)]
-
-    def test_cumulates_the_buckets(self) -> None:
-        counts = [0.0] * (len(BOUNDS) + 1)
-        counts[0], counts[3], counts[-1] = 1, 2, 1
-
-        families = metrics(merge([[Sample("gatewright_request_seconds", ("a",), [*counts, 7.5])]]))
-
-        (samples,) = [family.samples for family in families if family.samples]
-        found: dict[Any, float] = {(s.name, s.labels.get("le")): s.value for s in samples}
-        assert found["gatewright_request_seconds_bucket", "0.0005"] == 1
-        assert found["gatewright_request_seconds_bucket", "0.005"] == 3
-        assert found["gatewright_request_seconds_bucket", "+Inf"] == 4
-        assert found["gatewright_request_seconds_count", None] == 4
-        assert found["gatewright_request_seconds_sum", None] == 7.5
-
-    def test_every_family_has_its_name_and_meaning(self) -> None:
-        exposed = {family.name: family for family in metrics({})}
-
-        assert {name.removesuffix("_total") for name in FAMILIES} == set(exposed)
-        assert all(family.documentation for family in exposed.values())

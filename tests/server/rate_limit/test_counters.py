@@ -388,6 +388,7 @@ class TestSilence:
         assert not patience.is_exhausted()
 
 
+@pytest.mark.long
 class TestRedis:
     async def test_forgets_a_count_when_its_window_ends(self, server: RedisServer) -> None:
         counters = RedisCounters(server.url, TIMEOUT)

@@ -1,0 +1,50 @@
+"""Several processes that serve one socket, watched by uvicorn."""
+
+import os
+import signal
+from socket import socket
+from types import FrameType
+
+import structlog
+from uvicorn.config import STARTUP_FAILURE, Config
+from uvicorn.supervisors.multiprocess import Multiprocess
+
+_log = structlog.get_logger(__name__)
+
+
+class Workers(Multiprocess):
+    """uvicorn's processes: one that has ended, or answers no ping, is replaced. Every signal stops all of them."""
+
+    def __init__(self, config: Config, listener: socket) -> None:
+        self._has_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN  # as it is under nohup
+        super().__init__(config, [listener])
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a process could not start; it would fail in the same way whenever it is started."""
+        return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace what has ended or does not answer, and log it."""
+        before = list(self.processes)
+        super().keep_subprocess_alive()
+        for old in set(before) - set(self.processes):
+            _log.warning("service.process_ended", pid=old.pid, status=old.exitcode)
+
+    def handle_hup(self) -> None:
+        """Stop when the terminal is lost: settings are read once, so that a restart would change nothing."""
+        if self._has_terminal:
+            self.handle_term()  # defence: R25 workers-hang-up
+
+    def terminate_all(self) -> None:
+        """Close the socket, which would take connections that nobody answers, and have every process stop."""
+        for listener in self.sockets:
+            listener.close()  # defence: R24 close-listener
+        super().terminate_all()
+        signal.signal(signal.SIGINT, self._interrupt)  # defence: R25 second-interrupt
+
+    def _interrupt(self, number: int, _: FrameType | None) -> None:
+        """Have whoever still serves hurry."""
+        for process in self.processes:
+            if process.pid is not None and process.exitcode is None:
+                os.kill(process.pid, number)

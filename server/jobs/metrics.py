@@ -1,0 +1,71 @@
+"""Sets the gauges of one process every few seconds: pools, outbox, memory, CPU time."""
+
+import asyncio
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from resource import RUSAGE_SELF, getpagesize, getrusage
+
+from domain.errors import Unavailable
+from domain.mail import outbox
+from server.clock import Clock
+from server.crypto.password_hasher import PasswordHasher
+from server.database.database import Database
+from server.observability.metrics.registry import MetricsRegistry
+
+EVERY = 5.0
+"""Seconds between two samples: several processes share files, so a scrape cannot ask them."""
+
+DATABASE_TIMEOUT = 1.0
+"""Seconds the database has to count the waiting rows of the outbox."""
+
+_STATM = Path("/proc/self/statm")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """Samples the parts of a running service."""
+
+    metrics: MetricsRegistry
+    hasher: PasswordHasher
+    database: Database
+    clock: Clock
+
+    async def sample(self) -> None:
+        """Set all gauges. Those of the outbox keep their values while the database is away."""
+        metrics = self.metrics
+        *sizes, refused = self.hasher.state()
+        for gauge, value in zip(metrics.hash_pool, sizes, strict=True):
+            gauge.set(value)
+        metrics.advance(metrics.hash_pool_refused, refused)
+        *sizes, timeouts = self.database.pool_state()
+        for gauge, value in zip(metrics.database_pool, sizes, strict=True):
+            gauge.set(value)
+        metrics.advance(metrics.database_pool_timeouts, timeouts)
+        metrics.memory.set(resident_bytes())
+        metrics.advance(metrics.cpu_seconds, time.process_time())
+        metrics.workers.set(1)
+        await self._sample_outbox()
+
+    async def _sample_outbox(self) -> None:
+        try:
+            async with asyncio.timeout(DATABASE_TIMEOUT):
+                waiting = await outbox.waiting(self.database.reads)
+        except (Unavailable, TimeoutError):
+            self.metrics.database_up.set(0)
+            return
+        self.metrics.database_up.set(1)
+        for kind in waiting:
+            self.metrics.outbox_waiting.labels(kind.state.value).set(kind.rows)
+        since = min((kind.since for kind in waiting if kind.since is not None), default=None)
+        self.metrics.outbox_oldest.set(max(0.0, (self.clock() - since).total_seconds()) if since else 0.0)
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process; the maximum so far where there is no /proc."""
+    try:
+        return int(_STATM.read_text("ascii").split()[1]) * getpagesize()
+    except OSError:
+        most = getrusage(RUSAGE_SELF).ru_maxrss
+        return most if platform.system() == "Darwin" else most * 1024

@@ -1,0 +1,99 @@
+"""The wheel and the source distribution, installed into a clean environment of each Python that is here."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+from tests.live import ROOT, Output
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("GATEWRIGHT_LONG"), reason="installs everything several times"
+)
+
+NEWEST = 20
+"""The highest minor version of Python 3 that is looked for."""
+
+
+def interpreters() -> dict[str, str]:
+    """Return the Python interpreters that the package admits, by version."""
+    found = {}
+    for minor in range(11, NEWEST):
+        program = shutil.which(f"python3.{minor}")
+        if program and subprocess.run([program, "-c", "import ensurepip, venv"], check=False).returncode == 0:
+            found[f"3.{minor}"] = program
+    return found
+
+
+def variables(directory: Path) -> dict[str, str]:
+    """Return an environment that knows nothing of this checkout."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GATEWRIGHT_", "PYTHON"))
+    }
+    return {
+        **inherited,
+        "HOME": str(directory),
+        "GATEWRIGHT_PROFILE": "development",
+        "GATEWRIGHT_SERVER__PORT": "0",
+    }
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    """Build both; return their folder."""
+    subprocess.run([ROOT / ".ci" / "package.sh"], check=True, stdout=subprocess.DEVNULL)
+    return ROOT / "build" / "dist"
+
+
+@contextmanager
+def served(program: Path, directory: Path) -> Iterator[Output]:
+    """Run `gatewright serve` in a folder; yield what it prints."""
+    process = subprocess.Popen(
+        [program, "serve"],
+        cwd=directory,
+        env=variables(directory),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert process.stdout is not None
+    output = Output()
+    reader = Thread(target=output.read, args=(process.stdout,))
+    reader.start()
+    try:
+        yield output
+    finally:
+        process.terminate()
+        process.wait(60)
+        reader.join()
+        process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [*((version, "*.whl") for version in interpreters()), (next(iter(interpreters())), "*.tar.gz")],
+)
+def test_migrates_serves_and_mails(version: str, kind: str, built: Path, tmp_path: Path) -> None:
+    [package] = built.glob(kind)
+    subprocess.run([interpreters()[version], "-m", "venv", tmp_path / "env"], check=True)
+    install: list[str | Path] = [tmp_path / "env/bin/pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", package], check=True)
+    program = tmp_path / "env/bin/gatewright"
+    directory = tmp_path / "empty"
+    directory.mkdir()
+
+    subprocess.run([program, "migrate"], cwd=directory, env=variables(directory), check=True)
+    with served(program, directory) as output:
+        address = output.wait_for(r"\b(127\.0\.0\.1:[1-9]\d*)\b")[1]
+        user = {"name": "Ada", "email": "ada@example.com", "password": "seven red bicycles"}
+        with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=60) as client:
+            assert client.post("/sign-up/email", json=user).status_code == 200
+            assert client.get("/docs").status_code == 200
+            link = output.wait_for(r"^link +(\S+/verify-email\S+)$")[1]
+            assert client.get(re.sub(r"^http://[^/]+", "", link)).json()["user"]["emailVerified"]
