@@ -488,6 +488,44 @@ class TestSimultaneousResets:
         assert not await steps.opens(instances[0], PASSWORD)
 
 
+@pytest.mark.threat("V84")
+class TestRefusedPasswords:
+    """A refused password burns the token, and the user is locked out."""
+
+    async def test_the_token_works_after_every_refusal(self, service: Service) -> None:
+        await join(service)
+        token = await steps.reset_token(service)
+
+        refused: list[Any] = [
+            "x",
+            "",
+            "x" * 129,
+            "x" * 1025,
+            "password",
+            ADA,
+            None,
+            1,
+            ["x"],
+            {},
+            "nul\x00nul" * 2,
+        ]
+        told = [
+            code(await service.post("/reset-password", {"token": token, "newPassword": new}))
+            for new in refused
+        ]
+        foreign = await service.client.post(
+            "/reset-password",
+            json={"token": token, "newPassword": NEW_PASSWORD},
+            headers={"Origin": "https://evil.test"},
+        )
+
+        assert {answer[:3] for answer in told} == {"400"}
+        assert code(foreign) == "403 INVALID_ORIGIN"
+        assert code(await service.get(f"/reset-password/{token}")) == "200"
+        assert await resets(service, token) == "200"
+        assert await steps.opens(service, NEW_PASSWORD)
+
+
 @pytest.mark.threat("V85")
 class TestDeletionLinks:
     """A link that deletes an account deletes it twice, or for somebody else."""

@@ -603,17 +603,6 @@ class TestFloodsOfConnections:
                 assert again.status_code in (200, 422)
                 assert signed_in.status_code == 200
 
-    async def test_who_sends_no_more_gets_all_answers(self, live: LiveService, dial: Dial) -> None:
-        """A client may close its half as soon as it has asked: what was done for it is told."""
-        wire = await dial()
-        body = json.dumps({"name": "Half", "email": "half@example.com", "password": PASSWORD}).encode()
-        sign_up = post(b"Content-Length: %d" % len(body), path=b"/sign-up/email") + body
-
-        await wire.send(get() + sign_up + get() + b"GET /unfinished")
-        wire.writer.write_eof()
-
-        assert (await wire.rest()).count(b"HTTP/1.1 200 ") == 3
-
 
 @pytest.mark.threat("R39")
 class TestRareHttp:
