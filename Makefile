@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types migrate migration bench bench-growth
 
 help:
@@ -31,7 +31,13 @@ try-social: setup ## try sign-in through a provider: run the service, the test p
 	@$(BIN)/python -m tests.provider.trying
 
 # Tests start many processes; without a bytecode cache, each of them would compile the whole program again.
-test: setup ## run the tests on SQLite and PostgreSQL (ARGS="tests/domain -k reset" for some)
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes; needs PostgreSQL
+	@.ci/postgresql.sh
+	$(PYTEST) -m "not long" $(ARGS)
+
+test-long: setup ## run the rest: the second database, faults, SDKs, guides, browsers, many generated requests
 	@.ci/postgresql.sh
 	@.ci/redis.sh
 	@.ci/faketime.sh
@@ -39,7 +45,7 @@ test: setup ## run the tests on SQLite and PostgreSQL (ARGS="tests/domain -k res
 	@.ci/curl.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
-	path=$$(.ci/node.sh) && PATH=$$path PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 
 check: setup ## lint, format, types, import rules, generated code, a test for every known attack
 	$(BIN)/ruff check .
@@ -83,7 +89,7 @@ fuzz: setup ## compare random sequences of operations with a model (ARGS="--seco
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-faults: setup ## test failures of database, disk, mail and providers, including the slow tests (40 minutes)
+faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/faults $(ARGS)
 

@@ -17,5 +17,5 @@ if [ -n "${GATEWRIGHT_TEST_CHROMIUM:-}" ] || is_there; then
 fi
 may_install || stop_with \
   "The tests need Chromium, and no program 'chromium' was found." \
-  "On Debian: apt-get install chromium. Or name another one: GATEWRIGHT_TEST_CHROMIUM=/path/to/chrome make test"
+  "On Debian: apt-get install chromium. Or name another one: GATEWRIGHT_TEST_CHROMIUM=/path/to/chrome make test-long"
 install_packages chromium

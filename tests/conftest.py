@@ -44,18 +44,35 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+TESTS = Path(__file__).parent
+
+LONG = ("deploy", "docs", "e2e", "faults", "guides", "sdk")
+"""Folders of `make test-long`: what takes minutes, or needs more programs than PostgreSQL."""
+
+BOTH_DATABASES = ("models", "server/database", "server/importers", "server/jobs", "server/rate_limit")
+"""Folders that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show is decided
+by SQL, locks or times. All other tests run there in `make test-long`."""
+
+BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
+"""Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
+
 LONGEST = ("test_schemathesis.py", "test_sequences.py", "test_first_clients.py", "test_sdks.py")
 """Files of which one takes minutes: begun last, it would leave the other workers with nothing to do."""
 
-WAITING = frozenset({"contract", "deploy", "docs", "e2e", "faults", "guides", "sdk"})
+WAITING = (*LONG, "contract")
 """Folders whose tests often wait: for processes, browsers, packages and time-outs."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, and spread those that wait among those that compute.
+    """Mark what `make test` leaves to `make test-long`; begin with the longest files, and spread those that wait among
+    those that compute.
 
     One after the other, as they lie in the tree, all workers would wait at the same time, and then all compute.
     """
+    for item in items:
+        if _is_long(item):
+            item.add_marker("long")
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
@@ -65,6 +82,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {path: number / len(kind) for kind in (waiting, computing) for number, path in enumerate(kind)}
     order = sorted(files, key=lambda path: places.get(path, -1.0))
     items[:] = [item for path in order for item in files[path]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have tests that ask for `carry` run once with each carrier where carriers matter."""
+    path = Path(metafunc.module.__file__ or "").relative_to(TESTS).as_posix()
+    if "carry" in metafunc.fixturenames and path.startswith(BOTH_CARRIERS):
+        metafunc.parametrize("carry", ["bearer", "cookie"], indirect=True)
+
+
+def _is_long(item: pytest.Item) -> bool:
+    folder = item.path.relative_to(TESTS).parent.as_posix()
+    variants = (
+        item.callspec.params.values()
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else ()
+    )
+    if folder.startswith(LONG) or "redis" in variants:
+        return True
+    is_on_both = folder.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")
+    return "postgresql" in variants and not is_on_both
 
 
 @pytest.fixture
@@ -96,7 +133,7 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def dialect(request: pytest.FixtureRequest) -> str:
-    """The database a test runs on; every test that asks for a service runs on both."""
+    """The database a test runs on; every test that asks for a service can run on both."""
     return str(request.param)
 
 
@@ -234,10 +271,10 @@ def client(service: Service) -> httpx.AsyncClient:
     return service.client
 
 
-@pytest.fixture(params=["bearer", "cookie"])
+@pytest.fixture
 def carry(request: pytest.FixtureRequest) -> Callable[[str], Headers]:
-    """How a session token travels: every test that signs in runs once each way (interface 5.1)."""
-    if request.param == "bearer":
+    """How a session token travels (interface 5.1): by bearer, and in `BOTH_CARRIERS` by cookie too."""
+    if getattr(request, "param", "bearer") == "bearer":
         return lambda token: {"Authorization": f"Bearer {token}"}
     return lambda token: {"Cookie": f"service.session-token={token}"}
 

@@ -16,7 +16,7 @@ class Proxy:
         self._ending.set()
         self.ends = 0
         """Streams that have ended so far, whether or not that was passed on."""
-        self._pumps: set[asyncio.Task[None]] = set()
+        self._pumps: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._server: asyncio.Server | None = None
 
     async def start(self) -> int:
@@ -42,9 +42,11 @@ class Proxy:
 
     async def cut(self) -> None:
         """Close every connection; new ones are taken."""
+        sinks = list(self._pumps.values())
         for pump in self._pumps:
             pump.cancel()
         await asyncio.gather(*self._pumps, return_exceptions=True)
+        await asyncio.gather(*(sink.wait_closed() for sink in sinks), return_exceptions=True)
 
     async def stop(self) -> None:
         """Close every connection, and take no more."""
@@ -54,21 +56,25 @@ class Proxy:
         await self._server.wait_closed()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection(*self._target)
+        try:
+            there, back = await asyncio.open_connection(*self._target)
+        except OSError:
+            writer.close()
+            return
         for source, sink in ((reader, back), (there, writer)):
             pump = asyncio.create_task(self._pump(source, sink))
-            self._pumps.add(pump)
-            pump.add_done_callback(self._pumps.discard)
+            self._pumps[pump] = sink
+            pump.add_done_callback(self._end)
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
-            try:
-                while piece := await source.read(65536):
-                    await self._flowing.wait()
-                    sink.write(piece)
-                    await sink.drain()
-                self.ends += 1
-                await self._ending.wait()
-            finally:
-                sink.close()
-                await sink.wait_closed()
+            while piece := await source.read(65536):
+                await self._flowing.wait()
+                sink.write(piece)
+                await sink.drain()
+            self.ends += 1
+            await self._ending.wait()
+
+    def _end(self, pump: asyncio.Task[None]) -> None:
+        """Close where a pump has written to, even if it was cancelled before it began."""
+        self._pumps.pop(pump).close()

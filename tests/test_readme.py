@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.docs.typing_in import README, first_steps, follow, section
 from tests.live import ROOT
 
@@ -16,12 +18,14 @@ def responses(steps: str, directory: Path) -> list[list[Any]]:
     ]
 
 
+@pytest.mark.long
 def test_the_first_user_gets_a_session(tmp_path: Path) -> None:
     [[signed_up, session]] = responses(section(README, "Your first user"), tmp_path)
 
     assert signed_up["user"]["email"] == session["user"]["email"] == "ada@example.com"
 
 
+@pytest.mark.long
 def test_the_quick_start_works(tmp_path: Path) -> None:
     answers = responses(first_steps(), tmp_path)
 

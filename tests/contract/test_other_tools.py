@@ -21,6 +21,8 @@ from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from tests.packages import from_npm
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent / "linters"
 PAGE = ROOT / "docs" / "pages" / "reference" / "tools.md"

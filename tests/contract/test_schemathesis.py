@@ -46,9 +46,9 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
         yield Door(live.url, provider_process.issuer, documents)
 
 
-def knock(door: Door, form: str, carried_by: str, phases: str) -> None:
+def knock(door: Door, form: str, carried_by: str, phases: str, *more: str) -> None:
     """Run schemathesis against a service; its report is the text of the failure."""
-    options = ["--config-file", str(HERE / "schemathesis.toml"), "run", str(door.documents[form])]
+    options = ["--config-file", str(HERE / "schemathesis.toml"), "run", str(door.documents[form]), *more]
     finished = subprocess.run(
         [sys.executable, "-m", "schemathesis.cli", *options, "--url", door.service, "--phases", phases],
         cwd=ROOT,
@@ -67,12 +67,18 @@ def knock(door: Door, form: str, carried_by: str, phases: str) -> None:
     assert finished.returncode == 0, f"{finished.stdout}\n{finished.stderr}"
 
 
+def test_a_few_requests_to_every_operation_keep_the_contract(door: Door) -> None:
+    knock(door, "3.0", "bearer", "examples,fuzzing", "--max-examples", "3")
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("carried_by", "form"), [("bearer", "3.0"), ("cookie", "3.1"), ("pending", "3.0"), ("nothing", "3.1")]
 )
 def test_every_operation_keeps_the_contract(door: Door, carried_by: str, form: str) -> None:
-    knock(door, form, carried_by, "examples,coverage,fuzzing")
+    knock(door, form, carried_by, "examples,coverage,fuzzing", "--max-examples", "30")
 
 
+@pytest.mark.long
 def test_chains_of_operations_keep_the_contract(door: Door) -> None:
     knock(door, "3.0", "bearer", "stateful")

@@ -108,11 +108,13 @@ class TestEmail:
     def test_gives_the_address(self, text: str) -> None:
         assert identifiers.email(text) == text
 
-    def test_v77_lower_cases(self) -> None:
+    @pytest.mark.threat("V77")
+    def test_lower_cases(self) -> None:
         assert identifiers.email("Ada.LOVELACE@Example.COM") == "ada.lovelace@example.com"
 
+    @pytest.mark.threat("V75", "V76", "V78")
     @pytest.mark.parametrize("text", NO_ADDRESSES + LOOK_ALIKES)
-    def test_v75_v76_v78_refuses_what_is_not_one_plain_address(self, text: str) -> None:
+    def test_refuses_what_is_not_one_plain_address(self, text: str) -> None:
         with pytest.raises(InvalidEmail):
             identifiers.email(text)
 
@@ -190,8 +192,9 @@ class TestNames:
         assert identifiers.is_name(text)
         assert identifiers.display_username(text) == text
 
+    @pytest.mark.threat("V76", "V79")
     @pytest.mark.parametrize("character", STEERING)
-    def test_v76_v79_nothing_that_steers(self, character: str) -> None:
+    def test_nothing_that_steers(self, character: str) -> None:
         assert not identifiers.is_name(f"a{character}b")
         with pytest.raises(InvalidDisplayUsername):
             identifiers.display_username(f"a{character}")

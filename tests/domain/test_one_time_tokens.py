@@ -48,7 +48,8 @@ class TestConsume:
 
 
 class TestIssue:
-    async def test_v87_stores_the_digest_alone(self, service: Service, user_id: str) -> None:
+    @pytest.mark.threat("V87")
+    async def test_stores_the_digest_alone(self, service: Service, user_id: str) -> None:
         token = await issue(service, user_id)
 
         [row] = await service.rows("SELECT * FROM \"grant\" WHERE purpose = 'reset'")

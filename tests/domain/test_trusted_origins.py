@@ -71,8 +71,9 @@ ACCEPTED = [
 
 
 class TestAccepts:
+    @pytest.mark.threat("V2")
     @pytest.mark.parametrize("target", L1)
-    def test_v2_refuses_list_l1(self, target: str) -> None:
+    def test_refuses_list_l1(self, target: str) -> None:
         assert not TRUSTED.accepts(target)
 
     @pytest.mark.parametrize("target", REFUSED)

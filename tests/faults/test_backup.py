@@ -82,10 +82,11 @@ async def restore(file: Path, place: Place, dialect: str, request: pytest.Fixtur
     return Place(directory, url)
 
 
-class TestR45:
+@pytest.mark.threat("R45")
+class TestRestoredBackup:
     """Yesterday's backup is restored."""
 
-    async def test_r45_what_happened_since_is_undone_and_surprises_nobody(
+    async def test_what_happened_since_is_undone_and_surprises_nobody(
         self, place: Place, dialect: str, opening: Open, request: pytest.FixtureRequest
     ) -> None:
         service = await opening(place)
@@ -117,7 +118,7 @@ class TestR45:
         ]
         assert [answer.status_code for answer in unknown] == UNKNOWN_TO_IT
 
-    async def test_r45_one_taken_under_load_is_whole(
+    async def test_one_taken_under_load_is_whole(
         self, place: Place, dialect: str, opening: Open, request: pytest.FixtureRequest
     ) -> None:
         service = await opening(place)
@@ -140,7 +141,7 @@ class TestR45:
         assert len(kept) <= made
         assert await halves(copy) == []
 
-    async def test_r45_everyone_is_signed_out_afterwards(self, place: Place, opening: Open) -> None:
+    async def test_everyone_is_signed_out_afterwards(self, place: Place, opening: Open) -> None:
         service = await opening(place)
         service.clock.now = datetime.now(UTC)  # as it is for the command
         ada = await second_factor.enrol(service)

@@ -72,10 +72,11 @@ def removals(service: Service) -> Iterator[Counts[str]]:
     service.services.database.hook = None
 
 
-class TestR41:
+@pytest.mark.threat("R41")
+class TestCleanup:
     """Everything that is over goes, in steps so short that nobody waits for them."""
 
-    async def test_r41_rows_go_in_short_transactions_and_users_go_on(self, crowded: Service) -> None:
+    async def test_rows_go_in_short_transactions_and_users_go_on(self, crowded: Service) -> None:
         is_over, told = asyncio.Event(), list[str]()
 
         async def go_on() -> None:

@@ -59,10 +59,11 @@ def lives(answer: httpx.Response) -> list[int]:
     ]
 
 
-class TestR20:
+@pytest.mark.threat("R20")
+class TestClocks:
     """Clocks that differ, or jump back."""
 
-    async def test_r20_a_session_of_either_is_one_of_both(self, pair: Pair) -> None:
+    async def test_a_session_of_either_is_one_of_both(self, pair: Pair) -> None:
         for mine, others, email in (
             (pair.right, pair.wrong, ADA),
             (pair.wrong, pair.right, "eve@example.com"),
@@ -73,7 +74,7 @@ class TestR20:
             await others.post("/sign-out", headers=session)
             assert [await steps.works(service, session) for service in (mine, others)] == [False, False]
 
-    async def test_r20_a_session_ends_early_or_late_by_the_difference_at_most(self, pair: Pair) -> None:
+    async def test_a_session_ends_early_or_late_by_the_difference_at_most(self, pair: Pair) -> None:
         session = await steps.join(pair.right, rememberMe=False)
         for service in (pair.right, pair.wrong):
             service.clock.advance(hours=24, seconds=-SKEW - 1)
@@ -83,7 +84,7 @@ class TestR20:
             service.clock.advance(seconds=2 * SKEW + 2)
         assert [await steps.works(service, session) for service in (pair.wrong, pair.right)] == [False, False]
 
-    async def test_r20_no_cookie_is_dead_on_arrival(self, pair: Pair) -> None:
+    async def test_no_cookie_is_dead_on_arrival(self, pair: Pair) -> None:
         await steps.join(pair.right)
         at_first = [await steps.sign_in(service) for service in (pair.right, pair.wrong)]
         token = cookie(second_factor.SESSION, at_first[0].json()["token"])
@@ -96,7 +97,7 @@ class TestR20:
         assert lives(later[0]) == [7 * 86400]
         assert all(seconds > 0 for seconds in lives(later[1]))
 
-    async def test_r20_mailed_tokens_work_at_the_other(self, pair: Pair) -> None:
+    async def test_mailed_tokens_work_at_the_other(self, pair: Pair) -> None:
         await steps.join(pair.right)
         token = await steps.reset_token(pair.right)
 
@@ -105,7 +106,7 @@ class TestR20:
         assert code(answer) == "200"
         assert await steps.opens(pair.right, NEW_PASSWORD)
 
-    async def test_r20_an_authenticator_is_right_where_the_clock_is(self, pair: Pair) -> None:
+    async def test_an_authenticator_is_right_where_the_clock_is(self, pair: Pair) -> None:
         """The code of the present step and its neighbours, at the instance's own time, and never one twice."""
         ada = await second_factor.enrol(pair.right)
         pending = bearer(await second_factor.challenge(pair.right))
@@ -122,7 +123,7 @@ class TestR20:
             "401 INVALID_CODE",
         ]
 
-    async def test_r20_a_limit_holds_at_both_as_far_as_clocks_may_differ(self, pair: Pair) -> None:
+    async def test_a_limit_holds_at_both_as_far_as_clocks_may_differ(self, pair: Pair) -> None:
         """Beyond a minute a window of the future counts as one from before a clock was set back: nobody is shut out."""
         pair.wrong.clock.now = START + timedelta(seconds=math.copysign(ALLOWED, pair.skew))
         await steps.join(pair.right)
@@ -135,7 +136,7 @@ class TestR20:
         at_the_wrong = FAILURES_WINDOW - ALLOWED if pair.skew > 0 else FAILURES_WINDOW
         assert [int(answer.headers["retry-after"]) for answer in answers] == [FAILURES_WINDOW, at_the_wrong]
 
-    async def test_r20_a_clock_that_jumps_back_ends_nothing(self, service: Service) -> None:
+    async def test_a_clock_that_jumps_back_ends_nothing(self, service: Service) -> None:
         session = await steps.join(service)
         token = await steps.reset_token(service)
         service.clock.advance(seconds=-SKEW)
@@ -146,7 +147,7 @@ class TestR20:
         assert code(answer) == "200"
         assert service.clock.now < START
 
-    async def test_r20_a_clock_that_jumps_back_does_not_shut_a_client_out(
+    async def test_a_clock_that_jumps_back_does_not_shut_a_client_out(
         self, make_service: MakeService
     ) -> None:
         service = await make_service({"limits.requests": "20"})
@@ -163,7 +164,7 @@ class TestR20:
         not LIBRARIES, reason="libfaketime is not installed (on Debian: apt-get install libfaketime)"
     )
     @pytest.mark.parametrize("skew", [SKEW, pytest.param(-SKEW, marks=LONG)])
-    async def test_r20_as_processes_of_their_own(self, cluster: Cluster, tmp_path: Path, skew: int) -> None:
+    async def test_as_processes_of_their_own(self, cluster: Cluster, tmp_path: Path, skew: int) -> None:
         place = Place(tmp_path, cluster.create(migrated=True))
         shifted = {
             "LD_PRELOAD": str(LIBRARIES[0]),

@@ -135,10 +135,11 @@ async def missing(server: OwnCluster, url: str, emails: list[str]) -> list[str]:
     return sorted(set(emails) - {row[0] for row in rows})
 
 
-class TestR1:
+@pytest.mark.threat("R1")
+class TestRestart:
     """The server restarts under load."""
 
-    async def test_r1_a_restart_under_load_costs_503_and_no_write(
+    async def test_a_restart_under_load_costs_503_and_no_write(
         self,
         server: OwnCluster,
         url: str,
@@ -169,7 +170,7 @@ class TestR1:
         assert re.search(r'"service_unavailable",.*"reason":"ConnectionRefusedError"', logged)
         assert re.search(r'"service.not_ready","reason":"ConnectionRefusedError"', logged)
 
-    async def test_r1_dead_connections_are_dropped_unseen(
+    async def test_dead_connections_are_dropped_unseen(
         self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         """A restart that nobody saw costs nobody anything: the first request afterwards is served."""
@@ -228,7 +229,8 @@ async def parted(server: OwnCluster, tmp_path: Path) -> AsyncIterator[Parted]:
     await close_service(service)
 
 
-class TestR1LateEnds:
+@pytest.mark.threat("R1")
+class TestEndedConnections:
     """The server has ended a connection, and the end of the stream is still on its way (or a relay keeps it).
 
     The driver has met an error that nobody asked for; a statement that begins now fails by an error of its own.
@@ -245,7 +247,7 @@ class TestR1LateEnds:
             ("POST", "/request-password-reset", {"email": "ada@example.com"}),
         ],
     )
-    async def test_r1_what_begins_before_the_end_has_come_is_told_to_wait(
+    async def test_what_begins_before_the_end_has_come_is_told_to_wait(
         self, parted: Parted, method: str, path: str, body: dict[str, str] | None
     ) -> None:
         service = parted.service
@@ -267,7 +269,7 @@ class TestR1LateEnds:
 
         await until(is_well)
 
-    async def test_r1_connections_that_end_under_load_cost_503_and_no_write(
+    async def test_connections_that_end_under_load_cost_503_and_no_write(
         self,
         server: OwnCluster,
         url: str,
@@ -311,10 +313,11 @@ async def line(service: LiveService, event: str) -> dict[str, Any]:
     return told
 
 
-class TestR2:
+@pytest.mark.threat("R2")
+class TestAbsentAtStart:
     """The database is away when the service starts."""
 
-    async def test_r2_the_service_waits_says_so_and_serves_when_it_comes(
+    async def test_the_service_waits_says_so_and_serves_when_it_comes(
         self, server: OwnCluster, tmp_path: Path
     ) -> None:
         url = server.create()
@@ -335,7 +338,7 @@ class TestR2:
 
     @long_form
     @pytest.mark.parametrize("fault", ["stopped", "frozen"])
-    async def test_r2_after_half_a_minute_it_gives_up_with_one_clear_line(
+    async def test_after_half_a_minute_it_gives_up_with_one_clear_line(
         self, server: OwnCluster, tmp_path: Path, fault: str
     ) -> None:
         url = server.create()
@@ -354,10 +357,11 @@ class TestR2:
         assert not [line for line in service.output.lines if "Traceback" in line]
 
 
-class TestR3:
+@pytest.mark.threat("R3")
+class TestSilentServer:
     """The server takes connections and answers nothing."""
 
-    async def test_r3_waiting_ends_and_nothing_piles_up(
+    async def test_waiting_ends_and_nothing_piles_up(
         self, server: OwnCluster, service: LiveService, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         await everything(asker, ada, 3)
@@ -389,7 +393,7 @@ class TestR3:
             outcomes.update(await everything(asker, ada, 10))
         return sorted(outcomes)
 
-    async def test_r3_tasks_do_not_pile_up(self, server: OwnCluster, tmp_path: Path) -> None:
+    async def test_tasks_do_not_pile_up(self, server: OwnCluster, tmp_path: Path) -> None:
         """In this process, where tasks can be counted; there is no client here that keeps connections."""
         service = await open_service(
             server.create(migrated=True), tmp_path, {**PLAIN, "database.timeout": "1s"}
@@ -418,10 +422,11 @@ class TestR3:
             await close_service(service)
 
 
-class TestR4:
+@pytest.mark.threat("R4")
+class TestFullPool:
     """More requests that wait than there are connections."""
 
-    async def test_r4_two_hundred_wait_in_line_and_nobody_for_ever(
+    async def test_two_hundred_wait_in_line_and_nobody_for_ever(
         self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         """Each waits for the row that somebody else has locked; readers have connections of their own."""
@@ -445,7 +450,7 @@ class TestR4:
         assert set(told(refused)) == {UNAVAILABLE}
         assert await server.connections() <= POOL
 
-    async def test_r4_so_do_those_who_wait_to_begin_with_a_command(
+    async def test_so_do_those_who_wait_to_begin_with_a_command(
         self, server: OwnCluster, tmp_path: Path
     ) -> None:
         """Their line is the pool's own. One has its turn; if nobody gave up, each would, one after the other."""
@@ -465,7 +470,7 @@ class TestR4:
             await operator.close()
             await close_service(service)
 
-    async def test_r4_a_short_wait_is_served(
+    async def test_a_short_wait_is_served(
         self, server: OwnCluster, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         crowd = [asker.post("/update-user", {"name": f"Ada {n}"}, ada[1]) for n in range(60)]
@@ -496,10 +501,11 @@ async def conflicts(server: OwnCluster, url: str) -> AsyncIterator[Conflicts]:
     await conflicts.run("DROP FUNCTION conflict CASCADE", "DROP TABLE conflict", "DROP SEQUENCE tries")
 
 
-class TestR7:
+@pytest.mark.threat("R7")
+class TestConflicts:
     """Serialization faults and deadlocks."""
 
-    async def test_r7_three_conflicts_are_not_seen(
+    async def test_three_conflicts_are_not_seen(
         self, asker: Asker, ada: tuple[str, Headers], conflicts: Conflicts
     ) -> None:
         await conflicts.set(3)
@@ -509,7 +515,7 @@ class TestR7:
         assert answer.status_code == 200
         assert await conflicts.tries() == 4
 
-    async def test_r7_one_that_does_not_end_is_a_503(
+    async def test_one_that_does_not_end_is_a_503(
         self, asker: Asker, ada: tuple[str, Headers], conflicts: Conflicts
     ) -> None:
         await conflicts.set(1000)
@@ -519,7 +525,7 @@ class TestR7:
         assert code(answer) == UNAVAILABLE
         assert await conflicts.tries() == 4
 
-    async def test_r7_the_loser_of_a_deadlock_tries_again(self, server: OwnCluster, tmp_path: Path) -> None:
+    async def test_the_loser_of_a_deadlock_tries_again(self, server: OwnCluster, tmp_path: Path) -> None:
         """The service locks the user, then the sessions; an operator does it the other way round, and is let win."""
         url = server.create(migrated=True)
         name = url.rpartition("/")[2]
@@ -544,7 +550,7 @@ class TestR7:
             await operator.close()
             await close_service(service)
 
-    async def test_r7_a_stricter_database_is_not_noticed(self, server: OwnCluster, tmp_path: Path) -> None:
+    async def test_a_stricter_database_is_not_noticed(self, server: OwnCluster, tmp_path: Path) -> None:
         """Whatever isolation is the database's default: all that is asked at once for one user is done.
 
         Nothing is written under another isolation than the service's own, which is not left to what is tried again.
@@ -578,7 +584,7 @@ class TestR7:
         finally:
             await close_service(service)
 
-    async def test_r7_a_read_that_loses_is_a_503(self, server: OwnCluster) -> None:
+    async def test_a_read_that_loses_is_a_503(self, server: OwnCluster) -> None:
         """A standby that has to change what somebody reads says so in the same words."""
         url = server.create()
         await server.run(
@@ -610,7 +616,8 @@ async def reading_only(server: OwnCluster) -> AsyncIterator[None]:
         await server.run("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
 
 
-class TestR9:
+@pytest.mark.threat("R9")
+class TestReadOnly:
     """The database can only be read."""
 
     @pytest.fixture
@@ -619,7 +626,7 @@ class TestR9:
         async with reading_only(server):
             yield
 
-    async def test_r9_what_reads_goes_on_and_what_writes_is_told_to_wait(
+    async def test_what_reads_goes_on_and_what_writes_is_told_to_wait(
         self, service: LiveService, asker: Asker, ada: tuple[str, Headers], read_only: None
     ) -> None:
         await until(lambda: refuses(asker))
@@ -627,7 +634,7 @@ class TestR9:
         assert "25006 ReadOnlySQLTransactionError" in "".join(service.output.lines)
 
     @pytest.mark.parametrize("path", ["/update-user", "/revoke-other-sessions", "/request-password-reset"])
-    async def test_r9_a_connection_that_cannot_write_is_dropped(
+    async def test_a_connection_that_cannot_write_is_dropped(
         self, server: OwnCluster, tmp_path: Path, path: str
     ) -> None:
         """Its server may be a primary no more, whatever stands between."""
@@ -659,7 +666,7 @@ class TestR9:
         finally:
             await close_service(service)
 
-    async def test_r9_it_can_be_written_to_again(self, asker: Asker) -> None:
+    async def test_it_can_be_written_to_again(self, asker: Asker) -> None:
         """The fixture of the test before made it so; no connection is stuck in what it was."""
         measured("R9 first write afterwards", await until(asker.writes))
 
@@ -667,7 +674,7 @@ class TestR9:
 
         assert told(answers) == {"200": POOL * 2}
 
-    async def test_r9_a_standby_takes_over(
+    async def test_a_standby_takes_over(
         self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         """Nothing is asked of the standby; once it is promoted it serves everything."""

@@ -146,10 +146,11 @@ async def look_around(asker: Asker, headers: Headers) -> None:
     assert told(looked) == {"200": 4}
 
 
-class TestR8Database:
+@pytest.mark.threat("R8")
+class TestDatabase:
     """The disk under the database is full."""
 
-    async def test_r8_sqlite_goes_on_reading_and_writes_when_there_is_space(
+    async def test_sqlite_goes_on_reading_and_writes_when_there_is_space(
         self, disk: SmallDisk | LimitedFiles, tmp_path: Path
     ) -> None:
         path = disk.directory / "gatewright.db"
@@ -172,7 +173,7 @@ class TestR8Database:
         logged = "".join(service.output.lines)
         assert '"reason":"SQLITE_FULL"' in logged or '"reason":"SQLITE_IOERR_WRITE"' in logged
 
-    async def test_r8_postgresql_goes_on_reading_and_writes_when_there_is_space(
+    async def test_postgresql_goes_on_reading_and_writes_when_there_is_space(
         self, cluster: Cluster, tmp_path: Path
     ) -> None:
         """The server's own log of changes has space, as otherwise the server itself would stop: that is R1."""
@@ -230,10 +231,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in whole if not line.startswith(("Gatewright", "  "))]
 
 
-class TestR8Log:
+@pytest.mark.threat("R8")
+class TestLog:
     """The disk under the log is full."""
 
-    async def test_r8_requests_go_on_and_the_log_does_when_there_is_space(
+    async def test_requests_go_on_and_the_log_does_when_there_is_space(
         self, disk: SmallDisk | LimitedFiles, cluster: Cluster, tmp_path: Path
     ) -> None:
         """The database is elsewhere. No line is torn: who reads the log reads JSON to the end."""
@@ -264,7 +266,7 @@ class TestR8Log:
     async def has_query(self, log: Path, query: str) -> bool:
         return query in {line.get("query") for line in lines(log)}
 
-    async def test_r8_a_log_that_nobody_reads_any_more(self, cluster: Cluster, tmp_path: Path) -> None:
+    async def test_a_log_that_nobody_reads_any_more(self, cluster: Cluster, tmp_path: Path) -> None:
         """What the log was piped into has ended."""
         settings = {**PLAIN, "database_url": cluster.create(migrated=True)}
         reading, writing = os.pipe()
@@ -290,10 +292,11 @@ class TestR8Log:
         raise AssertionError("the service has not started")
 
 
-class TestR8Mail:
+@pytest.mark.threat("R8")
+class TestMail:
     """The disk under the file of mails is full."""
 
-    async def test_r8_the_mail_waits_and_no_line_of_the_file_is_torn(
+    async def test_the_mail_waits_and_no_line_of_the_file_is_torn(
         self, make_cold_service: MakeService, tmp_path: Path
     ) -> None:
         with mounted(tmp_path / "disk", "64k") as disk:

@@ -94,8 +94,9 @@ def everything(answer: str) -> dict[str, str]:
     )
 
 
-class TestR9Failover:
-    async def test_r9_a_standby_that_lags_answers_nothing_and_serves_once_promoted(
+@pytest.mark.threat("R9")
+class TestFailover:
+    async def test_a_standby_that_lags_answers_nothing_and_serves_once_promoted(
         self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
     ) -> None:
         async with relayed(url, tmp_path) as (service, relay):
@@ -130,7 +131,7 @@ class TestR9Failover:
         assert back == everything("200")
         assert later == "401 UNAUTHORIZED"
 
-    async def test_r9_a_service_does_not_start_on_a_standby(
+    async def test_a_service_does_not_start_on_a_standby(
         self, replica: Replica, url: str, tmp_path: Path
     ) -> None:
         there = make_url(replica.url(str(make_url(url).database))).render_as_string()
@@ -141,7 +142,7 @@ class TestR9Failover:
 
         assert is_wrong(finding, "it is read-only: a standby")
 
-    async def test_r9_it_is_not_ready_where_a_pooler_leads_to_a_standby(
+    async def test_it_is_not_ready_where_a_pooler_leads_to_a_standby(
         self, primary: OwnCluster, replica: Replica, url: str
     ) -> None:
         """What the pooler tells of its server may be old, and the service keeps its connections to the pooler."""

@@ -18,18 +18,14 @@ from tests.faults.steps import (
     bearer,
     faults,
     join,
-    sign_in,
     status,
     succeeded,
     token_of,
-    told,
 )
 from tests.haproxy import INSTANCE
 from tests.live import LiveService
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
-from tests.security.second_factor import secret_in
-from tests.security.witness import code_of
 
 WRONG = "a wrong horse battery"
 TURNS = 60.0
@@ -56,8 +52,9 @@ def each(instances: Instances) -> Iterator[list[httpx.Client]]:
         yield [first, second]
 
 
-class TestR21Journey:
-    def test_r21_every_operation_works_with_each_step_on_the_other_instance(
+@pytest.mark.threat("R21")
+class TestJourney:
+    def test_every_operation_works_with_each_step_on_the_other_instance(
         self, instances: Instances, provider_process: ProviderProcess
     ) -> None:
         answers = all_steps(instances, provider_process)
@@ -67,7 +64,7 @@ class TestR21Journey:
         assert all(one != other for one, other in pairwise(served_by(answers)))
         assert set(served_by(answers)) == set(instances.names)
 
-    def test_r21_each_mail_goes_out_once_though_both_deliver(
+    def test_each_mail_goes_out_once_though_both_deliver(
         self, instances: Instances, balanced: httpx.Client
     ) -> None:
         names = [f"mailed-{number}" for number in range(12)]
@@ -85,60 +82,9 @@ class TestR21Journey:
         assert all(events(live, "mail.sent") for live in instances.running)
 
 
-class TestR21Shared:
-    def test_r21_a_revocation_holds_at_once_on_the_other_instance(self, each: list[httpx.Client]) -> None:
-        phone, laptop = join(each[0], "revoker"), token_of(sign_in(each[1], "revoker"))
-        before = [status(client, laptop) for client in each]
-
-        each[0].post("/revoke-session", json={"token": laptop}, headers=bearer(phone)).raise_for_status()
-
-        assert before == [200, 200]
-        assert [status(client, laptop) for client in reversed(each)] == [401, 401]
-        assert [status(client, phone) for client in each] == [200, 200]
-
-    def test_r21_a_changed_password_ends_what_it_should_on_both(self, each: list[httpx.Client]) -> None:
-        phone, laptop = join(each[0], "changer"), token_of(sign_in(each[1], "changer"))
-        change = {
-            "currentPassword": PASSWORD,
-            "newPassword": "four new words here",
-            "revokeOtherSessions": True,
-        }
-
-        answer = each[1].post("/change-password", json=change, headers=bearer(phone))
-
-        assert answer.status_code == 200, answer.text
-        assert [status(client, laptop) for client in each] == [401, 401]
-        assert sign_in(each[0], "changer").status_code == 401
-        assert sign_in(each[0], "changer", "four new words here").status_code == 200
-
-    def test_r21_of_wrong_passwords_as_many_are_told_as_by_one_instance(self, balanced: httpx.Client) -> None:
-        join(balanced, "guessed")
-
-        with ThreadPoolExecutor(10) as threads:
-            answers = list(threads.map(lambda _: sign_in(balanced, "guessed", WRONG), range(30)))
-
-        assert told(answers) == {"401 INVALID_EMAIL_OR_PASSWORD": 10, "429 TOO_MANY_REQUESTS": 20}
-        assert len({answer.headers[INSTANCE] for answer in answers}) == 2
-        assert [sign_in(balanced, "guessed").status_code for _ in range(2)] == [429, 429]
-
-    def test_r21_the_tries_of_one_sign_in_are_counted_over_both(self, balanced: httpx.Client) -> None:
-        ada = join(balanced, "factored")
-        begun = balanced.post("/two-factor/enable", json={"password": PASSWORD}, headers=bearer(ada)).json()
-        secret = secret_in(begun["totpURI"])
-        code = {"code": code_of(secret)}
-        balanced.post("/two-factor/verify-totp", json=code, headers=bearer(ada)).raise_for_status()
-        pending = bearer(token_of(sign_in(balanced, "factored")))
-
-        wrong = [
-            balanced.post("/two-factor/verify-backup-code", json={"code": "aaaaa-aaaaa"}, headers=pending)
-            for _ in range(7)
-        ]
-
-        assert told(wrong[:5]) == {"401 INVALID_BACKUP_CODE": 5}
-        assert "401 INVALID_BACKUP_CODE" not in told(wrong[5:])
-        assert all(one.headers[INSTANCE] != other.headers[INSTANCE] for one, other in pairwise(wrong))
-
-    def test_r21_one_of_them_cleans_up(self, instances: Instances) -> None:
+@pytest.mark.threat("R21")
+class TestShared:
+    def test_one_of_them_cleans_up(self, instances: Instances) -> None:
         [(holder,)] = instances.rows("SELECT holder FROM lease WHERE name = 'cleanup'")
 
         done = [len(events(live, "cleanup.done")) for live in instances.running]
@@ -146,7 +92,7 @@ class TestR21Shared:
         assert holder
         assert sorted(done) == [0, 1]
 
-    def test_r21_the_address_is_that_of_the_client(self, balanced: httpx.Client) -> None:
+    def test_the_address_is_that_of_the_client(self, balanced: httpx.Client) -> None:
         session = join(balanced, "visitor")
         forged = {**bearer(session), "X-Forwarded-For": "203.0.113.7"}
 
@@ -165,10 +111,9 @@ class TestR21Shared:
         assert [each["ipAddress"] for each in listed] == [VISITOR, VISITOR]
 
 
-class TestR21Death:
-    def test_r21_the_balancer_goes_on_when_one_is_killed_and_takes_it_back(
-        self, instances: Instances
-    ) -> None:
+@pytest.mark.threat("R21")
+class TestDeath:
+    def test_the_balancer_goes_on_when_one_is_killed_and_takes_it_back(self, instances: Instances) -> None:
         with instances.client() as client, instances.client() as other:
             session = join(client, "survivor")
             asking = Asking(other, session)

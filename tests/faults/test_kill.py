@@ -114,24 +114,26 @@ async def expect_all_sent(place: Place) -> None:
     await until(are_sent, DEADLINE + LEASE)
 
 
-class TestR17:
+@pytest.mark.threat("R17")
+class TestKilledDuringSignUps:
     """Killed during sign-ups."""
 
-    def test_r17_each_user_is_there_or_can_join(self, aftermath: Aftermath) -> None:
+    def test_each_user_is_there_or_can_join(self, aftermath: Aftermath) -> None:
         assert aftermath.steps["sign-up"] == []
 
-    def test_r17_no_row_is_half_of_something(self, aftermath: Aftermath) -> None:
+    def test_no_row_is_half_of_something(self, aftermath: Aftermath) -> None:
         assert aftermath.tables == []
 
 
-class TestR18:
+@pytest.mark.threat("R18")
+class TestKilledDuringChanges:
     """Killed during resets, enrolments and deletions."""
 
     @pytest.mark.parametrize("kind", KINDS[1:])
-    def test_r18_each_step_was_taken_or_was_not(self, aftermath: Aftermath, kind: str) -> None:
+    def test_each_step_was_taken_or_was_not(self, aftermath: Aftermath, kind: str) -> None:
         assert aftermath.steps[kind] == []
 
-    def test_r18_no_row_is_half_of_something(self, aftermath: Aftermath) -> None:
+    def test_no_row_is_half_of_something(self, aftermath: Aftermath) -> None:
         assert aftermath.tables == []
 
 
@@ -226,11 +228,12 @@ async def written(watched: Watched, take: Take) -> list[set[str]]:
     return list(transactions.values())
 
 
-class TestR17OneCommit:
+@pytest.mark.threat("R17")
+class TestSignUpIsOneCommit:
     """Who joins is there with all that belongs to a user, or not at all."""
 
     @pytest.mark.parametrize("take", [sign_up, come_back])
-    async def test_r17_all_that_is_new_is_kept_at_once(self, watched: Watched, take: Take) -> None:
+    async def test_all_that_is_new_is_kept_at_once(self, watched: Watched, take: Take) -> None:
         """A state that came back is used up before, while nobody knows who comes."""
         transactions = await written(watched, take)
 
@@ -238,7 +241,8 @@ class TestR17OneCommit:
         assert {"INSERT user", "INSERT account", "INSERT session", "INSERT audit"} <= kept
 
 
-class TestR18OneCommit:
+@pytest.mark.threat("R18")
+class TestChangeIsOneCommit:
     """What replaces something, or takes it away, does all of it by one commit."""
 
     @pytest.mark.parametrize(
@@ -250,7 +254,7 @@ class TestR18OneCommit:
             (delete, {"DELETE user", "DELETE account", "DELETE session", "DELETE two_factor"}),
         ],
     )
-    async def test_r18_all_of_it_is_kept_at_once(
+    async def test_all_of_it_is_kept_at_once(
         self,
         watched: Watched,
         take: Take,

@@ -13,7 +13,6 @@ from tests.handlers.steps import ADA, join, looks
 from tests.live import serving
 from tests.service import Service
 from tests.smtp_peer import HOST, Mood, SmtpPeer
-from tests.trail import trail
 
 NOBODY = "nobody@example.com"
 
@@ -92,41 +91,12 @@ async def later(service: Service, seconds: float) -> None:
     await service.services.worker.drain()
 
 
-class TestR10:
+@pytest.mark.threat("R10")
+class TestRefusedConnections:
     """The mail server refuses connections."""
 
-    async def test_r10_the_mail_is_kept_and_goes_out_once(self, office: Service, peer: SmtpPeer) -> None:
-        await peer.stop()
-
-        await ask_for_resets(office)
-        for _ in range(5):
-            await later(office, 0)
-        kept = await mail(office)
-        await later(office, 29)
-        soon = await mail(office)
-        await peer.start()
-        await later(office, 1)
-        await later(office, 3600)
-
-        assert kept == soon == (MailState.QUEUED, 1, "smtp: SMTPConnectError")
-        assert [message["To"] for message in peer.mails] == [ADA]
-        assert await mail(office) == (MailState.SENT, 2, None)
-
-    async def test_r10_nobody_knocks_faster_than_the_back_off_allows(
-        self, office: Service, peer: SmtpPeer
-    ) -> None:
-        """30 s, then twice as long each time: seven attempts in the first hour, however often somebody looks."""
-        await peer.stop()
-        await ask_for_resets(office)
-
-        for _ in range(60):
-            await later(office, 60)
-
-        state, attempts, _ = await mail(office)
-        assert (state, attempts) == (MailState.QUEUED, 7)
-
     @long_form
-    async def test_r10_a_running_service_delivers_when_the_server_is_back(self, tmp_path: Path) -> None:
+    async def test_a_running_service_delivers_when_the_server_is_back(self, tmp_path: Path) -> None:
         peer = SmtpPeer()
         await peer.start()
         await peer.stop()
@@ -144,10 +114,11 @@ class TestR10:
         assert [message["To"] for message in peer.mails] == [email]
 
 
-class TestR11:
+@pytest.mark.threat("R11")
+class TestSilentServer:
     """The mail server takes connections and answers nothing."""
 
-    async def test_r11_no_answer_waits_for_it(self, office: Service, peer: SmtpPeer) -> None:
+    async def test_no_answer_waits_for_it(self, office: Service, peer: SmtpPeer) -> None:
         peer.mood = Mood.STALL
         office.services.worker.start()
         try:
@@ -170,7 +141,7 @@ class TestR11:
         assert stalled
         assert [answer.status_code for answer in answers] == [200, 200]
 
-    async def test_r11_the_wait_ends_when_the_operator_wants_it(self, make_cold_service: MakeService) -> None:
+    async def test_the_wait_ends_when_the_operator_wants_it(self, make_cold_service: MakeService) -> None:
         """A tarpit that does not even greet."""
         taken: list[asyncio.StreamWriter] = []
         tarpit = await asyncio.start_server(lambda _, writer: taken.append(writer), HOST, 0)
@@ -190,9 +161,7 @@ class TestR11:
             writer.close()
         await tarpit.wait_closed()
 
-    async def test_r11_mail_of_another_kind_goes_on(
-        self, make_cold_service: MakeService, peer: SmtpPeer
-    ) -> None:
+    async def test_mail_of_another_kind_goes_on(self, make_cold_service: MakeService, peer: SmtpPeer) -> None:
         """Resets go into a file here, while all other mail is stuck in the tarpit, more than work on it at once."""
         service = await make_cold_service(by_smtp(peer.port, **{"password_reset.sender": "file"}))
         peer.mood = Mood.STALL
@@ -213,61 +182,3 @@ class TestR11:
             await service.services.worker.stop()
 
         assert '"template":"reset-password"' in service.mail_file.read_text()
-
-
-class TestR12:
-    """The mail server answers, but not yes."""
-
-    @pytest.mark.parametrize(
-        ("mood", "error"),
-        [(Mood.TEMPORARY, "smtp: 451 4.3.0"), (Mood.HANG_UP, "smtp: SMTPServerDisconnected")],
-        ids=["4xx", "hangs up in DATA"],
-    )
-    async def test_r12_what_may_pass_is_tried_again_and_the_mail_comes_once(
-        self, office: Service, peer: SmtpPeer, mood: Mood, error: str
-    ) -> None:
-        peer.mood = mood
-
-        await ask_for_resets(office)
-        await later(office, 0)
-        kept = await mail(office)
-        await later(office, 29)
-        attempts = peer.attempts
-        peer.mood = Mood.ACCEPT
-        await later(office, 1)
-        await later(office, 24 * 3600)
-
-        assert kept == (MailState.QUEUED, 1, error)
-        assert attempts == 1
-        assert [message["To"] for message in peer.mails] == [ADA]
-
-    async def test_r12_a_final_no_is_on_record_and_nothing_more_is_tried(
-        self, office: Service, peer: SmtpPeer
-    ) -> None:
-        peer.mood = Mood.FINAL
-
-        await ask_for_resets(office)
-        await later(office, 0)
-        peer.mood = Mood.ACCEPT
-        for hour in range(3):
-            await later(office, hour * 3600)
-
-        assert await mail(office) == (MailState.FAILED, 1, "smtp: 550 5.1.1")
-        assert (peer.attempts, peer.mails) == (1, [])
-        [record] = [record for record in await trail(office) if record.event == "mail.failed"]
-        assert record.details is not None
-        assert record.details["reason"] == "smtp: 550 5.1.1"
-
-    async def test_r12_what_is_never_taken_is_given_up_and_recorded(
-        self, office: Service, peer: SmtpPeer
-    ) -> None:
-        peer.mood = Mood.TEMPORARY
-        await ask_for_resets(office)
-
-        for _ in range(25):
-            await later(office, 3600)
-
-        state, attempts, _ = await mail(office)
-        assert state == MailState.FAILED
-        assert attempts <= 25
-        assert [record.event for record in await trail(office)].count("mail.failed") == 1

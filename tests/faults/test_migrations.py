@@ -87,10 +87,11 @@ async def be_served(visitor: Visitor, name: str, told: Counter[str], over: async
         told.update(answer.text if answer.is_error else "no fault" for answer in answers)
 
 
-class TestR22:
+@pytest.mark.threat("R22")
+class TestNewerRelease:
     """A newer release migrates while this one serves."""
 
-    async def test_r22_two_migrate_at_once_and_nobody_who_is_served_notices(
+    async def test_two_migrate_at_once_and_nobody_who_is_served_notices(
         self, place: Place, tmp_path: Path
     ) -> None:
         release = releases.newer(tmp_path / "newer")
@@ -119,7 +120,7 @@ class TestR22:
             NEXT
         ]
 
-    async def test_r22_a_migration_that_waits_lets_requests_pass(self, old_database: Database) -> None:
+    async def test_a_migration_that_waits_lets_requests_pass(self, old_database: Database) -> None:
         """A backup reads a table for an hour; a column cannot be added in that time, but the table can be used."""
         async with old_database.transaction() as backup:
             await backup.execute(text(READING))
@@ -132,9 +133,7 @@ class TestR22:
         assert (has_passed, is_waiting) == (True, True)
         assert await current_is_head(old_database)
 
-    async def test_r22_a_migration_that_waits_for_too_long_says_for_what(
-        self, old_database: Database
-    ) -> None:
+    async def test_a_migration_that_waits_for_too_long_says_for_what(self, old_database: Database) -> None:
         async with old_database.transaction() as backup:
             await backup.execute(text(READING))
 
@@ -144,11 +143,12 @@ class TestR22:
         assert not await suffices(old_database)
 
 
-class TestR23:
+@pytest.mark.threat("R23")
+class TestNewerSchema:
     """A newer schema meets this release."""
 
     @pytest.mark.parametrize("words", [["serve", "--port", "0"], pytest.param(["migrate"], marks=LONG)])
-    async def test_r23_a_start_is_refused_and_says_why(self, tmp_path: Path, words: list[str]) -> None:
+    async def test_a_start_is_refused_and_says_why(self, tmp_path: Path, words: list[str]) -> None:
         place = Place(tmp_path, f"sqlite:///{tmp_path / 'gatewright.db'}")
         await migrated_to(place, NEXT)
 
@@ -162,7 +162,7 @@ class TestR23:
 
     @pytest.mark.parametrize("damage", ["DELETE FROM alembic_version", 'DROP TABLE "lease"'])
     @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
-    async def test_r23_a_start_on_half_a_schema_ends_with_one_line(
+    async def test_a_start_on_half_a_schema_ends_with_one_line(
         self, request: pytest.FixtureRequest, dialect: str, tmp_path: Path, damage: str
     ) -> None:
         place = place_of(request, dialect, tmp_path)
@@ -179,7 +179,7 @@ class TestR23:
         assert ended.output.count("\n") == 1
 
     @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
-    async def test_r23_it_is_not_ready_without_a_table(self, make_cold_service: MakeService) -> None:
+    async def test_it_is_not_ready_without_a_table(self, make_cold_service: MakeService) -> None:
         service = await make_cold_service()
         before = await service.get("/ready")
         async with service.services.database.transaction() as session:
@@ -189,7 +189,7 @@ class TestR23:
 
         assert (before.status_code, code(after)) == (200, UNAVAILABLE)
 
-    async def test_r23_who_has_started_before_goes_on(self, service: Service) -> None:
+    async def test_who_has_started_before_goes_on(self, service: Service) -> None:
         await set_revision(service.services.database, NEXT)
 
         ready = await service.get("/ready")

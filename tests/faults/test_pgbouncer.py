@@ -42,8 +42,9 @@ def way(database_url: str, pooled_url: str) -> Way:
     return Way(database_url, pooled_url, WORKERS, {"database.pooler": "transaction"})
 
 
-class TestR21Pooled:
-    def test_r21_every_operation_works_through_the_pooler(
+@pytest.mark.threat("R21")
+class TestPooled:
+    def test_every_operation_works_through_the_pooler(
         self, instances: Instances, provider_process: ProviderProcess
     ) -> None:
         answers = all_steps(instances, provider_process)
@@ -51,7 +52,7 @@ class TestR21Pooled:
         assert succeeded(answers) == set(OPERATIONS)
         assert faults(answers) == set()
 
-    def test_r21_many_at_once_get_what_is_theirs(self, instances: Instances) -> None:
+    def test_many_at_once_get_what_is_theirs(self, instances: Instances) -> None:
         def live(number: int) -> list[int]:
             name = f"parallel-{number}"
             with instances.client() as client:
@@ -73,7 +74,7 @@ class TestR21Pooled:
 
         assert lives == [[401, 200, 401]] * 32
 
-    def test_r21_nothing_is_left_on_the_connections_they_share(self, instances: Instances) -> None:
+    def test_nothing_is_left_on_the_connections_they_share(self, instances: Instances) -> None:
         connections = instances.rows(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
             " AND application_name = 'gatewright' AND state <> 'idle in transaction'"
@@ -84,8 +85,9 @@ class TestR21Pooled:
         assert locks == [(0,)]
 
 
-class TestR21Timeouts:
-    async def test_r21_the_database_ends_statements_when_it_is_told_to(self, cluster: Cluster) -> None:
+@pytest.mark.threat("R21")
+class TestTimeouts:
+    async def test_the_database_ends_statements_when_it_is_told_to(self, cluster: Cluster) -> None:
         url = cluster.create()
         direct = await asyncpg.connect(url)
         name = await direct.fetchval("SELECT current_database()")
@@ -100,7 +102,8 @@ class TestR21Timeouts:
         assert shown == "5s"
 
 
-class TestR21Mistaken:
-    async def test_r21_a_pooler_nobody_knows_of_is_named_at_once(self, pooled_url: str) -> None:
+@pytest.mark.threat("R21")
+class TestMistaken:
+    async def test_a_pooler_nobody_knows_of_is_named_at_once(self, pooled_url: str) -> None:
         with pytest.raises(DatabaseAbsent, match=r"set database\.pooler to transaction"):
             await open_database(pooled_url, pool_size=3, timeout=5, patience=600)

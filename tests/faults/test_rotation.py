@@ -59,10 +59,11 @@ async def remaining(service: Service) -> dict[str, int]:
     return await reencrypt(service.services.database.begin, service.services.cipher)
 
 
-class TestR44:
+@pytest.mark.threat("R44")
+class TestRotation:
     """Rotation of `secrets`."""
 
-    async def test_r44_a_secret_that_goes_slowly_is_missed_by_nobody(self, start: Start) -> None:
+    async def test_a_secret_that_goes_slowly_is_missed_by_nobody(self, start: Start) -> None:
         service = await start(OLD)
         ada = await second_factor.enrol(service)
         pending = bearer(await challenge(service))
@@ -82,7 +83,7 @@ class TestR44:
         assert await by_totp(service, ada) == "200"
         assert phone.json()["token"] in await listed(service, ada)
 
-    async def test_r44_one_that_goes_too_early_is_told_from_a_wrong_code_and_may_come_back(
+    async def test_one_that_goes_too_early_is_told_from_a_wrong_code_and_may_come_back(
         self, start: Start
     ) -> None:
         service = await start(OLD)
@@ -107,7 +108,7 @@ class TestR44:
         assert await by_totp(service, ada) == "200"
         assert len(await service.inbox(ADA, "reset-password")) == 1
 
-    async def test_r44_a_handle_in_place_of_a_token_still_ends_its_session(self, start: Start) -> None:
+    async def test_a_handle_in_place_of_a_token_still_ends_its_session(self, start: Start) -> None:
         service = await start(OLD)
         phone, laptop = await join(service), await second_factor.sign_in(service)
         service = await start(NEW)

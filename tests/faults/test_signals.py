@@ -67,11 +67,12 @@ async def readiness(live: LiveService) -> list[int]:
             return statuses
 
 
-class TestR24:
+@pytest.mark.threat("R24")
+class TestTermination:
     """SIGTERM with fifty requests in flight."""
 
     @pytest.mark.parametrize("workers", [1, 2])
-    async def test_r24_what_is_in_flight_is_finished_and_nothing_new_is_taken(
+    async def test_what_is_in_flight_is_finished_and_nothing_new_is_taken(
         self, place: Place, workers: int
     ) -> None:
         peer = SmtpPeer()
@@ -97,7 +98,7 @@ class TestR24:
         assert json.loads(live.output.lines[-1])["event"] == "service.stopped"
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_r24_it_is_not_ready_from_the_signal_on(self, place: Place, workers: int) -> None:
+    async def test_it_is_not_ready_from_the_signal_on(self, place: Place, workers: int) -> None:
         """The answers are 200 before the signal and 503 after it, until the connection is closed a moment later.
 
         That moment may pass without a question from here; then it is tried again.
@@ -112,7 +113,7 @@ class TestR24:
         assert seen[-1] == [200, 503]
         assert all(answers == [200] for answers in seen[:-1])
 
-    async def test_r24_what_does_not_end_is_cut_off_after_the_grace(self, place: Place) -> None:
+    async def test_what_does_not_end_is_cut_off_after_the_grace(self, place: Place) -> None:
         with place.serving({**PATIENT, "server.shutdown_grace": "1s"}) as live:
             [request] = await in_flight(live, 1)
 
@@ -123,11 +124,12 @@ class TestR24:
         assert await place.rows('SELECT email FROM "user"') == []
 
 
-class TestR25:
+@pytest.mark.threat("R25")
+class TestOtherSignals:
     """Signals come twice, or are of other kinds."""
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_r25_a_second_sigterm_changes_nothing(self, place: Place, workers: int) -> None:
+    async def test_a_second_sigterm_changes_nothing(self, place: Place, workers: int) -> None:
         with place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 2)
 
@@ -140,7 +142,7 @@ class TestR25:
         assert live.output.faults() == []
 
     @pytest.mark.parametrize("workers", [1, 2])
-    async def test_r25_a_second_sigint_ends_it_without_waiting(self, place: Place, workers: int) -> None:
+    async def test_a_second_sigint_ends_it_without_waiting(self, place: Place, workers: int) -> None:
         # A shell lets what a script begins in the background ignore it; who sends it all the same is heard.
         with reacting(signal.SIGINT, signal.SIG_IGN), place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 2)
@@ -155,7 +157,7 @@ class TestR25:
         assert live.output.faults() == []
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_r25_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
+    async def test_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
         with reacting(signal.SIGHUP, signal.SIG_DFL), place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 4)
 
@@ -167,7 +169,7 @@ class TestR25:
         assert live.output.faults() == []
 
     @LONG
-    async def test_r25_under_nohup_it_goes_on_without_terminal(self, place: Place) -> None:
+    async def test_under_nohup_it_goes_on_without_terminal(self, place: Place) -> None:
         with reacting(signal.SIGHUP, signal.SIG_IGN), place.serving() as live:
             live.process.send_signal(signal.SIGHUP)
             async with Visitor(live) as visitor:

@@ -81,10 +81,11 @@ async def ada(patient_asker: Asker) -> tuple[str, Headers]:
     return await patient_asker.join()
 
 
-class TestR5:
+@pytest.mark.threat("R5")
+class TestLockedFile:
     """Another process holds the lock for writing."""
 
-    async def test_r5_what_reads_does_not_wait_and_what_writes_is_served_afterwards(
+    async def test_what_reads_does_not_wait_and_what_writes_is_served_afterwards(
         self, path: Path, patient_asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         wanted = [patient_asker.address() for _ in range(5)]
@@ -102,7 +103,7 @@ class TestR5:
         assert told(answers) == {"200": 5}
         assert set(wanted) <= emails(path)
 
-    async def test_r5_who_waits_too_long_is_told_and_nothing_has_happened(
+    async def test_who_waits_too_long_is_told_and_nothing_has_happened(
         self, path: Path, hasty: LiveService, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
         wanted = [asker.address() for _ in range(5)]
@@ -125,7 +126,7 @@ class TestR5:
         measured("R5 first write afterwards", await until(asker.writes))
 
     @long_form
-    async def test_r5_a_minute(self, path: Path, asker: Asker, ada: tuple[str, Headers]) -> None:
+    async def test_a_minute(self, path: Path, asker: Asker, ada: tuple[str, Headers]) -> None:
         with locked(path):
             async with asyncio.TaskGroup() as group:
                 ends = asyncio.get_running_loop().time() + 60
@@ -136,7 +137,7 @@ class TestR5:
 
         measured("R5 first write after a minute", await until(asker.writes))
 
-    async def test_r5_no_update_is_lost_while_the_lock_comes_and_goes(self, path: Path, asker: Asker) -> None:
+    async def test_no_update_is_lost_while_the_lock_comes_and_goes(self, path: Path, asker: Asker) -> None:
         """Who is told that they have an account has one, and who is told to come again has none."""
         wanted = [asker.address() for _ in range(40)]
         crowd = [asyncio.create_task(asker.sign_up(email)) for email in wanted]
@@ -151,12 +152,11 @@ class TestR5:
         assert set(wanted) & emails(path) == kept
 
 
-class TestR6:
+@pytest.mark.threat("R6")
+class TestSeveralProcesses:
     """Several processes of the service write to one file."""
 
-    async def test_r6_fifty_at_once_to_each_of_two(
-        self, path: Path, asker: Asker, patient_asker: Asker
-    ) -> None:
+    async def test_fifty_at_once_to_each_of_two(self, path: Path, asker: Asker, patient_asker: Asker) -> None:
         wanted = [asker.address() for _ in range(100)]
         askers = [asker, patient_asker] * 50
 
@@ -169,6 +169,6 @@ class TestR6:
         kept = {email for email, answer in zip(wanted, answers, strict=True) if answer.status_code == 200}
         assert set(wanted) & emails(path) == kept
 
-    async def test_r6_what_one_wrote_the_other_reads(self, asker: Asker, ada: tuple[str, Headers]) -> None:
+    async def test_what_one_wrote_the_other_reads(self, asker: Asker, ada: tuple[str, Headers]) -> None:
         assert (await asker.get("/get-session", ada[1])).status_code == 200
         assert (await asker.sign_in(ada[0])).status_code == 200

@@ -12,7 +12,6 @@ import pyotp
 SLIDING = timedelta(days=7)
 UPDATE_AGE = timedelta(days=1)
 ABSOLUTE = timedelta(days=90)
-NOT_REMEMBERED = timedelta(days=1)
 FRESH = timedelta(days=1)
 TOLD = timedelta(days=7)
 """How long the service can tell an expired link from an unknown one."""

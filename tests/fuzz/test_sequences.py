@@ -8,6 +8,8 @@ from hypothesis import Phase, settings
 
 from tests.fuzz.exploring import explore
 
+pytestmark = pytest.mark.long
+
 SUITE = settings(derandomize=True, max_examples=20, stateful_step_count=40, phases=[Phase.generate])
 """What takes about forty seconds on each database. `make fuzz` makes a failure smaller, and prints it."""
 

@@ -341,6 +341,7 @@ class TestLink:
         assert refusal(answer) == (401, recorded, message)
         assert await audited(social, "account.link_refused") == [("refused", recorded)]
 
+    @pytest.mark.threat("V54")
     @pytest.mark.parametrize("how", ["signed out", "revoked", "expired", "banned", "gone"])
     async def test_needs_the_session_that_began_it(
         self, social: Service, provider: ProviderProcess, ada: Headers, how: str
@@ -527,6 +528,7 @@ class TestUnlink:
         assert told == [NOT_FOUND] * 3
         assert await count(social, Account) == 2
 
+    @pytest.mark.both_databases
     async def test_of_the_last_two_at_once_leaves_one(self, social: Service, ada: Headers) -> None:
         await link(social, ada)
 
@@ -542,6 +544,7 @@ class TestUnlink:
 
 
 class TestTokens:
+    @pytest.mark.threat("V14")
     async def test_are_given_as_the_provider_gave_them(
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:
@@ -868,6 +871,7 @@ class TestRefreshToken:
         assert refusal(ended) == NO_TOKEN
         assert len(provider.log("oauth_token")) == 1
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("path", TOKEN_PATHS)
     async def test_by_many_at_once_asks_once(
         self, social: Service, provider: ProviderProcess, linked: Headers, path: str
@@ -885,6 +889,7 @@ class TestRefreshToken:
         assert len(provider.log("token")) == 2
         assert await audited(social, "provider_token.refreshed") == [("success", None)]
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("behaviour", "expected"),
         [(REFUSING, "400 FAILED_TO_REFRESH_ACCESS_TOKEN"), ({"status": 500}, "503 PROVIDER_UNAVAILABLE")],
@@ -904,6 +909,7 @@ class TestRefreshToken:
         assert [code(answer) for answer in answers] == [expected] * 20
         assert len(provider.log("token")) == 2
 
+    @pytest.mark.both_databases
     async def test_at_two_instances_asks_once(
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:

@@ -136,6 +136,7 @@ class TestSignUpEmail:
         assert code(answer) == "400 VALIDATION_ERROR"
         assert answer.json()["message"].startswith("[body.image] ")
 
+    @pytest.mark.threat("R35")
     @pytest.mark.parametrize(
         "name", ["", "a" * 256, "\U0001f600" * 256, "<a href=https://evil.test>x</a>", "{{7*7}}"]
     )
@@ -144,15 +145,17 @@ class TestSignUpEmail:
 
         assert answer.json()["user"]["name"] == name
 
+    @pytest.mark.threat("V79")
     @pytest.mark.parametrize("name", ["a" * 257, "a\r\nBcc: e@evil.test", "a\tb", "\u2028", "\u2029", "\u202e",
                                       "\u2066", "\u2069", "\x7f", "\x85", "\x00"])  # fmt: skip
-    async def test_v79_refuses_other_names(self, service: Service, name: str) -> None:
+    async def test_refuses_other_names(self, service: Service, name: str) -> None:
         answer = await service.post("/sign-up/email", {**NEWCOMER, "name": name})
 
         assert code(answer) == "400 VALIDATION_ERROR"
         assert answer.json()["message"].startswith("[body.name] ")
 
-    async def test_v75_v76_v78_refuses_what_is_no_address(self, service: Service) -> None:
+    @pytest.mark.threat("V75", "V76", "V78")
+    async def test_refuses_what_is_no_address(self, service: Service) -> None:
         for email in NO_ADDRESSES + LOOK_ALIKES:
             answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
             assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), email
@@ -166,7 +169,8 @@ class TestSignUpEmail:
 
         assert answer.json()["user"]["email"] == email
 
-    async def test_v30_ignores_what_only_the_service_sets(self, service: Service) -> None:
+    @pytest.mark.threat("V30")
+    async def test_ignores_what_only_the_service_sets(self, service: Service) -> None:
         plain = await user_of(service, await join(service))
         owned: dict[str, Any] = {
             "id": "i" * 32, "emailVerified": True, "role": "admin", "banned": True, "banReason": "x",
@@ -180,7 +184,8 @@ class TestSignUpEmail:
         assert other == {**plain, "id": other["id"], "email": EVE}
         assert other["id"] != owned["id"]
 
-    async def test_v34_never_adopts_a_token_and_leaves_the_old_session_alone(
+    @pytest.mark.threat("V34")
+    async def test_never_adopts_a_token_and_leaves_the_old_session_alone(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         eve = await join(service, EVE)
@@ -300,6 +305,7 @@ class TestSignUpUsername:
             "Username is already taken. Please try another.",
         )
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_one_succeeds(self, service: Service) -> None:
         wanted = [{**NEWCOMER, "email": f"u{n}@example.com", "username": "ada"} for n in range(6)]
 
@@ -350,6 +356,7 @@ class TestSignUpPassword:
         assert refusal(answer) == (400, error, message)
         assert await count(service, User) == 0
 
+    @pytest.mark.threat("V72")
     @pytest.mark.parametrize("password", ["a b c d ", "a " * 64, "\U0001f600 \U0001f601 \U0001f602 \U0001f603 ",
                                           " " * 8])  # fmt: skip
     async def test_takes_as_it_is(self, service: Service, password: str) -> None:
@@ -359,7 +366,8 @@ class TestSignUpPassword:
         assert not await opens(service, password[:-1])
         assert not await opens(service, password + " ")
 
-    async def test_v72_truncates_nothing(self, service: Service) -> None:
+    @pytest.mark.threat("V72")
+    async def test_truncates_nothing(self, service: Service) -> None:
         await join(service, password="x" * 72 + "tail")
 
         assert not await opens(service, "x" * 72 + "liat")
@@ -398,7 +406,8 @@ class TestSignUpPassword:
 
         assert await opens(service, password)
 
-    async def test_v87_is_stored_as_argon2id(self, service: Service) -> None:
+    @pytest.mark.threat("V87")
+    async def test_is_stored_as_argon2id(self, service: Service) -> None:
         await join(service)
 
         [row] = await service.rows("SELECT provider_id, issuer, account_id, user_id, password FROM account")
@@ -408,6 +417,7 @@ class TestSignUpPassword:
 
 
 class TestSignUpTakenAddress:
+    @pytest.mark.threat("V50")
     async def test_is_refused_in_any_case_and_changes_nothing(self, service: Service) -> None:
         await join(service)
         mails = await service.inbox()
@@ -428,7 +438,9 @@ class TestSignUpTakenAddress:
         assert not await opens(service, "another password")
         assert await count(service, User) == 1
 
-    async def test_v77_of_simultaneous_sign_ups_in_mixed_case_one_succeeds(self, service: Service) -> None:
+    @pytest.mark.both_databases
+    @pytest.mark.threat("V77")
+    async def test_of_simultaneous_sign_ups_in_mixed_case_one_succeeds(self, service: Service) -> None:
         spellings = [
             "ada@example.com",
             "Ada@example.com",
@@ -446,10 +458,11 @@ class TestSignUpTakenAddress:
         assert [await count(service, table) for table in (User, Account, Session)] == [1, 1, 1]
         assert len(await service.inbox()) == 1
 
+    @pytest.mark.threat("V70")
     @pytest.mark.parametrize(
         "settings", [{"sign_up.auto_sign_in": "false"}, {"email_verification.required": "true"}], ids=str
     )
-    async def test_v70_looks_like_a_free_one_where_sign_up_makes_no_session(
+    async def test_looks_like_a_free_one_where_sign_up_makes_no_session(
         self, make_service: MakeService, settings: dict[str, str]
     ) -> None:
         service = await make_service(settings)
@@ -470,7 +483,8 @@ class TestSignUpTakenAddress:
         assert await count(service, User) == 1
         assert code(await sign_in(service, password="another password")) == "401 INVALID_EMAIL_OR_PASSWORD"
 
-    async def test_v70_the_same_rules_refuse_first(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V70")
+    async def test_the_same_rules_refuse_first(self, make_service: MakeService) -> None:
         service = await make_service({"sign_up.auto_sign_in": "false"})
         await service.post("/sign-up/email", {**NEWCOMER, "username": "ada_l"})
 
@@ -511,6 +525,7 @@ class TestSignUpTakenAddress:
 
         assert [mail["template"] for mail in await service.inbox()] == ["verify-email"]
 
+    @pytest.mark.both_databases
     async def test_simultaneous_ones_all_look_alike_and_make_one_user(
         self, make_service: MakeService
     ) -> None:
@@ -542,6 +557,8 @@ class TestSignUpTakenAddress:
 
 
 class TestSaturation:
+    @pytest.mark.threat("R42")
+    @pytest.mark.both_databases
     async def test_what_cannot_be_hashed_now_is_refused_as_a_whole(self, make_service: MakeService) -> None:
         service = await make_service({"password.hash_workers": "1", "password.hash_queue": "0"})
         wanted = [{**NEWCOMER, "email": f"u{n}@example.com"} for n in range(10)]
@@ -615,6 +632,7 @@ class TestSignInEmail:
         assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
         assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
+    @pytest.mark.threat("R34")
     async def test_notes_where_the_session_comes_from(self, service: Service) -> None:
         await join(service)
 
@@ -629,7 +647,8 @@ class TestSignInEmail:
         assert session["userAgent"] == "x" + "y" * 511
         assert session["ipAddress"] == "127.0.0.1"
 
-    async def test_v34_never_adopts_a_token_and_leaves_the_old_session_alone(
+    @pytest.mark.threat("V34")
+    async def test_never_adopts_a_token_and_leaves_the_old_session_alone(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         ada = await join(service)
@@ -647,7 +666,8 @@ class TestSignInEmail:
         assert (await user_of(service, eve))["email"] == EVE
         assert await works(service, ada)
 
-    async def test_v70_an_unknown_address_and_a_wrong_password_look_alike(self, service: Service) -> None:
+    @pytest.mark.threat("V70")
+    async def test_an_unknown_address_and_a_wrong_password_look_alike(self, service: Service) -> None:
         await join(service)
         await join(service, EVE)
         await set_user(service, EVE, banned=True)
@@ -666,7 +686,8 @@ class TestSignInEmail:
         assert cookies_of(wrong) == []
         assert [looks(answer) for answer in others] == [looks(wrong)] * len(others)
 
-    async def test_v70_a_user_without_a_password_looks_like_nobody(self, service: Service) -> None:
+    @pytest.mark.threat("V70")
+    async def test_a_user_without_a_password_looks_like_nobody(self, service: Service) -> None:
         await join(service)
         unknown = looks(await sign_in(service, "nobody@example.com"))
 
@@ -695,7 +716,8 @@ class TestSignInEmail:
 
 
 class TestBan:
-    async def test_v33_is_told_only_to_who_knows_the_password(self, service: Service) -> None:
+    @pytest.mark.threat("V33")
+    async def test_is_told_only_to_who_knows_the_password(self, service: Service) -> None:
         ada = await join(service)
         await set_user(service, banned=True, ban_reason="spam")
 
@@ -707,7 +729,8 @@ class TestBan:
         assert not await works(service, ada)
         assert await count(service, Session) == 0
 
-    async def test_v33_lifts_when_its_time_is_over(self, service: Service) -> None:
+    @pytest.mark.threat("V33")
+    async def test_lifts_when_its_time_is_over(self, service: Service) -> None:
         await join(service)
         until = START + timedelta(hours=1)
         await set_user(service, banned=True, ban_reason="spam", ban_expires=until)
@@ -806,6 +829,7 @@ class TestImportedHash:
         assert replaced.password.startswith("$argon2id$v=19$m=1024,t=1,p=1$")
         assert await opens(service, VECTORS["password"])
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_sign_ins_all_succeed(self, service: Service) -> None:
         await join(service)
         await set_hash(service, VECTORS["of_its_nfkc_form"]["bcrypt"])
@@ -815,6 +839,7 @@ class TestImportedHash:
         assert [answer.status_code for answer in answers] == [200] * 8
         assert await opens(service, VECTORS["password"])
 
+    @pytest.mark.both_databases
     async def test_does_not_undo_a_password_change_that_crosses_it(self, service: Service) -> None:
         ada = await join(service)
         old = VECTORS["password"]
@@ -857,7 +882,8 @@ class TestSignInUsername:
         assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
         assert await works(service, bearer(token))
 
-    async def test_v70_an_unknown_name_and_a_wrong_password_look_alike(self, service: Service) -> None:
+    @pytest.mark.threat("V70")
+    async def test_an_unknown_name_and_a_wrong_password_look_alike(self, service: Service) -> None:
         await join(service, username="ada_l")
 
         async def attempt(username: str, password: str) -> Any:
@@ -997,6 +1023,7 @@ class TestSignOut:
 
         assert await count(service, Session) == 0
 
+    @pytest.mark.both_databases
     async def test_crossed_credentials_at_once_end_both_sessions(self, service: Service) -> None:
         tokens = [(await join(service, email))["Authorization"][7:] for email in (ADA, EVE)]
         crossed = [

@@ -92,9 +92,8 @@ class TestSendVerification:
         assert refusal(verified) == (400, "EMAIL_ALREADY_VERIFIED", "Email is already verified")
         assert sent == mails == await service.inbox()
 
-    async def test_v70_answers_strangers_alike_and_mails_only_who_is_unverified(
-        self, service: Service
-    ) -> None:
+    @pytest.mark.threat("V70")
+    async def test_answers_strangers_alike_and_mails_only_who_is_unverified(self, service: Service) -> None:
         await join_verified(service, EVE)
         await join(service)
         before = await service.inbox()
@@ -139,7 +138,8 @@ class TestSendVerification:
         answer = await service.get(local(link))
         assert answer.headers["location"] == "http://localhost:3000/x?y#z"
 
-    async def test_v10_no_header_tells_the_link_where_to_lead(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V10")
+    async def test_no_header_tells_the_link_where_to_lead(self, make_service: MakeService) -> None:
         service = await make_service({"limits.mail_burst": "0"})
         ada = await join(service)
 
@@ -240,7 +240,8 @@ class TestVerify:
         assert empty.json()["status"] is True
         assert (await user_of(service, ada))["emailVerified"] is True
 
-    async def test_v1_leads_nowhere_else(self, service: Service) -> None:
+    @pytest.mark.threat("V1")
+    async def test_leads_nowhere_else(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
@@ -273,7 +274,8 @@ class TestVerify:
         assert [refusal(answer) for answer in answers] == [INVALID_TOKEN] * 3
         assert (await user_of(service, ada))["emailVerified"] is False
 
-    async def test_v82_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
+    @pytest.mark.threat("V82", "V21", "V32")
+    async def test_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
@@ -282,7 +284,8 @@ class TestVerify:
         assert refusal(await follow(service, token)) == INVALID_TOKEN
         assert (await user_of(service, ada))["emailVerified"] is False
 
-    async def test_v82_verifies_no_address_that_takes_its_place_meanwhile(
+    @pytest.mark.threat("V82")
+    async def test_verifies_no_address_that_takes_its_place_meanwhile(
         self, cluster: Cluster, tmp_path: Path
     ) -> None:
         service = await open_service(cluster.create(migrated=True), tmp_path, {})
@@ -300,6 +303,7 @@ class TestVerify:
         assert refusal(answer) == INVALID_TOKEN
         assert (user["email"], user["emailVerified"]) == (NEW_ADDRESS, False)
 
+    @pytest.mark.threat("V21", "V82")
     async def test_does_not_revive_when_the_address_comes_back(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
@@ -346,6 +350,7 @@ class TestChangeLink:
 
         assert await service.inbox(template="email-changed") == []
 
+    @pytest.mark.threat("V82")
     async def test_works_once(self, service: Service) -> None:
         token = await change_token(service, await join_verified(service))
 
@@ -364,7 +369,8 @@ class TestChangeLink:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).status_code == 200
 
-    async def test_v8_an_untrusted_callback_uses_nothing_up(self, service: Service) -> None:
+    @pytest.mark.threat("V8")
+    async def test_an_untrusted_callback_uses_nothing_up(self, service: Service) -> None:
         ada = await join_verified(service)
         token = await change_token(service, ada)
 
@@ -374,7 +380,8 @@ class TestChangeLink:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).status_code == 200
 
-    async def test_v21_does_not_open_under_another_user_s_session(
+    @pytest.mark.threat("V21")
+    async def test_does_not_open_under_another_user_s_session(
         self, service: Service, sign_up: SignIn
     ) -> None:
         eve = await sign_up(EVE)
@@ -425,6 +432,7 @@ class TestChangeLink:
         assert led.headers["location"] == f"{BASE_URL}/x?error=INVALID_TOKEN"
         assert (await user_of(service, ada))["email"] == ADA
 
+    @pytest.mark.both_databases
     async def test_of_two_users_who_claim_one_address_one_gets_it(self, service: Service) -> None:
         tokens = [
             await change_token(service, await join_verified(service, f"u{n}@example.com")) for n in range(4)
@@ -435,7 +443,8 @@ class TestChangeLink:
         assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 3
         assert len(await service.rows('SELECT id FROM "user" WHERE email = :email', email=NEW_ADDRESS)) == 1
 
-    async def test_v82_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V82", "V21")
+    async def test_takes_the_tokens_of_the_old_address_along(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
         verification = token_in(await last_link(service, "verify-email"))
@@ -471,9 +480,9 @@ class TestChangeLink:
 
 
 class TestChange:
-    async def test_v82_an_unverified_address_is_replaced_at_once(
-        self, service: Service, sign_up: SignIn
-    ) -> None:
+    @pytest.mark.both_databases
+    @pytest.mark.threat("V82")
+    async def test_an_unverified_address_is_replaced_at_once(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
         reset = await reset_token(service)
         before = await user_of(service, ada)
@@ -506,6 +515,7 @@ class TestChange:
         assert code(answer) == "400 OTP_HAS_EXPIRED"
         assert (await user_of(service, ada))["twoFactorEnabled"] is False
 
+    @pytest.mark.threat("V32")
     async def test_a_verified_address_waits_for_the_link(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
         await verify(service)
@@ -532,8 +542,9 @@ class TestChange:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).json()["user"]["emailVerified"] is True
 
+    @pytest.mark.threat("V70")
     @pytest.mark.parametrize("asked", [EVE, "free@example.com"])
-    async def test_v70_an_older_link_does_not_tell_whether_the_newer_address_is_taken(
+    async def test_an_older_link_does_not_tell_whether_the_newer_address_is_taken(
         self, service: Service, asked: str
     ) -> None:
         await join(service, EVE)
@@ -544,6 +555,7 @@ class TestChange:
 
         assert refusal(await follow(service, older)) == INVALID_TOKEN
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_requests_one_link_lives(self, service: Service) -> None:
         ada = await join_verified(service)
 
@@ -554,7 +566,8 @@ class TestChange:
         assert len(mails) == 6
         assert sorted(map(code, answers)) == ["200"] + ["401 INVALID_TOKEN"] * 5
 
-    async def test_v70_an_address_of_somebody_else_answers_alike_and_has_no_effect(
+    @pytest.mark.threat("V70")
+    async def test_an_address_of_somebody_else_answers_alike_and_has_no_effect(
         self, service: Service
     ) -> None:
         await join(service, EVE)
@@ -572,6 +585,7 @@ class TestChange:
             "bob@example.com",
         ]
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_immediate_changes_to_one_address_one_counts(
         self, service: Service
     ) -> None:
@@ -647,8 +661,9 @@ class TestChange:
 
         assert (await user_of(service, other))["id"] != (await user_of(service, ada))["id"]
 
+    @pytest.mark.threat("V82")
     @pytest.mark.parametrize("path", ["/request-password-reset", "/send-verification-email"])
-    async def test_v82_no_link_that_is_made_meanwhile_goes_to_the_old_address(
+    async def test_no_link_that_is_made_meanwhile_goes_to_the_old_address(
         self, cluster: Cluster, tmp_path: Path, path: str
     ) -> None:
         service = await open_service(cluster.create(migrated=True), tmp_path, {})
@@ -668,6 +683,7 @@ class TestChange:
         assert after == before
         assert grants == []
 
+    @pytest.mark.threat("V21", "V82")
     async def test_a_newer_request_kills_the_older_link(self, service: Service) -> None:
         ada = await join_verified(service)
         older = await change_token(service, ada, "older@example.com")

@@ -135,8 +135,9 @@ def by_name(operations: dict[str, Operation]) -> list[Any]:
 
 
 class TestFields:
+    @pytest.mark.threat("V9", "R36")
     @pytest.mark.parametrize(("operation", "field"), fields())
-    async def test_v9_refuses_every_wrong_type_by_the_name_of_the_field(
+    async def test_refuses_every_wrong_type_by_the_name_of_the_field(
         self, service: Service, operation: Operation, field: str
     ) -> None:
         ada = await join(service)
@@ -192,8 +193,9 @@ class TestBodies:
             assert refusal(answer)[:2] == (400, "VALIDATION_ERROR")
             assert answer.json()["message"].startswith("[body] ")
 
+    @pytest.mark.threat("V12")
     @pytest.mark.parametrize("operation", by_name(POSTS))
-    async def test_v12_must_be_json(self, service: Service, operation: Operation) -> None:
+    async def test_must_be_json(self, service: Service, operation: Operation) -> None:
         ada = await join(service)
         headers = {**ada, "Content-Type": "application/json"}
 
@@ -237,8 +239,9 @@ class TestAuthenticationFirst:
 
 
 class TestOrigins:
+    @pytest.mark.threat("V11", "V12")
     @pytest.mark.parametrize("operation", by_name(POSTS))
-    async def test_v11_v12_a_foreign_page_does_nothing(self, service: Service, operation: Operation) -> None:
+    async def test_a_foreign_page_does_nothing(self, service: Service, operation: Operation) -> None:
         cookie = {"Cookie": f"service.session-token={token_of(await join(service))}"}
         mails = await service.inbox()
 
@@ -257,10 +260,11 @@ class TestOrigins:
         assert await service.inbox() == mails
         assert (await count(service, User), await count(service, Session)) == (1, 1)
 
+    @pytest.mark.threat("V11")
     @pytest.mark.parametrize(
         "path", ["/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social"]
     )
-    async def test_v11_no_link_or_form_signs_anybody_in(self, service: Service, path: str) -> None:
+    async def test_no_link_or_form_signs_anybody_in(self, service: Service, path: str) -> None:
         crossing = {
             "Sec-Fetch-Site": "cross-site",
             "Sec-Fetch-Mode": "navigate",
@@ -277,9 +281,8 @@ class TestOrigins:
 
 
 class TestCookies:
-    async def test_v42_an_answer_sets_each_once_when_the_session_is_extended_too(
-        self, service: Service
-    ) -> None:
+    @pytest.mark.threat("V42")
+    async def test_an_answer_sets_each_once_when_the_session_is_extended_too(self, service: Service) -> None:
         bodies_of = {
             "/update-user": {"name": "B"},
             "/change-password": {
@@ -302,8 +305,9 @@ class TestCookies:
 
 
 class TestRedirectTargets:
+    @pytest.mark.threat("V2")
     @pytest.mark.parametrize(("operation", "field"), targets())
-    async def test_v2_refuses_every_untrusted_one_and_does_nothing(
+    async def test_refuses_every_untrusted_one_and_does_nothing(
         self, service: Service, operation: Operation, field: str
     ) -> None:
         ada = await join(service)
@@ -317,8 +321,9 @@ class TestRedirectTargets:
         assert await service.inbox() == mails
         assert (await count(service, User), await count(service, Session)) == (1, 1)
 
+    @pytest.mark.threat("V1")
     @pytest.mark.parametrize("path", ["/verify-email", "/reset-password/{token}", "/delete-user/callback"])
-    async def test_v1_refuses_them_in_queries_too(self, service: Service, path: str) -> None:
+    async def test_refuses_them_in_queries_too(self, service: Service, path: str) -> None:
         ada = await join(service)
         verification = token_in(await last_link(service, "verify-email"))
         token = await reset_token(service) if "{token}" in path else verification
@@ -338,6 +343,7 @@ class TestRedirectTargets:
 
 
 class TestQueries:
+    @pytest.mark.threat("V9")
     @pytest.mark.parametrize(("operation", "name"), query_parameters())
     async def test_take_each_parameter_once_and_without_nul(
         self, service: Service, operation: Operation, name: str

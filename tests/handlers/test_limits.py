@@ -368,6 +368,7 @@ async def on_redis(tmp_path: Path) -> AsyncIterator[tuple[Service, RedisServer]]
     server.stop()
 
 
+@pytest.mark.long
 class TestRedis:
     async def test_away_stops_what_has_a_budget_and_nothing_else(
         self, on_redis: tuple[Service, RedisServer]

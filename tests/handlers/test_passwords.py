@@ -68,7 +68,8 @@ async def change(service: Service, headers: Headers, **more: Any) -> Any:
 
 @pytest.mark.parametrize("path", PATHS)
 class TestRequestReset:
-    async def test_v70_answers_alike_for_everybody_and_mails_who_is_known(
+    @pytest.mark.threat("V70")
+    async def test_answers_alike_for_everybody_and_mails_who_is_known(
         self, service: Service, path: str
     ) -> None:
         await join(service)
@@ -100,9 +101,8 @@ class TestRequestReset:
 
         assert "?" not in await last_link(service, "reset-password")
 
-    async def test_v10_no_header_tells_the_link_where_to_lead(
-        self, make_service: MakeService, path: str
-    ) -> None:
+    @pytest.mark.threat("V10")
+    async def test_no_header_tells_the_link_where_to_lead(self, make_service: MakeService, path: str) -> None:
         service = await make_service({"limits.mail_burst": "0"})
         await join(service)
 
@@ -118,7 +118,8 @@ class TestRequestReset:
         assert all(mail["link"].startswith(f"{BASE_URL}/reset-password/") for mail in mails)
         assert all("evil" not in str(mail) for mail in mails)
 
-    async def test_v8_nothing_is_mailed_for_an_untrusted_redirect(self, service: Service, path: str) -> None:
+    @pytest.mark.threat("V8")
+    async def test_nothing_is_mailed_for_an_untrusted_redirect(self, service: Service, path: str) -> None:
         await join(service)
         before = await service.inbox()
 
@@ -167,7 +168,8 @@ class TestRequestReset:
 
         assert {mail["to"] for mail in await service.inbox(template="reset-password")} == {ADA}
 
-    async def test_v78_refuses_what_is_no_single_address(self, service: Service, path: str) -> None:
+    @pytest.mark.threat("V78")
+    async def test_refuses_what_is_no_single_address(self, service: Service, path: str) -> None:
         await join(service)
         for email in (
             f"{ADA},{EVE}",
@@ -313,7 +315,8 @@ class TestReset:
         assert await opens(service, NEW_PASSWORD)
         assert not await opens(service, PASSWORD)
 
-    async def test_v16_v35_ends_every_session_of_this_user(
+    @pytest.mark.threat("V16", "V35")
+    async def test_ends_every_session_of_this_user(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         eve = await join(service, EVE)
@@ -351,7 +354,8 @@ class TestReset:
 
         assert await service.inbox(template="password-changed") == []
 
-    async def test_v82_a_token_works_once(self, service: Service) -> None:
+    @pytest.mark.threat("V82")
+    async def test_a_token_works_once(self, service: Service) -> None:
         await join(service)
         token = await reset_token(service)
 
@@ -362,7 +366,9 @@ class TestReset:
         assert refusal(await service.get(f"/reset-password/{token}")) == INVALID_TOKEN
         assert await opens(service, NEW_PASSWORD)
 
-    async def test_v83_of_simultaneous_resets_with_one_token_one_counts(self, service: Service) -> None:
+    @pytest.mark.both_databases
+    @pytest.mark.threat("V83")
+    async def test_of_simultaneous_resets_with_one_token_one_counts(self, service: Service) -> None:
         await join(service)
         token = await reset_token(service)
         wanted = [f"the password of number {n}" for n in range(20)]
@@ -374,7 +380,8 @@ class TestReset:
         assert [await opens(service, password) for password in wanted] == [n == winner for n in range(20)]
         assert len(await service.inbox(template="password-changed")) == 1
 
-    async def test_v82_earlier_links_work_until_one_is_used(self, service: Service) -> None:
+    @pytest.mark.threat("V82")
+    async def test_earlier_links_work_until_one_is_used(self, service: Service) -> None:
         await join(service)
         first, second = await reset_token(service), await reset_token(service)
 
@@ -382,7 +389,8 @@ class TestReset:
         assert (await reset(service, first)).status_code == 200
         assert refusal(await reset(service, second)) == INVALID_TOKEN
 
-    async def test_v82_takes_the_other_tokens_along(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V82")
+    async def test_takes_the_other_tokens_along(self, make_service: MakeService) -> None:
         service = await make_service(
             {"delete_user.confirm_by_mail": "true", "password_reset.revoke_sessions": "false"}
         )
@@ -419,6 +427,7 @@ class TestReset:
         [row] = await service.rows("SELECT provider_id, issuer, account_id, user_id FROM account")
         assert (row.provider_id, row.issuer, row.account_id) == ("credential", "", row.user_id)
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_first_passwords_each_with_its_own_token_one_counts(
         self, service: Service
     ) -> None:
@@ -456,8 +465,9 @@ class TestReset:
             "200",
         ]
 
+    @pytest.mark.threat("V84")
     @pytest.mark.parametrize(("password", "error", "message"), REFUSED)
-    async def test_v84_a_refused_password_burns_no_token(
+    async def test_a_refused_password_burns_no_token(
         self, service: Service, password: str, error: str, message: str
     ) -> None:
         await join(service, name="Augusta Ada King", username="Countess")
@@ -469,7 +479,8 @@ class TestReset:
         assert await opens(service, PASSWORD)
         assert (await reset(service, token)).status_code == 200
 
-    async def test_v23_nothing_but_a_reset_token_resets(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V23")
+    async def test_nothing_but_a_reset_token_resets(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
         verification = token_in(await last_link(service, "verify-email"))
@@ -488,6 +499,7 @@ class TestReset:
         assert code(null) == "400 VALIDATION_ERROR"
         assert await opens(service, PASSWORD)
 
+    @pytest.mark.threat("V23")
     async def test_reads_the_token_from_the_body_alone(self, service: Service) -> None:
         await join(service)
         token = await reset_token(service)
@@ -645,7 +657,8 @@ class TestChange:
         [mail] = await service.inbox(template="password-changed")
         assert (mail["to"], mail["link"]) == (ADA, None)
 
-    async def test_v82_takes_the_tokens_of_this_user_along(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V82")
+    async def test_takes_the_tokens_of_this_user_along(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
         await join(service, EVE)
@@ -676,6 +689,7 @@ class TestChange:
 
         assert (await service.get(local(link))).status_code == 200
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_one_counts(self, make_service: MakeService) -> None:
         service = await make_service({"limits.failures": "0"})
         ada = await join(service)
@@ -687,6 +701,7 @@ class TestChange:
         winner = [answer.status_code for answer in answers].index(200)
         assert [await opens(service, password) for password in wanted] == [n == winner for n in range(8)]
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("settings", "body", "told", "verified", "hashed"),
         [

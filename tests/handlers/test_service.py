@@ -120,16 +120,18 @@ class TestShowError:
         assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert f"<code>{error}</code>" in unescape(answer.text)
 
+    @pytest.mark.threat("V81")
     @pytest.mark.parametrize(
         "query",
         ["", "?error=", "?error=" + "x" * 65, "?error=a%20b", "?error=<b>", "?error=a%0A", "?error=a.b"],
     )
-    async def test_v81_shows_no_other_text_as_an_error(self, service: Service, query: str) -> None:
+    async def test_shows_no_other_text_as_an_error(self, service: Service, query: str) -> None:
         answer = await service.get(f"/error{query}")
 
         assert "<code>UNKNOWN</code>" in answer.text
 
-    async def test_v81_escapes_the_description_and_cuts_it_at_200_characters(self, service: Service) -> None:
+    @pytest.mark.threat("V81")
+    async def test_escapes_the_description_and_cuts_it_at_200_characters(self, service: Service) -> None:
         hostile = "<script>alert('1')</script><a href=\"https://evil.test\">x</a>&{{7*7}}"
         description = hostile + "\U0001f600" * (200 - len(hostile)) + "Z"
 

@@ -138,6 +138,7 @@ class TestGetCurrent:
         assert (await service.post("/revoke-sessions")).json() == {"status": True, "count": 0}
         assert (await service.post("/revoke-other-sessions")).json() == {"status": True, "count": 0}
 
+    @pytest.mark.threat("V27")
     async def test_two_cookies_with_different_values_are_none(
         self, service: Service, sign_up: SignIn
     ) -> None:
@@ -148,6 +149,7 @@ class TestGetCurrent:
 
 
 class TestListActive:
+    @pytest.mark.threat("V22")
     async def test_lists_newest_first_with_tokens(
         self, service: Service, sign_up: SignIn, sign_in: SignIn
     ) -> None:
@@ -294,6 +296,7 @@ class TestAtMost:
         assert numbers == [51, 3, 3]
         assert await ages(service) == [0, 0, 0]
 
+    @pytest.mark.both_databases
     async def test_simultaneous_sign_ins_leave_so_many(self, make_service: MakeService) -> None:
         service = await make_service({"session.max_per_user": "3"})
         await join(service)
@@ -376,6 +379,7 @@ class TestRevoke:
         assert "Max-Age=0" in answer.headers["set-cookie"]
         assert not await works(service, ada)
 
+    @pytest.mark.threat("V22")
     async def test_does_not_touch_or_tell_of_foreign_sessions(
         self, service: Service, sign_up: SignIn
     ) -> None:
@@ -419,6 +423,7 @@ class TestRevokeOthers:
         assert answer.json() == {"status": True, "count": 2}
         assert [await works(service, h) for h in (phone, laptop)] == [True, False]
 
+    @pytest.mark.threat("V22")
     async def test_leaves_other_users_alone(self, service: Service, sign_up: SignIn) -> None:
         ada, eve = await sign_up("ada@example.com"), await sign_up("eve@example.com")
 
@@ -426,6 +431,7 @@ class TestRevokeOthers:
 
         assert await works(service, ada)
 
+    @pytest.mark.both_databases
     async def test_no_session_is_usable_and_unlisted_after_a_race(
         self, service: Service, sign_up: SignIn, carry: Callable[[str], Headers]
     ) -> None:

@@ -385,6 +385,7 @@ class TestWayBack:
 
         assert set_cookies(answer)[PENDING] == ""
 
+    @pytest.mark.threat("V62")
     async def test_by_a_form_comes_back_as_a_get(self, social: Service, ada: None) -> None:
         flow = await begin(social)
         sent = dict(httpx.URL(await visit(flow)).params)
@@ -409,6 +410,8 @@ class TestWayBack:
 
         assert relayed.headers["location"] == f"{BASE_URL}/callback/test"
 
+    @pytest.mark.threat("V58")
+    @pytest.mark.both_databases
     async def test_of_many_first_visits_at_once_one_user_comes(
         self, social: Service, provider: ProviderProcess, ada: None
     ) -> None:
@@ -430,6 +433,7 @@ class TestWayBack:
 class TestFailure:
     """Every value of `error`, once, and that nothing came of it (behaviour 7.3)."""
 
+    @pytest.mark.threat("V55")
     @pytest.mark.parametrize(
         "query", ["", "?state=", "?code=c", "?state={0}&state={0}", "?state={0}&code=c&code=d"]
     )
@@ -443,6 +447,7 @@ class TestFailure:
         assert await audited(social, "oauth_state.refused") == [("refused", "state_not_found")]
         assert await count(social, OneTimeToken) == 1
 
+    @pytest.mark.threat("V54", "V55")
     async def test_with_a_state_that_is_unknown_used_expired_or_another_browsers(
         self, social: Service, ada: None
     ) -> None:
@@ -474,6 +479,7 @@ class TestFailure:
 
         assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error=oauth_provider_not_found"
 
+    @pytest.mark.threat("V60")
     @pytest.mark.parametrize(
         ("sent", "told"),
         [
@@ -520,6 +526,7 @@ class TestFailure:
 
         assert answer.headers["location"] == f"{BASE_URL}{OOPS}?error=no_code"
 
+    @pytest.mark.threat("V56")
     @pytest.mark.parametrize(
         ("changes", "expected"),
         [
@@ -586,6 +593,7 @@ class TestFailure:
         named = sorted(str(record.details["provider"]) for record in records)
         assert named == ["None", "test"]
 
+    @pytest.mark.both_databases
     async def test_of_nobodys_flow_in_a_flood_is_recorded_a_few_times(
         self, make_service: MakeService
     ) -> None:
@@ -620,6 +628,7 @@ class TestFailure:
         locations = [answer.headers["location"] for answer in answers]
         assert locations == [f"{BASE_URL}/", f"{BASE_URL}/error?error=no_code"]
 
+    @pytest.mark.threat("V56")
     async def test_at_another_providers_callback(self, social: Service, ada: None) -> None:
         flow = await begin(social)
         back = await visit(flow)
@@ -641,6 +650,7 @@ def id_token(provider: ProviderProcess, **claims: Any) -> str:
 
 
 class TestIdToken:
+    @pytest.mark.threat("V17")
     async def test_signs_in_at_once(self, social: Service, provider: ProviderProcess) -> None:
         token = id_token(provider)
 
@@ -737,12 +747,14 @@ class TestIdToken:
         assert refusal(await directly(service, id_token(provider))) == expected
         assert refusal(await directly(service, id_token(provider), provider="plain")) == expected
 
+    @pytest.mark.threat("V19")
     @pytest.mark.parametrize("token", ["", "a.b.c", {"token": ""}])
     async def test_that_is_none_is_refused(self, social: Service, token: Any) -> None:
         assert code(await directly(social, token)) == "401 INVALID_TOKEN"
 
 
 class TestWhoseAccount:
+    @pytest.mark.threat("V20")
     async def test_the_same_subject_of_another_issuer_is_somebody_else(
         self, make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
     ) -> None:
@@ -787,6 +799,7 @@ class TestWhoseAccount:
         await social.get(local(mail["link"]))
         assert (await user_of(social, ada))["emailVerified"]
 
+    @pytest.mark.threat("V32", "V15")
     @pytest.mark.parametrize(
         ("local", "said", "rules", "linked"),
         [
@@ -886,6 +899,7 @@ class TestWhoseAccount:
         await service.get(local(await last_link(service, "verify-email", ADA)))
         assert error_of(await sign_in(service)) is None
 
+    @pytest.mark.threat("V32")
     async def test_verification_that_everybody_needs_holds_here_too(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:

@@ -89,6 +89,7 @@ def totp(secret: str, service: Service, steps: int = 0) -> str:
 
 
 class TestEnable:
+    @pytest.mark.threat("V48")
     async def test_opens_an_enrolment_that_changes_nothing_yet(
         self, service: Service, sign_up: SignIn
     ) -> None:
@@ -145,6 +146,7 @@ class TestEnable:
         assert (code(refused), code(confirmed)) == ("401 INVALID_CODE", "200")
         assert code(old_code) == "401 INVALID_BACKUP_CODE"
 
+    @pytest.mark.threat("V48", "V52", "V53")
     async def test_beside_a_live_secret_leaves_it_until_the_new_one_is_confirmed(
         self, service: Service
     ) -> None:
@@ -194,6 +196,7 @@ class TestEnable:
         authenticator = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
         assert [answer.status_code for answer in (old, new, authenticator)] == [401, 200, 200]
 
+    @pytest.mark.threat("V32")
     async def test_with_mail_codes_wants_a_sender_and_a_proven_address(
         self, make_service: MakeService
     ) -> None:
@@ -225,6 +228,7 @@ async def begin_uri(service: Service) -> dict[str, str]:
 
 
 class TestPassword:
+    @pytest.mark.threat("V49")
     @pytest.mark.parametrize("name", ["enable", "disable", "get-totp-uri", "generate-backup-codes"])
     async def test_is_wanted_and_nothing_changes_without(
         self, service: Service, carry: Carry, name: str
@@ -256,6 +260,7 @@ class TestPassword:
 
 
 class TestDisable:
+    @pytest.mark.threat("V52", "V53")
     async def test_deletes_everything(self, service: Service, carry: Carry) -> None:
         owner = await enrol(service)
         ada = carry(token_of(owner.session))
@@ -321,6 +326,7 @@ class TestGetTotpUri:
 
 
 class TestPendingSignIn:
+    @pytest.mark.threat("V43")
     @pytest.mark.parametrize("path", ["email", "username"])
     async def test_is_answered_in_place_of_a_session(self, service: Service, path: str) -> None:
         await enrol(service, username="ada_l")
@@ -368,6 +374,7 @@ class TestPendingSignIn:
         assert refusal(answer) == NO_CHALLENGE
         assert (PENDING_CLEARED in answer.headers.get_list("set-cookie")) == ("Cookie" in pending)
 
+    @pytest.mark.threat("V33")
     async def test_a_banned_user_is_refused_at_the_second_step(
         self, service: Service, carry_pending: Carry
     ) -> None:
@@ -404,6 +411,7 @@ class TestPendingSignIn:
 class TestVerified:
     """What the three methods have in common."""
 
+    @pytest.mark.threat("V46")
     @pytest.mark.parametrize("method", METHODS)
     async def test_a_pending_sign_in_becomes_a_session(
         self, service: Service, carry: Carry, carry_pending: Carry, method: str
@@ -437,6 +445,7 @@ class TestVerified:
         assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
         assert "Max-Age" not in answer.headers["set-cookie"]
 
+    @pytest.mark.threat("V46")
     @pytest.mark.parametrize("method", METHODS)
     async def test_under_a_session_only_checks(self, service: Service, carry: Carry, method: str) -> None:
         owner = await enrol(service)
@@ -458,6 +467,7 @@ class TestVerified:
         }
         assert code(again) == used[method]
 
+    @pytest.mark.threat("V44")
     @pytest.mark.parametrize("method", METHODS)
     async def test_five_wrong_codes_end_the_sign_in(
         self, service: Service, carry_pending: Carry, method: str
@@ -480,6 +490,7 @@ class TestVerified:
             == []
         )
 
+    @pytest.mark.threat("V44")
     async def test_ten_wrong_codes_in_a_row_lock(self, service: Service, carry_pending: Carry) -> None:
         ada = await enrol(service)
         *wasted, pending = [carry_pending(await challenge(service)) for _ in range(3)]
@@ -591,6 +602,7 @@ class TestVerified:
         with pytest.raises(InvalidTwoFactorCookie):
             await requests.run(partial(ask, **wanted), caller=caller)
 
+    @pytest.mark.threat("V24")
     @pytest.mark.parametrize("method", METHODS)
     async def test_a_code_has_a_form_and_what_has_not_costs_nothing(
         self, service: Service, method: str
@@ -618,6 +630,7 @@ class TestVerifyTotp:
         assert answer.json() == {"status": True, "token": token_of(ada), "user": reduced(user)}
         assert len(await service.inbox(ADA, "two-factor-changed")) == 1
 
+    @pytest.mark.threat("V47")
     async def test_a_step_counts_once_and_no_earlier_one_after_it(self, service: Service) -> None:
         ada = await enrol(service)
         told = []
@@ -655,6 +668,7 @@ class TestVerifyTotp:
         assert [entry["event"] for entry in logged] == ["two_factor.secret_undecipherable"] * 6
         assert (await enter(service, "backup-code", ada.backup_codes[0], pending)).status_code == 200
 
+    @pytest.mark.threat("V47")
     @pytest.mark.parametrize(("steps", "status"), [(-2, 401), (-1, 200), (0, 200), (1, 200), (2, 401)])
     async def test_accepts_one_step_either_side(self, service: Service, steps: int, status: int) -> None:
         ada = await enrol(service)
@@ -664,6 +678,7 @@ class TestVerifyTotp:
 
 
 class TestSendOtp:
+    @pytest.mark.threat("V25")
     async def test_mails_a_code_and_shows_it_nowhere(self, service: Service, carry_pending: Carry) -> None:
         await enrol(service)
         pending = carry_pending(await challenge(service))
@@ -819,6 +834,7 @@ class TestVerifyBackupCode:
         assert set(set_cookies(answer)) == ({TRUST, PENDING} if "Cookie" in pending else {TRUST})
         assert await works(service, bearer(answer.json()["session"]["token"]))
 
+    @pytest.mark.threat("V48")
     async def test_needs_codes(self, service: Service, carry: Carry) -> None:
         ada = carry(token_of(await join(service)))
         _, codes = await begin(service, ada)
@@ -858,6 +874,7 @@ class TestVerifyBackupCode:
 
 
 class TestGenerateBackupCodes:
+    @pytest.mark.threat("V53")
     async def test_replaces_all(self, service: Service, carry: Carry) -> None:
         owner = await enrol(service)
         ada = carry(token_of(owner.session))
@@ -881,6 +898,7 @@ class TestGenerateBackupCodes:
 
 
 class TestTrustedDevices:
+    @pytest.mark.threat("V52")
     @pytest.mark.parametrize("method", METHODS)
     async def test_are_not_asked_and_their_token_is_renewed(self, service: Service, method: str) -> None:
         ada = await enrol(service, username="ada_l")
@@ -905,6 +923,7 @@ class TestTrustedDevices:
         assert old.json()["twoFactorRedirect"]
         assert set_cookies(old)[TRUST] == ""
 
+    @pytest.mark.threat("V52")
     async def test_never_replace_the_password(self, service: Service) -> None:
         device = await trusted_device(service, await enrol(service))
 
@@ -943,6 +962,7 @@ class TestTrustedDevices:
         assert set(set_cookies(ada)) == {"service.session-token"}
         assert eve.json()["user"]["email"] == EVE
 
+    @pytest.mark.threat("V50", "V52")
     async def test_die_with_the_password(self, service: Service) -> None:
         ada = await enrol(service)
         first, pending = await trusted_device(service, ada), await challenge(service)
@@ -965,6 +985,7 @@ class TestTrustedDevices:
         assert await count(service, TrustedDevice) == 0
         assert (await count(service, TwoFactor), await count(service, Session)) == (1, 0)
 
+    @pytest.mark.threat("V26")
     async def test_of_others_are_left_alone(self, service: Service) -> None:
         await enrol(service)
         device = await trusted_device(service, await enrol(service, EVE))
@@ -976,6 +997,7 @@ class TestTrustedDevices:
         assert TRUST not in set_cookies(ada)
         assert eve.json()["user"]["email"] == EVE
 
+    @pytest.mark.threat("V52")
     async def test_end_after_thirty_days(self, service: Service) -> None:
         device = await trusted_device(service, await enrol(service))
 

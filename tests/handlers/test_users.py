@@ -112,6 +112,7 @@ class TestUpdate:
         assert [refusal(answer) for answer in answers] == [expected] * 3
         assert [answer.json()["fields"] for answer in answers] == [[]] * 3
 
+    @pytest.mark.threat("V30")
     async def test_leaves_the_address_to_change_email(self, service: Service) -> None:
         ada = await join(service)
 
@@ -122,6 +123,7 @@ class TestUpdate:
 
         assert (await user_of(service, ada))["name"] == "Ada"
 
+    @pytest.mark.threat("V30", "V49")
     @pytest.mark.parametrize(
         ("key", "value"),
         [
@@ -130,7 +132,7 @@ class TestUpdate:
             ("updatedAt", AT),
         ],
     )  # fmt: skip
-    async def test_v30_names_what_only_the_service_sets(self, service: Service, key: str, value: Any) -> None:
+    async def test_names_what_only_the_service_sets(self, service: Service, key: str, value: Any) -> None:
         ada = await join(service)
         before = await user_of(service, ada)
 
@@ -176,6 +178,7 @@ class TestUpdate:
 
         assert (await update(service, ada, username="ADA_L")).status_code == 200
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_claims_to_one_username_one_succeeds(self, service: Service) -> None:
         callers = [await join(service, f"u{n}@example.com") for n in range(6)]
 
@@ -223,7 +226,8 @@ class TestDelete:
             rows = await service.rows(f'SELECT {whose} AS owner FROM "{table.__tablename__}"')
             assert {row.owner for row in rows} <= {(await user_of(service, eve))["id"], None}, table
 
-    async def test_v36_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
+    @pytest.mark.threat("V36")
+    async def test_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
         ada = await join(service)
         await delete(service, ada)
 
@@ -285,6 +289,7 @@ class TestDelete:
         assert await is_there(service)
         assert await works(service, ada)
 
+    @pytest.mark.both_databases
     async def test_of_simultaneous_ones_the_user_is_gone_and_nothing_breaks(self, service: Service) -> None:
         ada = await join(service)
 
@@ -293,6 +298,7 @@ class TestDelete:
         assert {code(answer) for answer in answers} <= {"200", "401 UNAUTHORIZED"}
         assert not await is_there(service)
 
+    @pytest.mark.both_databases
     async def test_a_sign_in_that_crosses_it_leaves_no_session(self, service: Service) -> None:
         ada = await join(service)
 
@@ -409,7 +415,8 @@ class TestConfirmDeletion:
         assert answer.headers.get_list("set-cookie") == [CLEARED]
         assert not await is_there(service)
 
-    async def test_v1_leads_nowhere_else_and_deletes_nothing(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V1")
+    async def test_leads_nowhere_else_and_deletes_nothing(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)
         token = await deletion_token(service, ada)
@@ -420,7 +427,8 @@ class TestConfirmDeletion:
 
         assert (await confirm(service, ada, token=token, callbackURL="")).json() == DELETED
 
-    async def test_v85_needs_the_session_of_the_owner(self, make_service: MakeService) -> None:
+    @pytest.mark.threat("V85")
+    async def test_needs_the_session_of_the_owner(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada, eve = await join(service), await join(service, EVE)
         token = await deletion_token(service, ada)
@@ -435,6 +443,7 @@ class TestConfirmDeletion:
         assert await is_there(service, EVE)
         assert (await confirm(service, ada, token=token)).json() == DELETED
 
+    @pytest.mark.threat("V85")
     async def test_refuses_every_other_token(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)
@@ -463,7 +472,9 @@ class TestConfirmDeletion:
         assert refusal(await confirm(service, ada, token=token)) == INVALID_TOKEN
         assert await is_there(service)
 
-    async def test_v85_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
+    @pytest.mark.both_databases
+    @pytest.mark.threat("V85")
+    async def test_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)
         token = await deletion_token(service, ada)

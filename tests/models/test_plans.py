@@ -27,6 +27,8 @@ from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.service import START, close_service, open_service
 
+pytestmark = pytest.mark.long
+
 Dialect = Literal["sqlite", "postgresql"]
 
 GENERIC = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off", "SET jit = off")

@@ -16,10 +16,10 @@ TABLE = ROOT / "SECURITY-TESTS.md"
 
 HEAD = """# What is attacked, and where it is tested
 
-Written by `make table` from `tests/security/threats.toml` and the names of the test classes; do not edit. A row's tests
-are the classes named after it. The last column counts the row's mutants: `make mutants` removes one defence at a time
-and checks that these tests fail. Comments such as `# defence: V35 sign-out` mark the code of a defence. Random
-sequences of operations against a model are in `tests/fuzz`.
+Written by `make table` from `tests/security/threats.toml` and the tests marked `@pytest.mark.threat("V35")`; do not
+edit. The last column counts the row's mutants: `make mutants` removes one defence at a time and checks that these tests
+fail. Comments such as `# defence: V35 sign-out` mark the code of a defence. Random sequences of operations against a
+model are in `tests/fuzz`.
 """
 
 
@@ -49,11 +49,11 @@ def text(groups: Sequence[Group], places: Mapping[str, list[str]], tried: Mappin
 def complaints(
     groups: Sequence[Group], places: Mapping[str, list[str]], file: Path, wanted: str
 ) -> list[str]:
-    """Give what is wrong: rows without a test, classes without a row, a stale file."""
+    """Give what is wrong: rows without a test, marks without a row, a stale file."""
     rows = [row for group in groups for row in group.rows]
     gaps = [f"{row.name} has no test: {row.attack}" for row in rows if row.name not in places]
     unknown = sorted(set(places) - {row.name for row in rows})
-    strays = [f"{', '.join(places[name])} is named after a row that does not exist" for name in unknown]
+    strays = [f"{', '.join(places[name])} is marked with {name}, which is no row" for name in unknown]
     is_stale = not file.exists() or file.read_text("utf-8") != wanted
     return [*gaps, *strays, *([f"{file.name} is out of date: make table"] if is_stale else [])]
 

@@ -1,4 +1,4 @@
-"""The attacks V63 to V69 and V74 of threats.md, and of R42 what limits are for: each test is named after its row."""
+"""The attacks V63 to V69 and V74 of threats.md, and of R42 what limits are for: each test is marked with its row."""
 
 import asyncio
 from collections import Counter
@@ -30,6 +30,8 @@ from tests.security.limits import (
     wait,
 )
 from tests.service import PASSWORD, Service, close_service, open_service
+
+pytestmark = pytest.mark.both_databases
 
 ATTACKER, OWNER = "192.0.2.66", "198.51.100.7"
 FORWARDING = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP")
@@ -70,7 +72,8 @@ async def proxied(make_service: MakeService) -> Service:
     return await make_service(PROXIED)
 
 
-class TestV63OneNetworkOneBudget:
+@pytest.mark.threat("V63")
+class TestOneNetworkOneBudget:
     @pytest.mark.parametrize(
         "addresses",
         [
@@ -80,16 +83,14 @@ class TestV63OneNetworkOneBudget:
         ],
         ids=["last 64 bits", "spellings of IPv6", "IPv4 in IPv6"],
     )
-    async def test_v63_other_spellings_are_the_same_network(
-        self, proxied: Service, addresses: list[str]
-    ) -> None:
+    async def test_other_spellings_are_the_same_network(self, proxied: Service, addresses: list[str]) -> None:
         await join(proxied)
 
         answers = [await guess(proxied, address=address) for address in addresses[:11]]
 
         assert [code(answer) for answer in answers] == [TOLD] * 10 + [LIMITED]
 
-    async def test_v63_another_64_is_another_network(self, proxied: Service) -> None:
+    async def test_another_64_is_another_network(self, proxied: Service) -> None:
         await join(proxied)
         await spend(proxied, address="2001:db8:5:6::1")
 
@@ -97,7 +98,7 @@ class TestV63OneNetworkOneBudget:
 
         assert code(answer) == TOLD
 
-    async def test_v63_the_limit_of_requests_knows_them_too(self, make_service: MakeService) -> None:
+    async def test_the_limit_of_requests_knows_them_too(self, make_service: MakeService) -> None:
         service = await make_service({**PROXIED, "limits.requests": "3"})
 
         answers = [
@@ -108,9 +109,10 @@ class TestV63OneNetworkOneBudget:
         assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
 
 
-class TestV64WhatIsSentIsNotBelieved:
+@pytest.mark.threat("V64")
+class TestWhatIsSentIsNotBelieved:
     @pytest.mark.parametrize("header", FORWARDING)
-    async def test_v64_a_header_of_the_client_changes_no_network(self, service: Service, header: str) -> None:
+    async def test_a_header_of_the_client_changes_no_network(self, service: Service, header: str) -> None:
         await join(service)
         body = {"email": ADA, "password": WRONG}
 
@@ -121,7 +123,7 @@ class TestV64WhatIsSentIsNotBelieved:
 
         assert [code(answer) for answer in answers] == [TOLD] * 10 + [LIMITED]
 
-    async def test_v64_nor_the_address_of_the_session(self, service: Service) -> None:
+    async def test_nor_the_address_of_the_session(self, service: Service) -> None:
         await join(service)
         spoofed = dict.fromkeys(FORWARDING, "203.0.113.9")
 
@@ -132,7 +134,7 @@ class TestV64WhatIsSentIsNotBelieved:
         session = await service.get("/get-session", headers=bearer(signed_in.json()["token"]))
         assert session.json()["session"]["ipAddress"] == "127.0.0.1"
 
-    async def test_v64_nor_the_leftmost_hop_behind_a_proxy(self, proxied: Service) -> None:
+    async def test_nor_the_leftmost_hop_behind_a_proxy(self, proxied: Service) -> None:
         await join(proxied)
 
         answers = [await guess(proxied, address=f"203.0.113.{number}, {ATTACKER}") for number in range(11)]
@@ -140,9 +142,10 @@ class TestV64WhatIsSentIsNotBelieved:
         assert [code(answer) for answer in answers] == [TOLD] * 10 + [LIMITED]
 
 
-class TestV65NonsenseIsNoAddress:
+@pytest.mark.threat("V65")
+class TestNonsenseIsNoAddress:
     @pytest.mark.parametrize("sent", ["a", "", ",", "999.1.1.1", "1" * 8000, "\N{PILE OF POO}", ", , ,::"])
-    async def test_v65_the_password_is_checked_all_the_same(self, proxied: Service, sent: str) -> None:
+    async def test_the_password_is_checked_all_the_same(self, proxied: Service, sent: str) -> None:
         await join(proxied)
         body = {"email": ADA, "password": WRONG}
 
@@ -152,8 +155,10 @@ class TestV65NonsenseIsNoAddress:
         assert [code(answer) for answer in answers] == [TOLD] * 10 + [LIMITED]
 
 
-class TestV66ABurst:
-    async def test_v66_of_a_hundred_wrong_passwords_ten_are_told(self, instances: list[Service]) -> None:
+@pytest.mark.threat("V66")
+class TestABurst:
+    @pytest.mark.threat("R21")
+    async def test_of_a_hundred_wrong_passwords_ten_are_told(self, instances: list[Service]) -> None:
         await join(instances[0])
 
         answers = await at_once(instances, 100, guess)
@@ -161,14 +166,12 @@ class TestV66ABurst:
         assert told(answers) == {TOLD: 10, LIMITED: 90}
         assert code(await enter_password(instances[-1])) == LIMITED
 
-    async def test_v66_unknown_accounts_behave_alike(self, instances: list[Service]) -> None:
+    async def test_unknown_accounts_behave_alike(self, instances: list[Service]) -> None:
         answers = await at_once(instances, 100, guess, email=EVE)
 
         assert told(answers) == {TOLD: 10, LIMITED: 90}
 
-    async def test_v66_of_a_hundred_checks_under_a_session_ten_are_told(
-        self, instances: list[Service]
-    ) -> None:
+    async def test_of_a_hundred_checks_under_a_session_ten_are_told(self, instances: list[Service]) -> None:
         ada = await join(instances[0])
 
         async def check(service: Service) -> httpx.Response:
@@ -178,9 +181,7 @@ class TestV66ABurst:
 
         assert told(answers) == {CHECKED: 10, LIMITED: 90}
 
-    async def test_v66_of_a_hundred_codes_under_a_session_ten_are_told(
-        self, instances: list[Service]
-    ) -> None:
+    async def test_of_a_hundred_codes_under_a_session_ten_are_told(self, instances: list[Service]) -> None:
         ada = await second_factor.enrol(instances[0])
 
         async def enter(service: Service) -> httpx.Response:
@@ -190,14 +191,14 @@ class TestV66ABurst:
 
         assert told(answers) == {"401 INVALID_CODE": 10, LIMITED: 90}
 
-    async def test_v66_right_passwords_do_not_hinder_each_other(self, instances: list[Service]) -> None:
+    async def test_right_passwords_do_not_hinder_each_other(self, instances: list[Service]) -> None:
         await join(instances[0])
 
         answers = await at_once(instances, 50, enter_password)
 
         assert told(answers) == {"200": 50}
 
-    async def test_v66_who_knows_the_password_is_let_in_beside_a_few_mistakes(
+    async def test_who_knows_the_password_is_let_in_beside_a_few_mistakes(
         self, instances: list[Service]
     ) -> None:
         await join(instances[0])
@@ -209,7 +210,7 @@ class TestV66ABurst:
         assert told(wrong) == {TOLD: 9}
         assert told(right) == {"200": 20}
 
-    async def test_v66_a_network_gets_a_hundred_over_all_accounts(self, instances: list[Service]) -> None:
+    async def test_a_network_gets_a_hundred_over_all_accounts(self, instances: list[Service]) -> None:
         answers = [
             answer
             for number in range(15)
@@ -218,7 +219,7 @@ class TestV66ABurst:
 
         assert told(answers) == {TOLD: 100, LIMITED: 50}
 
-    async def test_v66_of_a_hundred_requests_to_two_instances_those_of_one_budget_pass(
+    async def test_of_a_hundred_requests_to_two_instances_those_of_one_budget_pass(
         self, cluster: Cluster, tmp_path: Path
     ) -> None:
         """An instance that gets no turn until the other has drawn the whole budget lets its first tenth pass alone."""
@@ -237,8 +238,9 @@ class TestV66ABurst:
             await close_service(service)
 
 
-class TestV67WhoSharesABudget:
-    async def test_v67_clients_behind_a_proxy_have_one_each(self, proxied: Service) -> None:
+@pytest.mark.threat("V67")
+class TestWhoSharesABudget:
+    async def test_clients_behind_a_proxy_have_one_each(self, proxied: Service) -> None:
         await join(proxied)
         await spend(proxied, address=ATTACKER)
 
@@ -246,7 +248,7 @@ class TestV67WhoSharesABudget:
 
         assert [code(answer) for answer in answers] == [LIMITED, TOLD]
 
-    async def test_v67_a_flood_of_one_refuses_no_other(self, make_service: MakeService) -> None:
+    async def test_a_flood_of_one_refuses_no_other(self, make_service: MakeService) -> None:
         service = await make_service({**PROXIED, "limits.requests": "20"})
         flood = [await service.get("/get-session", headers=coming_from(ATTACKER)) for _ in range(60)]
 
@@ -255,7 +257,7 @@ class TestV67WhoSharesABudget:
         assert [answer.status_code for answer in flood] == [401] * 20 + [429] * 40
         assert other.status_code == 401
 
-    async def test_v67_without_an_address_each_account_has_one(self, tmp_path: Path) -> None:
+    async def test_without_an_address_each_account_has_one(self, tmp_path: Path) -> None:
         url = f"sqlite:///{tmp_path / 'gatewright.db'}"
         service = await open_service(
             url, tmp_path, {"limits.requests": "5", "limits.network_failures": "5"}, peer=None
@@ -306,8 +308,9 @@ async def _codes(service: Service, ada: second_factor.Owner) -> list[str]:
     return [code(answer) for answer in asked]
 
 
-class TestV68EveryWayIsOneBudget:
-    async def test_v68_when_it_is_spent_nothing_tells_anything(self, service: Service) -> None:
+@pytest.mark.threat("V68")
+class TestEveryWayIsOneBudget:
+    async def test_when_it_is_spent_nothing_tells_anything(self, service: Service) -> None:
         ada = await second_factor.enrol(service, username="countess")
         await spend(service)
 
@@ -329,7 +332,7 @@ class TestV68EveryWayIsOneBudget:
             ("/sign-in/username", {"username": "countess"}, "401 INVALID_USERNAME_OR_PASSWORD"),
         ],
     )
-    async def test_v68_each_of_them_spends_it(
+    async def test_each_of_them_spends_it(
         self, service: Service, path: str, body: dict[str, str], answer: str
     ) -> None:
         ada = await second_factor.enrol(service, username="countess")
@@ -340,7 +343,7 @@ class TestV68EveryWayIsOneBudget:
         assert [code(answer) for answer in answers] == [answer] * 10 + [LIMITED]
         assert code(await enter_password(service)) == LIMITED
 
-    async def test_v68_mailed_codes_too(self, service: Service) -> None:
+    async def test_mailed_codes_too(self, service: Service) -> None:
         ada = await second_factor.enrol(service)
         told_wrong = []
         for _ in range(3):
@@ -351,7 +354,7 @@ class TestV68EveryWayIsOneBudget:
 
         assert told_wrong == ["401 INVALID_CODE"] * 10 + [LIMITED] * 2
 
-    async def test_v68_so_do_codes_that_end_a_sign_in(self, make_service: MakeService) -> None:
+    async def test_so_do_codes_that_end_a_sign_in(self, make_service: MakeService) -> None:
         service = await make_service({"two_factor.lock_after": "1000"})
         ada = await second_factor.enrol(service)
         waiting = [bearer(await second_factor.challenge(service)) for _ in range(3)]
@@ -370,7 +373,7 @@ class TestV68EveryWayIsOneBudget:
         assert told(right) == {LIMITED: 2}
         assert code(await enter_password(service)) == LIMITED
 
-    async def test_v68_a_user_without_a_password_has_one(self, service: Service) -> None:
+    async def test_a_user_without_a_password_has_one(self, service: Service) -> None:
         ada = await join(service)
         await steps.remove_passwords(service)
 
@@ -384,8 +387,9 @@ class TestV68EveryWayIsOneBudget:
         assert code(changed) == LIMITED
 
 
-class TestV69TheOwnerIsNotLockedOut:
-    async def test_v69_another_network_gets_in_with_the_right_password(self, proxied: Service) -> None:
+@pytest.mark.threat("V69")
+class TestTheOwnerIsNotLockedOut:
+    async def test_another_network_gets_in_with_the_right_password(self, proxied: Service) -> None:
         session = await join(proxied)
         await spend(proxied, address=ATTACKER)
 
@@ -394,9 +398,7 @@ class TestV69TheOwnerIsNotLockedOut:
         assert [code(answer) for answer in answers] == [LIMITED, "200"]
         assert await steps.works(proxied, session)
 
-    async def test_v69_a_network_that_is_known_gets_in_when_the_account_is_spent(
-        self, proxied: Service
-    ) -> None:
+    async def test_a_network_that_is_known_gets_in_when_the_account_is_spent(self, proxied: Service) -> None:
         await join(proxied)
         await enter_password(proxied, address=OWNER)
         for number in range(10):
@@ -409,7 +411,7 @@ class TestV69TheOwnerIsNotLockedOut:
 
         assert (code(strange), code(known)) == (LIMITED, "200")
 
-    async def test_v69_and_is_told_of_mistakes(self, proxied: Service) -> None:
+    async def test_and_is_told_of_mistakes(self, proxied: Service) -> None:
         await join(proxied)
         await enter_password(proxied, address=OWNER)
         for number in range(10):
@@ -419,7 +421,7 @@ class TestV69TheOwnerIsNotLockedOut:
 
         assert [code(answer) for answer in answers] == [TOLD] * 10 + [LIMITED]
 
-    async def test_v69_the_wait_is_a_quarter_of_an_hour_at_most(self, service: Service) -> None:
+    async def test_the_wait_is_a_quarter_of_an_hour_at_most(self, service: Service) -> None:
         await join(service)
         await spend(service)
         service.clock.advance(minutes=5)
@@ -432,7 +434,7 @@ class TestV69TheOwnerIsNotLockedOut:
         assert (first, last) == (600, 1)
         assert code(await enter_password(service)) == "200"
 
-    async def test_v69_the_wait_is_counted_from_the_first_mistake(self, service: Service) -> None:
+    async def test_the_wait_is_counted_from_the_first_mistake(self, service: Service) -> None:
         await join(service)
         await spend(service, 5)
         service.clock.advance(minutes=10)
@@ -440,7 +442,7 @@ class TestV69TheOwnerIsNotLockedOut:
 
         assert wait(await enter_password(service)) == 300
 
-    async def test_v69_who_keeps_trying_waits_no_longer(self, service: Service) -> None:
+    async def test_who_keeps_trying_waits_no_longer(self, service: Service) -> None:
         await join(service)
         await spend(service)
         for _ in range(3):
@@ -452,8 +454,9 @@ class TestV69TheOwnerIsNotLockedOut:
         assert code(await enter_password(service)) == "200"
 
 
-class TestV74Mails:
-    async def test_v74_thirty_requests_for_one_address_send_five_mails(self, proxied: Service) -> None:
+@pytest.mark.threat("V74")
+class TestMails:
+    async def test_thirty_requests_for_one_address_send_five_mails(self, proxied: Service) -> None:
         await join(proxied)
         before = len(await proxied.inbox(ADA))
 
@@ -468,7 +471,7 @@ class TestV74Mails:
         assert before == 1
         assert len(await proxied.inbox(ADA)) == 5
 
-    async def test_v74_an_address_nobody_has_proven_gets_few_notices(self, proxied: Service) -> None:
+    async def test_an_address_nobody_has_proven_gets_few_notices(self, proxied: Service) -> None:
         mallory = await join(proxied, EVE)
 
         for number in range(15):
@@ -478,7 +481,7 @@ class TestV74Mails:
 
         assert len(await proxied.inbox("victim@example.com", "email-changed")) == 5
 
-    async def test_v74_it_gets_few_of_every_kind_together(self, proxied: Service) -> None:
+    async def test_it_gets_few_of_every_kind_together(self, proxied: Service) -> None:
         """Somebody who signed up with the address of a stranger switches two-factor on and off."""
         mallory = await join(proxied, "victim@example.com")
         enabled = []
@@ -495,7 +498,7 @@ class TestV74Mails:
         mails = Counter(mail["template"] for mail in await proxied.inbox("victim@example.com"))
         assert mails == {"verify-email": 1, "two-factor-changed": 5}
 
-    async def test_v74_a_proven_address_gets_every_notice(self, proxied: Service) -> None:
+    async def test_a_proven_address_gets_every_notice(self, proxied: Service) -> None:
         ada = await second_factor.enrol(proxied)
 
         for _ in range(5):
@@ -504,7 +507,7 @@ class TestV74Mails:
 
         assert len(await proxied.inbox(ADA, "two-factor-changed")) == 11
 
-    async def test_v74_the_day_has_twenty(self, proxied: Service) -> None:
+    async def test_the_day_has_twenty(self, proxied: Service) -> None:
         await join(proxied)
         for _ in range(12):
             for _ in range(3):
@@ -514,7 +517,7 @@ class TestV74Mails:
 
         assert len(await proxied.inbox(ADA)) == 20
 
-    async def test_v74_thirty_codes_are_five_mails_and_the_last_one_works(self, proxied: Service) -> None:
+    async def test_thirty_codes_are_five_mails_and_the_last_one_works(self, proxied: Service) -> None:
         await second_factor.enrol(proxied)
         pending = bearer(await second_factor.challenge(proxied))
 
@@ -529,7 +532,7 @@ class TestV74Mails:
         assert len(mails) == 5
         assert code(entered) == "200"
 
-    async def test_v74_strangers_use_up_no_codes(self, proxied: Service) -> None:
+    async def test_strangers_use_up_no_codes(self, proxied: Service) -> None:
         await second_factor.enrol(proxied)
         for _ in range(10):
             await proxied.post("/request-password-reset", {"email": ADA})
@@ -540,7 +543,7 @@ class TestV74Mails:
 
         assert len(mailed) == 6
 
-    async def test_v74_links_that_were_sent_stay_valid(self, proxied: Service) -> None:
+    async def test_links_that_were_sent_stay_valid(self, proxied: Service) -> None:
         await join(proxied)
         for _ in range(10):
             await proxied.post("/request-password-reset", {"email": ADA})
@@ -551,7 +554,7 @@ class TestV74Mails:
         assert [answer.status_code for answer in valid] == [200] * 4
         assert await proxied.rows("SELECT 1 FROM \"grant\" WHERE purpose = 'reset'") == [(1,)] * 4
 
-    async def test_v74_a_new_address_gets_five(self, proxied: Service) -> None:
+    async def test_a_new_address_gets_five(self, proxied: Service) -> None:
         ada = await join(proxied)
         await steps.verify(proxied)
         change = {"newEmail": "countess@example.com"}
@@ -566,7 +569,7 @@ class TestV74Mails:
         assert len(mails) == 5
         assert moved.status_code == 200
 
-    async def test_v74_deletion_has_a_budget_of_its_own(self, make_service: MakeService) -> None:
+    async def test_deletion_has_a_budget_of_its_own(self, make_service: MakeService) -> None:
         service = await make_service({"delete_user.confirm_by_mail": "true"})
         ada = await join(service)
         for _ in range(10):
@@ -578,7 +581,7 @@ class TestV74Mails:
         assert {answer.json()["message"] for answer in answers} == {"Verification email sent"}
         assert len(await service.inbox(ADA, "delete-account")) == 5
 
-    async def test_v74_sign_ups_with_a_taken_address_too(self, make_service: MakeService) -> None:
+    async def test_sign_ups_with_a_taken_address_too(self, make_service: MakeService) -> None:
         service = await make_service({"sign_up.auto_sign_in": "false"})
         body = {"name": "Ada", "email": ADA, "password": PASSWORD}
 
@@ -588,7 +591,7 @@ class TestV74Mails:
         assert len(await service.inbox(ADA, "existing-account")) == 4
         assert len(await service.inbox(ADA)) == 5
 
-    async def test_v74_notices_are_not_counted(self, service: Service) -> None:
+    async def test_notices_are_not_counted(self, service: Service) -> None:
         ada = await join(service)
         for _ in range(10):
             await service.post("/request-password-reset", {"email": ADA})
@@ -603,8 +606,9 @@ class TestV74Mails:
         assert len(await service.inbox(ADA, "password-changed")) == 1
 
 
-class TestR42AFlood:
-    async def test_r42_five_hundred_sign_ins_are_refused_but_for_a_hundred(
+@pytest.mark.threat("R42")
+class TestAFlood:
+    async def test_five_hundred_sign_ins_are_refused_but_for_a_hundred(
         self, make_service: MakeService
     ) -> None:
         service = await make_service(
@@ -617,7 +621,7 @@ class TestR42AFlood:
         assert told(answers) == {"200": 100, LIMITED: 400}
         assert {wait(answer) for answer in answers if code(answer) == LIMITED} == {10}
 
-    async def test_r42_what_is_refused_costs_no_hash(self, make_service: MakeService) -> None:
+    async def test_what_is_refused_costs_no_hash(self, make_service: MakeService) -> None:
         """With no place to wait, each hash at the same time would be one too many: none is begun."""
         service = await make_service({"password.hash_workers": "1", "password.hash_queue": "0"})
         await join(service)
@@ -627,7 +631,7 @@ class TestR42AFlood:
 
         assert told(answers) == {LIMITED: 50}
 
-    async def test_r42_other_operations_go_on(self, make_service: MakeService) -> None:
+    async def test_other_operations_go_on(self, make_service: MakeService) -> None:
         service = await make_service(
             {name: value for name, value in PATIENT.items() if name != "limits.requests"}
         )
@@ -643,7 +647,8 @@ class TestR42AFlood:
         assert {answer.status_code for answer in [*looks, *pulse]} == {200}
 
 
-async def test_v66_two_instances_share_the_limit_of_requests(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.threat("V66")
+async def test_two_instances_share_the_limit_of_requests(cluster: Cluster, tmp_path: Path) -> None:
     """Each may let the first tenth pass alone, and no more."""
     url = cluster.create(migrated=True)
     instances = [await open_service(url, tmp_path, {"secrets": "s" * 32}) for _ in range(2)]

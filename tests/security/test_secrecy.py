@@ -184,19 +184,20 @@ class TestJourney:
             assert expected in whole
 
 
-class TestV86:
+@pytest.mark.threat("V86")
+class TestLogs:
     """Secrets in logs."""
 
-    def test_v86_no_secret_stands_in_the_output(self, case: Case) -> None:
+    def test_no_secret_stands_in_the_output(self, case: Case) -> None:
         assert case.find(case.output) == []
 
-    def test_v86_nothing_configured_stands_in_the_output(self, case: Case) -> None:
+    def test_nothing_configured_stands_in_the_output(self, case: Case) -> None:
         assert [word for word in (*everything.CONFIGURED, DATABASE_PASSWORD) if word in case.output] == []
 
-    def test_v86_no_hash_stands_in_the_output(self, case: Case) -> None:
+    def test_no_hash_stands_in_the_output(self, case: Case) -> None:
         assert "$argon2" not in case.output
 
-    def test_v86_there_is_an_output(self, case: Case) -> None:
+    def test_there_is_an_output(self, case: Case) -> None:
         for expected in (
             '"event":"request"',
             '"event":"sign_in.failed"',
@@ -205,21 +206,22 @@ class TestV86:
         ):
             assert expected in case.output
 
-    def test_v86_every_line_is_one_event(self, case: Case) -> None:
+    def test_every_line_is_one_event(self, case: Case) -> None:
         lines = [line for line in case.output.splitlines() if not line.startswith(GREETING)]
 
         assert all(isinstance(json.loads(line)["event"], str) for line in lines)
 
 
-class TestV87:
+@pytest.mark.threat("V87")
+class TestLeakedDatabase:
     """A leaked database opens nothing."""
 
-    def test_v87_no_secret_stands_in_the_database(self, case: Case) -> None:
+    def test_no_secret_stands_in_the_database(self, case: Case) -> None:
         found = {what for dump in case.dumps for what in case.find(dump)}
 
         assert found == set()
 
-    def test_v87_nothing_that_can_be_guessed_stands_there_under_a_fast_hash(self, case: Case) -> None:
+    def test_nothing_that_can_be_guessed_stands_there_under_a_fast_hash(self, case: Case) -> None:
         whole = "\n".join(case.dumps)
         guessable = [secret for secret, what in case.witness.secrets.items() if what in GUESSABLE]
 
@@ -230,14 +232,15 @@ class TestV87:
                 assert digest.hexdigest() not in whole, (name, case.witness.secrets[secret])
                 assert digest.digest().decode("latin-1") not in whole
 
-    def test_v87_passwords_are_hashed_at_full_cost(self, case: Case) -> None:
+    def test_passwords_are_hashed_at_full_cost(self, case: Case) -> None:
         hashes = {found for dump in case.dumps for found in ANY_HASH.findall(dump)}
 
         assert len(hashes) > 2
         assert {found for found in hashes if not HASH.match(found)} == set()
 
 
-class TestV31:
+@pytest.mark.threat("V31")
+class TestAnswers:
     """Secret fields in answers they do not belong to."""
 
     NEVER: ClassVar = frozenset(
@@ -252,14 +255,14 @@ class TestV31:
         "backupCodes": {"two_factor.enable", "two_factor.generate_backup_codes"},
     }  # fmt: skip
 
-    def test_v31_no_answer_has_a_field_of_that_name(self, case: Case) -> None:
+    def test_no_answer_has_a_field_of_that_name(self, case: Case) -> None:
         for answer in case.witness.answers:
             for part in objects(answer.body):
                 assert not part.keys() & self.NEVER, answer.operation_id
                 for name, places in self.ONLY_IN.items():
                     assert name not in part or answer.operation_id in places, (name, answer.operation_id)
 
-    def test_v31_no_answer_holds_a_hash_or_what_the_user_keeps(self, case: Case) -> None:
+    def test_no_answer_holds_a_hash_or_what_the_user_keeps(self, case: Case) -> None:
         kept = {value for value, what in case.witness.secrets.items() if what == "secret of an authenticator"}
         kept |= {everything.FIRST, everything.SECOND, everything.THIRD, everything.WRONG}
 
@@ -269,7 +272,7 @@ class TestV31:
             if not self._shows_secret(answer):
                 assert not any(value in text for value in kept), answer.operation_id
 
-    def test_v31_what_a_provider_gave_stands_where_it_is_asked_for(self, case: Case) -> None:
+    def test_what_a_provider_gave_stands_where_it_is_asked_for(self, case: Case) -> None:
         """The address of a provider's page holds state and nonce, and no more; the rest is hidden or asked for."""
         hidden = {value for value, what in case.witness.secrets.items() if what in self.NOWHERE}
         given = {value for value, what in case.witness.secrets.items() if what in self.ONLY_IN}
@@ -282,7 +285,7 @@ class TestV31:
 
     @staticmethod
     def _shows_secret(answer: Answer) -> bool:
-        return answer.operation_id in TestV31.ONLY_IN["totpURI"]
+        return answer.operation_id in TestAnswers.ONLY_IN["totpURI"]
 
 
 class TestInjection:

@@ -129,10 +129,12 @@ ENDINGS: dict[str, Ending] = {
 """Every way a session `token` ends; `other` is another session of the same user."""
 
 
-class TestV35:
+@pytest.mark.threat("V35")
+class TestEndedSessions:
     """A session that was ended still works somewhere, or comes back from a second store."""
 
-    async def test_v35_an_ended_session_is_dead_everywhere_and_after_a_restart(
+    @pytest.mark.threat("R21")
+    async def test_an_ended_session_is_dead_everywhere_and_after_a_restart(
         self, open_instance: OpenInstance
     ) -> None:
         here, there = await open_instance(), await open_instance()
@@ -155,8 +157,9 @@ class TestV35:
 
         assert alive == []
 
+    @pytest.mark.threat("V22")
     @pytest.mark.parametrize("ending", [sign_out, revoke, revoke_others])
-    async def test_v35_the_other_sessions_live_on(self, service: Service, ending: Ending) -> None:
+    async def test_the_other_sessions_live_on(self, service: Service, ending: Ending) -> None:
         await join(service)
         eve = await join(service, EVE)
         token, other = [await token_of_new_session(service, ADA) for _ in range(2)]
@@ -166,7 +169,8 @@ class TestV35:
         assert await works(service, bearer(other))
         assert await works(service, eve)
 
-    async def test_v35_an_extension_does_not_bring_it_back(self, service: Service) -> None:
+    @pytest.mark.both_databases
+    async def test_an_extension_does_not_bring_it_back(self, service: Service) -> None:
         ada = await join(service)
         other = bearer(await token_of_new_session(service, ADA))
         service.clock.advance(days=2)
@@ -193,11 +197,11 @@ SENSITIVE: dict[str, dict[str, Any]] = {
 }
 
 
-class TestV36:
+@pytest.mark.threat("V36")
+class TestAfterRevocation:
     """An operation that matters trusts a cached session after its revocation, or something outlives its user."""
 
-    @pytest.mark.parametrize("carry", CARRIES, ids=["bearer", "cookie"])
-    async def test_v36_nothing_sensitive_is_served_from_memory(
+    async def test_nothing_sensitive_is_served_from_memory(
         self, make_service: MakeService, carry: Callable[[str], Headers]
     ) -> None:
         service = await make_service({**UNLIMITED, **BY_MAIL})
@@ -218,7 +222,7 @@ class TestV36:
         back = await enter(service, "totp", ada.code(service), pending)
         assert await user_of(service, bearer(back.json()["token"])) == before
 
-    async def test_v36_nothing_outlives_its_user(self, make_service: MakeService) -> None:
+    async def test_nothing_outlives_its_user(self, make_service: MakeService) -> None:
         service = await make_service({**UNLIMITED, **BY_MAIL})
         ada = await enrol(service)
         pending = await second_factor.challenge(service)
@@ -259,7 +263,7 @@ class TestV36:
         assert await service.rows("SELECT id FROM trusted_device") == []
         assert await works(service, newcomer)
 
-    async def test_v36_a_namesake_inherits_nothing(self, service: Service) -> None:
+    async def test_a_namesake_inherits_nothing(self, service: Service) -> None:
         old = await join(service, username="ada_l")
         before = await user_of(service, old)
         await service.post("/delete-user", {"password": PASSWORD}, headers=old)
@@ -271,12 +275,12 @@ class TestV36:
         assert code(await steps.sign_in(service)) == "401 INVALID_EMAIL_OR_PASSWORD"
 
 
-class TestV37:
+@pytest.mark.threat("V37")
+class TestSignInsDuringRevocation:
     """A revocation crosses sign-ins, and leaves a session that nobody lists."""
 
-    async def test_v37_after_the_race_listed_and_usable_are_the_same(
-        self, open_instance: OpenInstance
-    ) -> None:
+    @pytest.mark.both_databases
+    async def test_after_the_race_listed_and_usable_are_the_same(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(), await open_instance()]
         ada = await join(instances[0], username="ada_l")
         turns = zip(cycle(instances), range(20), strict=False)
@@ -306,8 +310,9 @@ class TestV37:
         assert answer.status_code == 200, answer.text
         return answer
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("ending", [change_password, reset_password])
-    async def test_v37_no_sign_in_with_the_old_password_outlives_it(
+    async def test_no_sign_in_with_the_old_password_outlives_it(
         self, open_instance: OpenInstance, ending: Ending
     ) -> None:
         instances = [await open_instance(), await open_instance()]
@@ -340,12 +345,13 @@ CHANGES: list[Any] = [
 """What happens to who is signing in, and what they are told."""
 
 
-class TestV37ChangedMeanwhile:
+@pytest.mark.threat("V37")
+class TestChangesDuringSignIn:
     """What decides on a sign-in changes while the password is being checked."""
 
     @pytest.mark.parametrize("was_banned", [False, True], ids=["", "whose ban has ended"])
     @pytest.mark.parametrize(("change", "told"), CHANGES)
-    async def test_v37_the_sign_in_goes_by_what_is_true_at_its_end(
+    async def test_the_sign_in_goes_by_what_is_true_at_its_end(
         self, make_service: MakeService, change: str, told: str, was_banned: bool
     ) -> None:
         service = await make_service({"email_verification.required": "true", "password.hash_workers": "1"})
@@ -374,10 +380,11 @@ class TestV37ChangedMeanwhile:
         return await signing_in
 
 
-class TestV38:
+@pytest.mark.threat("V38")
+class TestManyUsersInOneBrowser:
     """One browser, many users: a session of an earlier user is found for a later one."""
 
-    async def test_v38_the_browser_is_always_who_signed_in_last(self, make_service: MakeService) -> None:
+    async def test_the_browser_is_always_who_signed_in_last(self, make_service: MakeService) -> None:
         service = await make_service(UNLIMITED)
         emails = [f"user{number}@example.com" for number in range(20)]
         for email in emails:
@@ -396,7 +403,7 @@ class TestV38:
             await browser.post("/sign-in/email", {"email": expected, "password": PASSWORD})
             assert await browser.whoami() == expected
 
-    async def test_v38_no_session_id_or_token_is_given_out_twice(self, make_service: MakeService) -> None:
+    async def test_no_session_id_or_token_is_given_out_twice(self, make_service: MakeService) -> None:
         service = await make_service(UNLIMITED)
         await join(service)
 
@@ -406,11 +413,12 @@ class TestV38:
         assert await steps.count(service, Session) == 51
 
 
-class TestV40:
+@pytest.mark.threat("V40")
+class TestListOfSessions:
     """The list of sessions gives a thief of one session the tokens of all others."""
 
     @pytest.mark.parametrize("listed_before", [False, True])
-    async def test_v40_what_is_listed_for_another_session_opens_nothing(
+    async def test_what_is_listed_for_another_session_opens_nothing(
         self, open_instance: OpenInstance, listed_before: bool
     ) -> None:
         """The setting counts from the next start on, for sessions that were made before it, too."""
@@ -430,16 +438,14 @@ class TestV40:
                 assert [await works(service, headers) for headers in carried(value)] == [False, False]
         assert all([await works(service, bearer(token)) for token in others])
 
-    async def test_v40_no_copy_of_a_token_is_kept(self, make_service: MakeService) -> None:
+    async def test_no_copy_of_a_token_is_kept(self, make_service: MakeService) -> None:
         service = await make_service({"session.list_tokens": "false"})
 
         await join(service)
 
         assert [row.token_copy for row in await service.rows("SELECT token_copy FROM session")] == [None]
 
-    async def test_v40_the_handle_ends_the_session_of_its_owner_alone(
-        self, make_service: MakeService
-    ) -> None:
+    async def test_the_handle_ends_the_session_of_its_owner_alone(self, make_service: MakeService) -> None:
         service = await make_service({"session.list_tokens": "false"})
         ada, eve = await join(service), await join(service, EVE)
         other = await token_of_new_session(service, ADA)
@@ -455,7 +461,8 @@ class TestV40:
         assert not await works(service, bearer(other))
 
 
-class TestV41:
+@pytest.mark.threat("V41")
+class TestShadowingCookies:
     """A cookie of another name, which a sub-domain may set, shadows the one with the protected name."""
 
     @pytest.fixture
@@ -474,7 +481,7 @@ class TestV41:
             f"{RENAMED}x",
         ],
     )
-    async def test_v41_only_the_configured_name_counts(self, renamed: Service, shadow: str) -> None:
+    async def test_only_the_configured_name_counts(self, renamed: Service, shadow: str) -> None:
         ada, eve = token_in(await join(renamed)), token_in(await join(renamed, EVE))
         renamed.client.cookies.clear()
         pairs = [f"{shadow}={eve}", f"{RENAMED}={ada}"]
@@ -489,7 +496,7 @@ class TestV41:
         assert code(alone) == "401 UNAUTHORIZED"
         assert [user["email"] for user in beside] == [ADA] * 4
 
-    async def test_v41_two_of_the_right_name_are_none(self, renamed: Service) -> None:
+    async def test_two_of_the_right_name_are_none(self, renamed: Service) -> None:
         ada, eve = token_in(await join(renamed)), token_in(await join(renamed, EVE))
         renamed.client.cookies.clear()
 
@@ -500,7 +507,7 @@ class TestV41:
 
         assert {code(answer) for answer in answers} == {"401 UNAUTHORIZED"}
 
-    async def test_v41_the_protected_name_is_what_is_set(self, renamed: Service) -> None:
+    async def test_the_protected_name_is_what_is_set(self, renamed: Service) -> None:
         await join(renamed)
 
         answer = await steps.sign_in(renamed)
@@ -511,10 +518,11 @@ class TestV41:
         assert "Domain" not in line
 
 
-class TestV42:
+@pytest.mark.threat("V42")
+class TestCachesAndCookies:
     """An answer with a secret is kept by a cache, or sets a cookie twice so that the wrong one wins."""
 
-    async def test_v42_no_answer_of_a_whole_life_is_stored_or_sets_a_cookie_twice(
+    async def test_no_answer_of_a_whole_life_is_stored_or_sets_a_cookie_twice(
         self, make_service: MakeService
     ) -> None:
         service = await make_service({**UNLIMITED, **BY_MAIL})
@@ -580,7 +588,7 @@ class TestV42:
         await service.post("/two-factor/send-otp", headers=ada.session)
         await service.post("/delete-user", headers=ada.session)
 
-    async def test_v42_an_extension_and_the_answer_set_the_cookie_once(self, service: Service) -> None:
+    async def test_an_extension_and_the_answer_set_the_cookie_once(self, service: Service) -> None:
         """The answer's own cookie counts: the new session of a password change, or its end."""
         for path, body in (
             (

@@ -32,29 +32,29 @@ class TestTheList:
 
 
 class TestPlaces:
-    def test_are_the_classes_with_tests_named_after_rows(self, tmp_path: Path) -> None:
+    def test_are_the_tests_marked_with_the_row(self, tmp_path: Path) -> None:
         folder = tmp_path / "tests"
         folder.mkdir()
         (folder / "test_a.py").write_text(
-            "class TestV04:\n    async def test_it(self): ...\n"
-            "class TestV5:\n    def step(self): ...\n"
-            "class TestVision:\n    def test_it(self): ...\n"
+            '@pytest.mark.threat("V4")\nclass TestLinks:\n    async def test_it(self): ...\n'
+            'class TestOther:\n    @pytest.mark.threat("V4", "R1")\n    def test_it(self): ...\n'
+            "def test_none(self): ...\n"
         )
-        (folder / "test_b.py").write_text("class TestV4TheOther:\n    def test_it(self): ...\n")
 
         places = threats.places(folder)
 
-        assert places == {"V4": ["tests/test_a.py::TestV04", "tests/test_b.py::TestV4TheOther"]}
+        both = "tests/test_a.py::TestOther::test_it"
+        assert places == {"V4": ["tests/test_a.py::TestLinks", both], "R1": [both]}
 
 
 class TestTheTable:
     groups: ClassVar = (Group("One", (Row("V1", "An attack."), Row("R1", "A fault."))),)
-    places: ClassVar = {"V1": ["tests/test_a.py::TestV1"], "R1": ["tests/test_b.py::TestR1"]}
+    places: ClassVar = {"V1": ["tests/test_a.py::TestLinks"], "R1": ["tests/test_b.py::TestRestart"]}
 
     def test_says_of_each_row_where_it_is_tested(self) -> None:
         lines = table.text(self.groups, {"V1": self.places["V1"]}, {"V1": 2}).splitlines()
 
-        assert "| V1 | An attack. | tested | `tests/test_a.py::TestV1` | 2 |" in lines
+        assert "| V1 | An attack. | tested | `tests/test_a.py::TestLinks` | 2 |" in lines
         assert "| R1 | A fault. | gap | | |" in lines
 
     def test_is_complained_about_when_it_is_stale(self, tmp_path: Path) -> None:
@@ -74,12 +74,12 @@ class TestTheTable:
         file = tmp_path / "TABLE.md"
         file.write_text("")
 
-        complaints = table.complaints(self.groups, {"V2": ["tests/test_a.py::TestV2"]}, file, "")
+        complaints = table.complaints(self.groups, {"V2": ["tests/test_a.py::TestLinks"]}, file, "")
 
         assert complaints == [
             "V1 has no test: An attack.",
             "R1 has no test: A fault.",
-            "tests/test_a.py::TestV2 is named after a row that does not exist",
+            "tests/test_a.py::TestLinks is marked with V2, which is no row",
         ]
 
 

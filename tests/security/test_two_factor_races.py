@@ -14,21 +14,18 @@ from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.security.conftest import Carry
 from tests.security.second_factor import (
-    TRUST,
     WRONG_BACKUP_CODE,
     Owner,
     challenge,
-    cookie,
     enrol,
     enter,
-    is_pending,
     mailed_code,
     session_count,
-    sign_in,
     told,
-    trusted_device,
 )
 from tests.service import Service, close_service, open_service
+
+pytestmark = pytest.mark.both_databases
 
 DEAD = "401 INVALID_TWO_FACTOR_COOKIE"
 SPENT = "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
@@ -99,6 +96,7 @@ async def wrong_code(service: Service, owner: Owner, method: str, pending: dict[
     return next(code for code in (owner.wrong_code(service), "000009", "000010") if code != mailed)
 
 
+@pytest.mark.threat("V45", "R21")
 @pytest.mark.parametrize("method", second_factor.METHODS)
 class TestWrongCodes:
     async def test_of_fifty_on_one_challenge_five_are_told(
@@ -181,6 +179,7 @@ class TestWrongCodesWithASession:
         ] == [(0, None)]
 
 
+@pytest.mark.threat("V46")
 class TestOneCode:
     """Each of 20 has a challenge of its own, so that only the code is contended for."""
 
@@ -217,18 +216,6 @@ class TestOneCode:
 
         assert steps.code(again) == "200"
 
-    async def test_by_mail_opens_one_session(self, instances: list[Service], carry_pending: Carry) -> None:
-        ada = await enrol(instances[0])
-        [pending] = await challenges(instances[0], carry_pending, 1)
-        before = await session_count(instances[0])
-        right = await mailed_code(instances[0], pending, ada.email)
-
-        answers = told(await at_once(instances, "otp", [right] * 20, [pending] * 20))
-
-        assert answers == {"200": 1, DEAD: 19}
-        assert await session_count(instances[0]) == before + 1
-        assert await instances[0].rows("SELECT 1 FROM \"grant\" WHERE purpose = 'mail-code'") == []
-
     @pytest.mark.parametrize("method", second_factor.METHODS)
     async def test_is_used_up_with_a_session_too(self, instances: list[Service], method: str) -> None:
         ada = await enrol(instances[0])
@@ -246,6 +233,7 @@ class TestOneCode:
         assert await session_count(instances[0]) == before
 
 
+@pytest.mark.threat("V46")
 class TestOneChallenge:
     async def test_is_opened_once_and_the_losers_burn_no_code(
         self, instances: list[Service], carry_pending: Carry
@@ -266,18 +254,6 @@ class TestOneChallenge:
         if by_backup["200"]:
             [fresh] = await challenges(instances[0], carry_pending, 1)
             assert (await enter(instances[0], "totp", ada.code(instances[0]), fresh)).status_code == 200
-
-
-class TestTrust:
-    async def test_is_renewed_once(self, instances: list[Service]) -> None:
-        ada = await enrol(instances[0])
-        trusted = cookie(TRUST, await trusted_device(instances[0], ada))
-        turns = zip(cycle(instances), range(20), strict=False)
-
-        answers = await asyncio.gather(*(sign_in(service, headers=trusted) for service, _ in turns))
-
-        assert sum(not is_pending(answer) for answer in answers) == 1
-        assert len(await instances[0].rows("SELECT id FROM trusted_device")) == 1
 
 
 class TestEnrolment:

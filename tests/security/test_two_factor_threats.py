@@ -1,6 +1,5 @@
-"""The attacks on the second factor, one group of tests per row of the threat list, each named after its row."""
+"""The attacks on the second factor, one group of tests per row of the threat list, each marked with its row."""
 
-import asyncio
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
@@ -21,7 +20,6 @@ from tests.security.second_factor import (
     TRUST,
     WRONG_BACKUP_CODE,
     Owner,
-    also,
     challenge,
     cookie,
     enrol,
@@ -40,7 +38,6 @@ from tests.security.second_factor import (
 from tests.service import PASSWORD, Service
 
 NOTHING: tuple[Any, ...] = ("", None, 0, 123456, [], {}, True)
-NO_CODES: tuple[Any, ...] = ({}, *({"code": nothing} for nothing in NOTHING))
 DEAD = "401 INVALID_TWO_FACTOR_COOKIE"
 SPENT = "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
 LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"
@@ -77,30 +74,11 @@ async def opens(service: Service, headers: Headers, method: str, code_: str) -> 
     return answer.status_code == 200 and await works(service, bearer(answer.json()["token"]))
 
 
-class TestV24:
-    """Nothing is proved by submitting nothing."""
-
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_v24_no_code_is_no_code_and_costs_no_attempt(
-        self, service: Service, ada: Owner, carry_pending: Carry, method: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        before = await session_count(service)
-
-        answers = [
-            await service.post(f"/two-factor/verify-{method}", body, headers=pending) for body in NO_CODES
-        ]
-        answers.append(await service.client.post(f"/two-factor/verify-{method}", headers=pending))
-
-        assert told(answers) == {"400 VALIDATION_ERROR": len(answers)}
-        assert await session_count(service) == before
-        assert await opens(service, pending, method, await right_code(service, ada, method, pending))
-
-
-class TestV26:
+@pytest.mark.threat("V26")
+class TestForgedCookies:
     """A cookie proves something only if the service made it, for this user, and it still lives."""
 
-    async def test_v26_a_changed_pending_token_is_none(
+    async def test_a_changed_pending_token_is_none(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         token = await challenge(service)
@@ -123,9 +101,7 @@ class TestV26:
         assert told(answers) == {DEAD: len(answers)}
         assert await opens(service, carry_pending(token), "totp", ada.code(service))
 
-    async def test_v26_a_changed_session_token_from_a_code_is_none(
-        self, service: Service, ada: Owner
-    ) -> None:
+    async def test_a_changed_session_token_from_a_code_is_none(self, service: Service, ada: Owner) -> None:
         answer = await enter(service, "totp", ada.code(service), bearer(await challenge(service)))
         token = answer.json()["token"]
 
@@ -133,7 +109,7 @@ class TestV26:
         assert not await works(service, cookie(SESSION, flipped(token)))
         assert await works(service, cookie(SESSION, token))
 
-    async def test_v26_an_invented_trust_cookie_is_ignored_and_cleared(
+    async def test_an_invented_trust_cookie_is_ignored_and_cleared(
         self, service: Service, ada: Owner
     ) -> None:
         trusted = await trusted_device(service, ada)
@@ -146,30 +122,19 @@ class TestV26:
             assert set_cookies(answer).get(TRUST, "") == ""
         assert not is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
 
-    async def test_v26_the_trust_cookie_of_another_user_is_left_alone(
-        self, service: Service, ada: Owner
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        await enrol(service, EVE)
-
-        answer = await sign_in(service, EVE, headers=cookie(TRUST, trusted))
-
-        assert is_pending(answer)
-        assert TRUST not in set_cookies(answer)
-        assert not is_pending(await sign_in(service, ADA, headers=cookie(TRUST, trusted)))
-
-    async def test_v26_no_other_secret_is_a_trust_cookie(self, service: Service, ada: Owner) -> None:
+    async def test_no_other_secret_is_a_trust_cookie(self, service: Service, ada: Owner) -> None:
         session, pending = token_in(ada.session), await challenge(service)
 
         for value in (session, pending, pending.removeprefix("2fa_")):
             assert is_pending(await sign_in(service, headers=cookie(TRUST, value)))
 
 
-class TestV34:
+@pytest.mark.threat("V34")
+class TestPlantedTokens:
     """A token that the caller brought along never becomes valid."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v34_a_planted_session_cookie_is_not_adopted(
+    async def test_a_planted_session_cookie_is_not_adopted(
         self, service: Service, ada: Owner, method: str
     ) -> None:
         eve = token_in(await steps.join(service, EVE))
@@ -189,7 +154,7 @@ class TestV34:
         assert not await works(service, bearer("x" * 32))
         assert (await steps.user_of(service, bearer(eve)))["email"] == EVE
 
-    async def test_v34_the_pending_cookie_wins_over_a_planted_session_cookie(
+    async def test_the_pending_cookie_wins_over_a_planted_session_cookie(
         self, service: Service, ada: Owner
     ) -> None:
         eve = token_in(await steps.join(service, EVE))
@@ -200,7 +165,7 @@ class TestV34:
         assert answer.json()["user"]["email"] == ADA
         assert set_cookies(answer)[PENDING] == ""
 
-    async def test_v34_a_planted_pending_token_is_not_adopted(
+    async def test_a_planted_pending_token_is_not_adopted(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         planted = "2fa_" + "x" * 32
@@ -211,11 +176,13 @@ class TestV34:
         assert code(await enter(service, "totp", ada.code(service), carry_pending(planted))) == DEAD
 
 
-class TestV39:
+@pytest.mark.threat("V39")
+class TestHalfSignedIn:
     """Half signed in is not signed in."""
 
+    @pytest.mark.threat("V49")
     @pytest.mark.parametrize("operation", FOR_SESSIONS, ids=lambda operation: operation.path)
-    async def test_v39_a_pending_token_opens_nothing_but_the_four(
+    async def test_a_pending_token_opens_nothing_but_the_four(
         self, service: Service, ada: Owner, operation: Any
     ) -> None:
         pending = await challenge(service)
@@ -240,7 +207,7 @@ class TestV39:
         assert await works(service, ada.session)
         assert await opens(service, bearer(pending), "totp", ada.code(service))
 
-    def test_v39_covers_the_operations_that_matter(self) -> None:
+    def test_covers_the_operations_that_matter(self) -> None:
         paths = {operation.path for operation in FOR_SESSIONS}
 
         assert paths >= {
@@ -250,11 +217,12 @@ class TestV39:
         }  # fmt: skip
 
 
-class TestV43:
+@pytest.mark.threat("V43")
+class TestPasswordStep:
     """The password step hands out nothing that works as a session."""
 
     @pytest.mark.parametrize("path", ["/sign-in/email", "/sign-in/username"])
-    async def test_v43_nothing_in_the_pending_answer_is_a_session(self, service: Service, path: str) -> None:
+    async def test_nothing_in_the_pending_answer_is_a_session(self, service: Service, path: str) -> None:
         owner = await enrol(service, username="ada_l")
         before = await session_count(service)
         who = {"username": "ada_l"} if path.endswith("username") else {"email": owner.email}
@@ -272,22 +240,7 @@ class TestV43:
                 assert (await service.get("/get-session", headers=headers)).status_code == 401
         assert await session_count(service) == before
 
-    async def test_v43_the_pending_answer_is_exactly_this(self, service: Service, ada: Owner) -> None:
-        answer = await sign_in(service)
-
-        body = answer.json()
-        assert body == {
-            "redirect": False,
-            "token": body["token"],
-            "url": None,
-            "user": None,
-            "twoFactorRedirect": True,
-            "twoFactorMethods": ["totp", "otp"],
-            "pending": True,
-        }
-        assert set_cookies(answer) == {PENDING: body["token"], SESSION: ""}
-
-    async def test_v43_neither_database_nor_mail_holds_the_pending_token(
+    async def test_neither_database_nor_mail_holds_the_pending_token(
         self, service: Service, ada: Owner
     ) -> None:
         token = await challenge(service)
@@ -298,26 +251,11 @@ class TestV43:
         assert token.removeprefix("2fa_") not in repr(row)
 
 
-class TestV44:
+@pytest.mark.threat("V44")
+class TestGuessedCodes:
     """Codes cannot be guessed: five tries a sign-in, ten in a row lock the second factor of the account."""
 
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_v44_five_wrong_codes_end_the_challenge_for_the_right_one_too(
-        self, service: Service, ada: Owner, carry_pending: Carry, method: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        right = await right_code(service, ada, method, pending)
-
-        wrong = [await enter(service, method, self.wrong(service, ada, method), pending) for _ in range(5)]
-        sixth = await enter(service, method, right, pending)
-        seventh = await enter(service, method, right, pending)
-
-        assert told(wrong) == {WRONG[method]: 5}
-        assert (code(sixth), code(seventh)) == (SPENT, DEAD)
-        if "Cookie" in pending:
-            assert set_cookies(sixth)[PENDING] == ""
-
-    async def test_v44_attempts_are_shared_by_the_methods_and_not_renewed_by_a_mail(
+    async def test_attempts_are_shared_by_the_methods_and_not_renewed_by_a_mail(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         pending = carry_pending(await challenge(service))
@@ -333,26 +271,7 @@ class TestV44:
         assert told(wrong) == {"401 INVALID_CODE": 4, "401 INVALID_BACKUP_CODE": 1}
         assert code(sixth) == SPENT
 
-    async def test_v44_ten_wrong_codes_over_several_sign_ins_lock_the_second_factor(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        for _ in range(2):
-            await self.spend(service, ada, carry_pending)
-
-        for method in METHODS:
-            pending = carry_pending(await challenge(service))
-            right = ada.backup_codes[0] if method == "backup-code" else ada.code(service)
-            refused = await enter(service, method, right, pending)
-
-            assert code(refused) == LOCKED
-            assert refused.headers["retry-after"] == refused.headers["x-retry-after"] == "900"
-        assert code(await service.post("/sign-in/email", {"email": ADA, "password": "wrong"})) == (
-            "401 INVALID_EMAIL_OR_PASSWORD"
-        )
-        assert await works(service, ada.session)
-        assert len(await service.inbox(ADA, "second-factor-locked")) == 1
-
-    async def test_v44_the_lock_ends_and_counts_anew(
+    async def test_the_lock_ends_and_counts_anew(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         for _ in range(2):
@@ -367,7 +286,7 @@ class TestV44:
         assert (code(early), code(late)) == (LOCKED, "200")
         assert len(await service.inbox(ADA, "second-factor-locked")) == 1
 
-    async def test_v44_a_right_code_resets_the_count_and_a_right_password_does_not(
+    async def test_a_right_code_resets_the_count_and_a_right_password_does_not(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         for _ in range(3):
@@ -383,9 +302,7 @@ class TestV44:
 
         assert code(answer) == LOCKED
 
-    async def test_v44_covers_users_with_mail_codes_only(
-        self, service: Service, carry_pending: Carry
-    ) -> None:
+    async def test_covers_users_with_mail_codes_only(self, service: Service, carry_pending: Carry) -> None:
         session = await steps.join(service)
         await steps.verify(service)
         body = {"password": PASSWORD, "method": "otp"}
@@ -403,7 +320,7 @@ class TestV44:
 
         assert code(answer) == LOCKED
 
-    async def test_v44_lock_of_one_user_leaves_others_alone(
+    async def test_lock_of_one_user_leaves_others_alone(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         eve = await enrol(service, EVE)
@@ -432,143 +349,11 @@ class TestV44:
             assert code(answer) == WRONG[method]
 
 
-class TestV45:
-    """A burst does not overshoot the counter."""
-
-    @pytest.mark.parametrize("method", METHODS)
-    async def test_v45_of_fifty_wrong_codes_at_once_five_are_told(
-        self, service: Service, ada: Owner, carry_pending: Carry, method: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        right = await right_code(service, ada, method, pending)
-        wrong = TestV44().wrong(service, ada, method)
-
-        told_ = told(await asyncio.gather(*(enter(service, method, wrong, pending) for _ in range(50))))
-
-        assert told_[WRONG[method]] == 5
-        assert told_[SPENT] >= 1
-        assert told_[SPENT] + told_[DEAD] == 45
-        assert code(await enter(service, method, right, pending)) == DEAD
-
-
-class TestV46:
-    """Whatever works once works once, however many try at the same time."""
-
-    @pytest.mark.parametrize("method", ["totp", "backup-code"])
-    async def test_v46_one_code_opens_one_of_twenty_challenges(
-        self, make_service: MakeService, carry_pending: Carry, method: str
-    ) -> None:
-        service = await make_service({**WITHOUT_LIMITS, "two_factor.lock_after": "100"})
-        ada = await enrol(service)
-        callers = [carry_pending(await challenge(service)) for _ in range(20)]
-        before = await session_count(service)
-        right = ada.code(service) if method == "totp" else ada.backup_codes[0]
-
-        answers = await asyncio.gather(*(enter(service, method, right, caller) for caller in callers))
-
-        assert told(answers) == {"200": 1, WRONG[method]: 19}
-        assert await session_count(service) == before + 1
-
-    async def test_v46_one_mail_code_opens_one_session(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        right = await mailed_code(service, pending)
-        before = await session_count(service)
-
-        told_ = told(await asyncio.gather(*(enter(service, "otp", right, pending) for _ in range(20))))
-
-        assert told_ == {"200": 1, DEAD: 19}
-        assert await session_count(service) == before + 1
-
-    async def test_v46_a_used_backup_code_stays_used(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        used = ada.backup_codes[0]
-        assert await opens(service, carry_pending(await challenge(service)), "backup-code", used)
-
-        again = carry_pending(await challenge(service))
-        for form in (used, used.upper(), used.replace("-", ""), f" {used} "):
-            assert code(await enter(service, "backup-code", form, again)) == WRONG["backup-code"]
-
-    async def test_v46_a_used_mail_code_stays_used(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers]
-    ) -> None:
-        session = carry(token_in(ada.session))
-        mailed = await mailed_code(service, session)
-
-        first = await enter(service, "otp", mailed, session)
-        second = await enter(service, "otp", mailed, session)
-
-        assert (code(first), code(second)) == ("200", "400 OTP_HAS_EXPIRED")
-
-    async def test_v46_a_used_challenge_stays_used(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        assert await opens(service, pending, "totp", ada.code(service))
-
-        assert code(await enter(service, "backup-code", ada.backup_codes[0], pending)) == DEAD
-        fresh = carry_pending(await challenge(service))
-        assert await opens(service, fresh, "backup-code", ada.backup_codes[0])
-
-
-class TestV47:
-    """A code of the authenticator works once, and only near its time."""
-
-    async def test_v47_a_code_is_refused_the_second_time(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        first = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
-        service.clock.advance(seconds=29)
-        replay = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
-        service.clock.advance(seconds=1)
-        later = await enter(service, "totp", ada.code(service), carry_pending(await challenge(service)))
-
-        assert [code(answer) for answer in (first, replay, later)] == ["200", "401 INVALID_CODE", "200"]
-
-    @pytest.mark.parametrize(("step", "works"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
-    async def test_v47_one_step_either_side_and_no_more(
-        self, service: Service, ada: Owner, carry_pending: Carry, step: int, works: bool
-    ) -> None:
-        service.clock.advance(minutes=5)
-        pending = carry_pending(await challenge(service))
-
-        answer = await enter(service, "totp", ada.code(service, step), pending)
-
-        assert code(answer) == ("200" if works else "401 INVALID_CODE")
-
-    async def test_v47_an_earlier_step_than_the_last_is_refused(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        assert await opens(service, carry_pending(await challenge(service)), "totp", ada.code(service, 1))
-        pending = carry_pending(await challenge(service))
-
-        for step in (-1, 0, 1):
-            assert code(await enter(service, "totp", ada.code(service, step), pending)) == "401 INVALID_CODE"
-        service.clock.advance(seconds=60)
-        assert await opens(service, pending, "totp", ada.code(service))
-
-
-class TestV48:
+@pytest.mark.threat("V48")
+class TestUnconfirmedEnrolment:
     """An enrolment that is not confirmed is none, and locks nobody out."""
 
-    async def test_v48_an_open_enrolment_leaves_sign_in_as_it_was(
-        self, service: Service, carry: Callable[[str], Headers]
-    ) -> None:
-        session = carry(token_in(await steps.join(service)))
-        secret, backup_codes = await second_factor.begin(service, session)
-
-        answer = await sign_in(service)
-
-        assert not is_pending(answer)
-        user = await steps.user_of(service, bearer(answer.json()["token"]))
-        assert user["twoFactorEnabled"] is False
-        unconfirmed = Owner(ADA, session, secret, backup_codes)
-        refused = await enter(service, "backup-code", unconfirmed.backup_codes[0], session)
-        assert code(refused) == "400 BACKUP_CODES_NOT_ENABLED"
-
-    async def test_v48_wrong_codes_do_not_confirm(
+    async def test_wrong_codes_do_not_confirm(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(await steps.join(service)))
@@ -580,23 +365,7 @@ class TestV48:
         assert told(wrong) == {"401 INVALID_CODE": 3}
         assert not is_pending(await sign_in(service))
 
-    async def test_v48_a_second_enrolment_leaves_the_live_secret_until_it_is_confirmed(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        secret, backup_codes = await second_factor.begin(service, ada.session)
-        newer = Owner(ADA, ada.session, secret, backup_codes)
-
-        by_new = carry_pending(await challenge(service))
-        assert code(await enter(service, "totp", newer.code(service), by_new)) == "401 INVALID_CODE"
-        assert (
-            code(await enter(service, "backup-code", newer.backup_codes[0], by_new)) == WRONG["backup-code"]
-        )
-        assert await opens(service, by_new, "totp", ada.code(service))
-        assert await opens(
-            service, carry_pending(await challenge(service)), "backup-code", ada.backup_codes[0]
-        )
-
-    async def test_v48_an_intruder_in_a_session_cannot_lock_the_owner_out(
+    async def test_an_intruder_in_a_session_cannot_lock_the_owner_out(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         """Wrong codes with a session do not count for the lock, and enrolling takes the password."""
@@ -607,44 +376,12 @@ class TestV48:
         assert await opens(service, carry_pending(await challenge(service)), "totp", ada.code(service))
 
 
-class TestV49:
+@pytest.mark.threat("V49")
+class TestChangesOfTheSecondFactor:
     """The second factor is changed and shown only to who has a session and knows the password."""
 
     @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_v49_not_without_the_password(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers], name: str
-    ) -> None:
-        session = carry(token_in(ada.session))
-        bodies_: list[tuple[Any, str]] = [
-            ({"password": "wrong"}, "400 INVALID_PASSWORD"),
-            ({"password": ""}, "400 INVALID_PASSWORD"),
-            ({"password": PASSWORD.upper()}, "400 INVALID_PASSWORD"),
-            ({}, "400 VALIDATION_ERROR"),
-            ({"password": None}, "400 VALIDATION_ERROR"),
-            ({"password": ada.code(service)}, "400 INVALID_PASSWORD"),
-            ({"password": ada.backup_codes[0]}, "400 INVALID_PASSWORD"),
-        ]
-
-        for body, expected in bodies_:
-            answer = await service.post(f"/two-factor/{name}", body, headers=session)
-
-            assert code(answer) == expected
-            assert not {"totpURI", "backupCodes"} & set(answer.json())
-        await self.unchanged(service, ada)
-
-    @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_v49_not_with_a_pending_token(
-        self, service: Service, ada: Owner, carry_pending: Carry, name: str
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-
-        answer = await service.post(f"/two-factor/{name}", {"password": PASSWORD}, headers=pending)
-
-        assert code(answer) == "401 UNAUTHORIZED"
-        await self.unchanged(service, ada)
-
-    @pytest.mark.parametrize("name", WITH_PASSWORD)
-    async def test_v49_not_for_nobody_and_not_in_another_users_name(
+    async def test_not_for_nobody_and_not_in_another_users_name(
         self, service: Service, ada: Owner, name: str
     ) -> None:
         eve = await steps.join(service, EVE, password=NEW_PASSWORD)
@@ -657,16 +394,6 @@ class TestV49:
         assert (code(nobody), code(with_adas)) == ("401 UNAUTHORIZED", "400 INVALID_PASSWORD")
         await self.unchanged(service, ada)
 
-    async def test_v49_no_field_of_the_user_switches_it(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers]
-    ) -> None:
-        session = carry(token_in(ada.session))
-
-        answer = await service.post("/update-user", {"twoFactorEnabled": False}, headers=session)
-
-        assert code(answer) == "400 FIELD_NOT_ALLOWED"
-        await self.unchanged(service, ada)
-
     async def unchanged(self, service: Service, owner: Owner) -> None:
         """Two-factor is on, nothing was enrolled beside, and the owner's codes work."""
         assert await is_on(service, owner)
@@ -676,10 +403,11 @@ class TestV49:
         assert await opens(service, bearer(await challenge(service)), "backup-code", owner.backup_codes[-1])
 
 
-class TestV50:
+@pytest.mark.threat("V50")
+class TestWaysAround:
     """No other way leads around the second factor."""
 
-    async def test_v50_a_reset_password_still_needs_a_code(
+    async def test_a_reset_password_still_needs_a_code(
         self, service: Service, ada: Owner, carry_pending: Carry
     ) -> None:
         token = await steps.reset_token(service)
@@ -696,26 +424,9 @@ class TestV50:
         assert await session_count(service) == 0
         assert await opens(service, carry_pending(signed_in.json()["token"]), "totp", ada.code(service))
 
-    async def test_v50_a_reset_ends_sign_ins_that_wait_for_a_code(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        pending = carry_pending(await challenge(service))
-        mailed = await mailed_code(service, pending)
-        token = await steps.reset_token(service)
-        await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
-
-        for method, value in (
-            ("totp", ada.code(service)),
-            ("otp", mailed),
-            ("backup-code", ada.backup_codes[0]),
-        ):
-            assert code(await enter(service, method, value, pending)) == DEAD
-
-    async def test_v50_a_reset_leaves_the_lock(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
+    async def test_a_reset_leaves_the_lock(self, service: Service, ada: Owner, carry_pending: Carry) -> None:
         for _ in range(2):
-            await TestV44().spend(service, ada, carry_pending)
+            await TestGuessedCodes().spend(service, ada, carry_pending)
         token = await steps.reset_token(service)
         await service.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
         pending = (await steps.sign_in(service, password=NEW_PASSWORD)).json()["token"]
@@ -724,7 +435,7 @@ class TestV50:
 
         assert code(answer) == LOCKED
 
-    async def test_v50_links_of_mails_do_not_sign_in(self, service: Service, ada: Owner) -> None:
+    async def test_links_of_mails_do_not_sign_in(self, service: Service, ada: Owner) -> None:
         await service.post("/change-email", {"newEmail": "ada@new.test"}, headers=ada.session)
         link = steps.local(await steps.last_link(service, "change-email"))
         before = await session_count(service)
@@ -737,22 +448,13 @@ class TestV50:
         assert await session_count(service) == before
         assert is_pending(await sign_in(service, "ada@new.test"))
 
-    async def test_v50_signing_up_again_does_not_sign_in(self, service: Service, ada: Owner) -> None:
-        before = await session_count(service)
 
-        answer = await service.post(
-            "/sign-up/email", {"name": "Ada", "email": ADA.upper(), "password": PASSWORD}
-        )
-
-        assert code(answer) == "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
-        assert await session_count(service) == before
-
-
-class TestV51:
+@pytest.mark.threat("V51")
+class TestPasswordIsAskedAgain:
     """What asks for the password or a fresh session goes on asking, whatever opened or used the session."""
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v51_a_session_from_a_code_is_not_a_password(
+    async def test_a_session_from_a_code_is_not_a_password(
         self, service: Service, ada: Owner, method: str
     ) -> None:
         pending = bearer(await challenge(service))
@@ -767,7 +469,7 @@ class TestV51:
         assert await is_on(service, ada)
 
     @pytest.mark.parametrize("method", METHODS)
-    async def test_v51_a_code_does_not_make_an_old_session_fresh(
+    async def test_a_code_does_not_make_an_old_session_fresh(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers], method: str
     ) -> None:
         session = carry(token_in(ada.session))
@@ -781,100 +483,18 @@ class TestV51:
         assert code(refused) == "400 SESSION_EXPIRED"
 
 
-class TestV52:
+@pytest.mark.threat("V52")
+class TestTrustedDevices:
     """A trusted device is remembered by the service, and forgotten by it."""
 
-    async def test_v52_trust_ends_after_thirty_days_whatever_the_browser_keeps(
-        self, service: Service, ada: Owner
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        service.clock.advance(days=30)
-
-        answer = await sign_in(service, headers=cookie(TRUST, trusted))
-
-        assert is_pending(answer)
-        assert set_cookies(answer)[TRUST] == ""
-
-    async def test_v52_every_use_renews_it_and_ends_the_old_value(self, service: Service, ada: Owner) -> None:
-        first = await trusted_device(service, ada)
-        service.clock.advance(days=29)
-        used = await sign_in(service, headers=cookie(TRUST, first))
-        second = set_cookies(used)[TRUST]
-        service.clock.advance(days=29)
-
-        stale = await sign_in(service, headers=cookie(TRUST, first))
-        fresh = await sign_in(service, headers=cookie(TRUST, second))
-
-        assert not is_pending(used)
-        assert first != second
-        assert [line for line in used.headers.get_list("set-cookie") if line.startswith(TRUST)] == [
-            f"{TRUST}={second}; Path=/; SameSite=Lax; Max-Age=2592000; HttpOnly; Secure"
-        ]
-        assert (is_pending(stale), is_pending(fresh)) == (True, False)
-
-    async def test_v52_it_never_replaces_the_password(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-
-        answer = await service.post(
-            "/sign-in/email", {"email": ADA, "password": "wrong"}, headers=cookie(TRUST, trusted)
-        )
-
-        assert code(answer) == "401 INVALID_EMAIL_OR_PASSWORD"
-
-    async def test_v52_disabling_forgets_every_device(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers]
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        browser = also(carry(token_in(ada.session)), TRUST, trusted)
-
-        disabled = await service.post("/two-factor/disable", {"password": PASSWORD}, headers=browser)
-        by_mail = {"password": PASSWORD, "method": "otp"}
-        enabled = await service.post("/two-factor/enable", by_mail, headers=ada.session)
-
-        assert (code(disabled), code(enabled)) == ("200", "200")
-        assert set_cookies(disabled).get(TRUST) == ""
-        assert await self.worthless(service, trusted)
-
-    async def test_v52_a_new_authenticator_forgets_every_device(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-
-        await second_factor.enrol_again(service, ADA, ada.session)
-
-        assert await self.worthless(service, trusted)
-
-    @pytest.mark.parametrize("revoke", [False, True])
-    async def test_v52_a_changed_password_forgets_every_device(
-        self, service: Service, ada: Owner, carry: Callable[[str], Headers], revoke: bool
-    ) -> None:
-        trusted = await trusted_device(service, ada)
-        body = {"currentPassword": PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": revoke}
-
-        browser = also(carry(token_in(ada.session)), TRUST, trusted)
-
-        changed = await service.post("/change-password", body, headers=browser)
-
-        assert code(changed) == "200"
-        assert set_cookies(changed).get(TRUST) == ""
-        assert await self.worthless(service, trusted)
-
-    async def test_v52_a_reset_forgets_every_device(self, service: Service, ada: Owner) -> None:
-        trusted = await trusted_device(service, ada)
-        token = await steps.reset_token(service)
-
-        await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
-
-        assert await self.worthless(service, trusted)
-
-    async def test_v52_signing_out_and_revoking_leave_devices_alone(
-        self, service: Service, ada: Owner
-    ) -> None:
+    async def test_signing_out_and_revoking_leave_devices_alone(self, service: Service, ada: Owner) -> None:
         trusted = await trusted_device(service, ada)
 
         await service.post("/revoke-sessions", headers=ada.session)
 
         assert not is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
 
-    async def test_v52_asking_without_wanting_trust_gives_none(self, service: Service, ada: Owner) -> None:
+    async def test_asking_without_wanting_trust_gives_none(self, service: Service, ada: Owner) -> None:
         wishes: list[dict[str, Any]] = [{}, {"trustDevice": False}, {"trustDevice": "false"}]
         for number, wanted in enumerate(wishes):
             pending = bearer(await challenge(service))
@@ -889,10 +509,11 @@ class TestV52:
         return is_pending(await sign_in(service, headers=cookie(TRUST, trusted)))
 
 
-class TestV53:
+@pytest.mark.threat("V53")
+class TestBackupCodes:
     """New backup codes replace the old ones, and each works once."""
 
-    async def test_v53_after_new_codes_no_old_one_works_and_every_new_one_once(
+    async def test_after_new_codes_no_old_one_works_and_every_new_one_once(
         self, service: Service, ada: Owner, carry: Callable[[str], Headers]
     ) -> None:
         session = carry(token_in(ada.session))
@@ -913,37 +534,7 @@ class TestV53:
         assert told(second) == {WRONG["backup-code"]: 9}
         assert code(await enter(service, "backup-code", last, session)) == "200"
 
-    async def test_v53_holds_for_sign_in_too(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        answer = await service.post(
-            "/two-factor/generate-backup-codes", {"password": PASSWORD}, headers=ada.session
-        )
-        new_codes: list[str] = answer.json()["backupCodes"]
-        pending = carry_pending(await challenge(service))
-
-        for value in ada.backup_codes[:4]:
-            assert code(await enter(service, "backup-code", value, pending)) == WRONG["backup-code"]
-        assert await opens(service, pending, "backup-code", new_codes[0])
-
-    async def test_v53_a_new_enrolment_ends_the_old_codes_once_confirmed(
-        self, service: Service, ada: Owner, carry_pending: Carry
-    ) -> None:
-        newer = await second_factor.enrol_again(service, ADA, ada.session)
-        pending = carry_pending(await challenge(service))
-
-        assert code(await enter(service, "backup-code", ada.backup_codes[0], pending)) == WRONG["backup-code"]
-        assert await opens(service, pending, "backup-code", newer.backup_codes[0])
-
-    async def test_v53_disabling_ends_them(self, service: Service, ada: Owner) -> None:
-        await service.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
-
-        answer = await enter(service, "backup-code", ada.backup_codes[0], ada.session)
-
-        assert code(answer) == "400 BACKUP_CODES_NOT_ENABLED"
-        assert await service.rows("SELECT id FROM backup_code") == []
-
-    async def test_v53_the_database_shows_no_code(self, service: Service, ada: Owner) -> None:
+    async def test_the_database_shows_no_code(self, service: Service, ada: Owner) -> None:
         rows = repr(await service.rows("SELECT * FROM backup_code"))
 
         for value in ada.backup_codes:

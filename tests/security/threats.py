@@ -1,8 +1,9 @@
-"""The rows of the threat list, from `threats.toml`, and the test classes that stand for them, found by name."""
+"""The rows of the threat list, from `threats.toml`, and the tests marked with them."""
 
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("threats.toml")
 TESTS = ROOT / "tests"
 
-_CLASS = re.compile(r"Test([VR])0*([1-9][0-9]*)(?:[A-Z][A-Za-z0-9]*)?")
 _ROW = re.compile(r"([VR])0*([1-9][0-9]*)")
 
 
@@ -48,20 +48,28 @@ def row_name(text: str) -> str:
 
 
 def places(tests: Path = TESTS) -> dict[str, list[str]]:
-    """Give by row where it is tested, as `tests/security/test_x.py::TestV4` or `…::TestV04ManyWords`.
-
-    Classes without a test do not count.
-    """
+    """Return by row its tests: classes and functions marked `@pytest.mark.threat("V35")`, or several."""
     found: dict[str, list[str]] = {}
     for path in sorted(tests.glob("**/test_*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            match = _CLASS.fullmatch(node.name) if isinstance(node, ast.ClassDef) else None
-            if match is not None and isinstance(node, ast.ClassDef) and _has_tests(node):
-                place = f"{path.relative_to(tests.parent).as_posix()}::{node.name}"
-                found.setdefault(match[1] + match[2], []).append(place)
+        file = path.relative_to(tests.parent).as_posix()
+        for node_id, node in _tests(ast.parse(path.read_text("utf-8")), file):
+            for row in _marks(node):
+                found.setdefault(row, []).append(node_id)
     return found
 
 
-def _has_tests(node: ast.ClassDef) -> bool:
-    functions = (part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef))
-    return any(function.name.startswith("test") for function in functions)
+_Test = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _tests(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, _Test]]:
+    for node in parent.body:
+        if isinstance(node, _Test) and node.name.lower().startswith("test"):
+            yield f"{prefix}::{node.name}", node
+            if isinstance(node, ast.ClassDef):
+                yield from _tests(node, f"{prefix}::{node.name}")
+
+
+def _marks(node: _Test) -> Iterator[str]:
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.threat":
+            yield from (ast.literal_eval(row) for row in decorator.args)

@@ -56,7 +56,7 @@ class Tree:
     def attempt(self, mutant: Mutant) -> str:
         """Take a defence out, run the tests of its row, put it back; say what became of the mutant."""
         if mutant.row not in self._places:
-            return "NO TESTS: no class is named after the row"
+            return "NO TESTS: none is marked with the row"
         try:
             changed = self._project.mutate(mutant)
         except NotAppliedError as error:

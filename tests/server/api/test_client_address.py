@@ -13,6 +13,7 @@ PROXIES = ClientAddressResolver(
 
 
 class TestWithoutProxies:
+    @pytest.mark.threat("V64")
     @pytest.mark.parametrize(
         "header",
         [
@@ -26,9 +27,10 @@ class TestWithoutProxies:
             b"9" * 8192,
         ],
     )
-    def test_v64_the_socket_decides(self, header: bytes) -> None:
+    def test_the_socket_decides(self, header: bytes) -> None:
         assert NOBODY.resolve("198.51.100.1", [header, header]) == "198.51.100.1"
 
+    @pytest.mark.threat("V63")
     @pytest.mark.parametrize(
         ("peer", "address"),
         [
@@ -43,7 +45,7 @@ class TestWithoutProxies:
             ("testclient", None),
         ],
     )
-    def test_v63_an_address_has_one_spelling(self, peer: str | None, address: str | None) -> None:
+    def test_an_address_has_one_spelling(self, peer: str | None, address: str | None) -> None:
         assert NOBODY.resolve(peer, []) == address
 
 
@@ -73,6 +75,7 @@ class TestBehindProxies:
     ) -> None:
         assert PROXIES.resolve("10.0.0.1", headers) == address
 
+    @pytest.mark.threat("V65")
     @pytest.mark.parametrize(
         "value",
         [
@@ -107,7 +110,7 @@ class TestBehindProxies:
             b"\xd9\xa1.2.3.4",
         ],
     )
-    def test_v65_what_is_no_address_ends_the_walk(self, value: bytes) -> None:
+    def test_what_is_no_address_ends_the_walk(self, value: bytes) -> None:
         assert PROXIES.resolve("10.0.0.1", [value]) == "10.0.0.1"
         assert PROXIES.resolve("10.0.0.1", [b"203.0.113.9, " + value + b", 10.2.2.2"]) == "10.2.2.2"
 
@@ -141,6 +144,7 @@ class TestCleanUserAgent:
     def test_keeps_what_is_harmless(self, raw: bytes | None, kept: str | None) -> None:
         assert clean_user_agent(raw) == kept
 
+    @pytest.mark.threat("R34")
     def test_cuts_at_512_characters(self) -> None:
         assert clean_user_agent(b"x" * 16_000) == "x" * 512
         assert clean_user_agent(b"\x00" * 512 + "é".encode() * 600) == "é" * 512

@@ -49,6 +49,7 @@ class TestOriginCheck:
 
         assert (answer.status, answer.json["code"], peer.memory.calls) == (403, code, [])
 
+    @pytest.mark.threat("V11")
     @pytest.mark.parametrize(
         "headers",
         [
@@ -119,6 +120,7 @@ class TestCors:
         assert answer.header("access-control-max-age") == "600"
         assert answer.header("access-control-allow-origin") == "https://app.test"
 
+    @pytest.mark.threat("V12")
     async def test_preflight_of_another_origin(self, peer: Peer) -> None:
         headers = [("origin", EVIL), ("access-control-request-method", "POST")]
 

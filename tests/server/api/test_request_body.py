@@ -35,6 +35,7 @@ class TestMediaTypes:
     async def test_json_is_taken(self, peer: Peer, media_type: str) -> None:
         assert await sign_in(peer, GOOD, [("content-type", media_type)]) == (200, None)
 
+    @pytest.mark.threat("R31")
     @pytest.mark.parametrize(
         "media_type",
         [
@@ -68,6 +69,7 @@ class TestMediaTypes:
 
         assert (await sign_in(peer, GOOD, headers))[0] == status
 
+    @pytest.mark.threat("R26")
     @pytest.mark.parametrize("headers", [[], JSON, [("content-type", "text/plain")]])
     async def test_an_empty_body_counts_as_an_empty_object(
         self, peer: Peer, headers: list[tuple[str, str]]
@@ -96,6 +98,7 @@ class TestMediaTypes:
     async def test_two_types_are_not(self, peer: Peer) -> None:
         assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
 
+    @pytest.mark.threat("R30")
     @pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("identity, br", 415)])
     async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
         assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
@@ -120,6 +123,7 @@ class TestForm:
 
 
 class TestJson:
+    @pytest.mark.threat("R32")
     async def test_nul_is_named_by_field(self, peer: Peer) -> None:
         raw = json.dumps(
             {"email": "a\0", "password": "\0", "scopes": ["\0"], "other\0": 1, "escaped": "\\u0000"}
@@ -137,6 +141,7 @@ class TestJson:
     async def test_an_escaped_backslash_is_no_nul(self, peer: Peer) -> None:
         assert await sign_in(peer, GOOD[:-1] + b',"note":"\\\\u0000"}') == (200, None)
 
+    @pytest.mark.threat("R27")
     async def test_a_thousand_levels_in_a_field_fail_the_field(self, peer: Peer) -> None:
         raw = b'{"email":' + b"[" * 900 + b"]" * 900 + b',"scopes":' + b"[" * 90 + b"]" * 90 + b"}"
 
@@ -146,6 +151,7 @@ class TestJson:
             "[body.email] is nested too deeply; [body.password] is required; [body.scopes.0] must be a string"
         )
 
+    @pytest.mark.threat("R26")
     @pytest.mark.parametrize("raw", [b"[]", b'"x"', b"null", b"1", b"true", b'["\\u0000"]'])
     async def test_anything_but_an_object_fails_validation(self, peer: Peer, raw: bytes) -> None:
         answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw])
@@ -158,6 +164,7 @@ class TestJson:
 
 
 class TestSize:
+    @pytest.mark.threat("R27")
     async def test_an_announced_one_is_refused_before_it_is_read(self, peer: Peer) -> None:
         answer = await ask(peer.app, "POST", "/sign-in/email", [*JSON, ("content-length", "65537")], [])
 
@@ -184,6 +191,7 @@ class TestSize:
     async def test_comes_before_authentication(self, peer: Peer) -> None:
         assert (await ask(peer.app, "POST", "/revoke-sessions", [], [b"x" * 40000] * 2)).status == 413
 
+    @pytest.mark.threat("R34")
     async def test_a_target_over_8_kib_is_refused(self, peer: Peer) -> None:
         fits = "/ok?" + "x" * (8192 - 4)
 
@@ -192,6 +200,7 @@ class TestSize:
         assert (await ask(peer.app, "GET", "/reset-password/" + "x" * 9000)).status == 414
         assert (await ask(peer.app, "GET", "/nope?" + "x" * 9000)).status == 404
 
+    @pytest.mark.threat("R34")
     async def test_headers_over_16_kib_are_refused(self, peer: Peer) -> None:
         room = 16384 - len("host: auth.test\r\n") - len("x: \r\n")
 

@@ -28,23 +28,27 @@ class TestBearer:
     async def test_white_space_is_spaces_and_tabs_alone(self, peer: Peer, end: str) -> None:
         assert await name(peer, [("authorization", f"Bearer {TOKEN}{end}")]) is None
 
+    @pytest.mark.threat("V28")
     @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR "])
     async def test_is_found_in_any_case(self, peer: Peer, scheme: str) -> None:
         assert await name(peer, [("authorization", f"{scheme} {TOKEN}")]) == "Ada"
         assert peer.memory.looked_up == [(TOKEN, False)]
 
+    @pytest.mark.threat("V28")
     @pytest.mark.parametrize("second", [f"Bearer {TOKEN}", "Basic x"])
     async def test_several_headers_are_no_session(self, peer: Peer, second: str) -> None:
         headers = [("authorization", f"Bearer {TOKEN}"), ("authorization", second), ("cookie", COOKIE)]
 
         assert await name(peer, headers) is None
 
+    @pytest.mark.threat("V28")
     @pytest.mark.parametrize("value", ["Basic YTpi", "Digest a=b", f"Bearers {TOKEN}", "Negotiate"])
     async def test_other_schemes_are_ignored(self, peer: Peer, value: str) -> None:
         assert await name(peer, [("authorization", value), ("cookie", COOKIE)]) == "Ada"
 
 
 class TestCookie:
+    @pytest.mark.threat("V27")
     @pytest.mark.parametrize(
         "cookie",
         [
@@ -227,6 +231,7 @@ class TestPending:
 
 
 class TestElsewhere:
+    @pytest.mark.threat("V28")
     @pytest.mark.parametrize("target", [f"/get-session?token={TOKEN}", f"/get-session?access_token={TOKEN}"])
     async def test_tokens_never_authenticate(self, peer: Peer, target: str) -> None:
         headers = [("x-auth-token", TOKEN), ("set-auth-token", TOKEN), ("x-session-token", TOKEN)]

@@ -21,6 +21,8 @@ from tests.server.terminal import Run
 from tests.service import Service, close_service, open_service
 from tests.trail import trail
 
+pytestmark = pytest.mark.long
+
 PASSWORD = "correct horse battery"
 ADA = "ada@example.com"
 CODE = "from server.cli.main import app; app(prog_name='gatewright')"
@@ -419,6 +421,7 @@ class TestServe:
         (line,) = (json.loads(line) for line in errors.splitlines())
         assert "Address already in use" in line["event"]
 
+    @pytest.mark.threat("R43")
     def test_does_not_start_as_configured(self, tmp_path: Path) -> None:
         with start(tmp_path, "serve", GATEWRIGHT_PROFILE="production") as process:
             _, errors = process.communicate()

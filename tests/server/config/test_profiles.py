@@ -139,6 +139,7 @@ class TestProduction:
     def test_is_the_profile_when_none_is_named(self, tmp_path: Path) -> None:
         assert refused(_loader({}, tmp_path)) == ["secrets", "base_url", "database_url"]
 
+    @pytest.mark.threat("R43")
     @pytest.mark.parametrize(
         ("variables", "key"),
         [
@@ -178,6 +179,7 @@ class TestProduction:
 
         assert chosen.two_factor.page == "https://www.app.test/code"
 
+    @pytest.mark.threat("R43")
     def test_lists_every_problem(self, production: Load) -> None:
         keys = refused(
             production,
@@ -218,6 +220,7 @@ class TestBoth:
     def load(self, request: pytest.FixtureRequest) -> Any:
         return request.getfixturevalue(request.param)
 
+    @pytest.mark.threat("R43")
     @pytest.mark.parametrize(
         ("variables", "keys"),
         [

@@ -301,6 +301,7 @@ class TestEnvironment:
 
 
 class TestRefusals:
+    @pytest.mark.threat("R43")
     @pytest.mark.parametrize(
         ("toml", "key"),
         [
@@ -425,6 +426,7 @@ class TestRefusals:
 
         assert "hunter2" not in str(refusal.value)
 
+    @pytest.mark.threat("R43")
     def test_a_file_that_is_no_toml(self, load: Callable[..., Settings]) -> None:
         with pytest.raises(
             ConfigurationError, match=r"gatewright\.toml: Invalid .*\(at line 1, column 12\)$"

@@ -56,7 +56,8 @@ class TestEncryption:
 
 
 class TestRotation:
-    def test_r44_older_secrets_still_read(self) -> None:
+    @pytest.mark.threat("R44")
+    def test_older_secrets_still_read(self) -> None:
         sealed = Keyring([OLD]).encrypt(PURPOSE, "token")
 
         assert Keyring([NEW, OLD]).decrypt(PURPOSE, sealed) == "token"
@@ -95,7 +96,8 @@ class TestDigests:
 
 
 class TestKeyring:
-    def test_v86_shows_no_secret(self) -> None:
+    @pytest.mark.threat("V86")
+    def test_shows_no_secret(self) -> None:
         keyring = Keyring([NEW, OLD])
 
         assert "secret" not in repr(keyring) + str(keyring)

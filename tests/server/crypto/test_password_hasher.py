@@ -118,7 +118,8 @@ class TestVerify:
         assert await pool.verify(unicodedata.normalize("NFD", "caf\u00e9 \u2460"), hashed)
         assert not await pool.verify("cafe 1", hashed)
 
-    async def test_v72_nothing_is_cut_at_72_bytes(self, pool: PasswordHasher) -> None:
+    @pytest.mark.threat("V72")
+    async def test_nothing_is_cut_at_72_bytes(self, pool: PasswordHasher) -> None:
         hashed = await pool.hash("x" * 72 + "one tail")
 
         assert not await pool.verify("x" * 72 + "another", hashed)

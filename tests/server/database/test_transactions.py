@@ -310,8 +310,9 @@ class TestDemanded:
         assert [type(outcome) for outcome in outcomes] == [Unmet] * 3
         assert await names(migrated) == ["ada"]
 
+    @pytest.mark.threat("V37")
     @pytest.mark.parametrize("change", [None, *CHANGES], ids=["nothing", *CHANGES.values()])
-    async def test_v37_what_a_sign_in_has_seen_is_looked_at_after_whoever_had_it_locked(
+    async def test_what_a_sign_in_has_seen_is_looked_at_after_whoever_had_it_locked(
         self, migrated: Database, change: Any
     ) -> None:
         """Whoever locks the user first, and changes what decides on their sign-in, is seen by all who wait."""

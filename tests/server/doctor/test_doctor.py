@@ -355,6 +355,7 @@ class TestProviders:
         assert is_wrong(only(found, "provider away"), away)
 
 
+@pytest.mark.long
 class TestLimits:
     async def test_a_store_that_answers(self, tmp_path: Path, redis_server: RedisServer) -> None:
         finding = await dependencies.limits(settings(tmp_path, **{"limits.store": redis_server.url}))

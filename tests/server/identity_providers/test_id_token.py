@@ -162,6 +162,7 @@ class TestHeader:
         assert await is_refused(visitor, provider.mint(algorithm="RS256"))
         assert not await is_refused(visitor, provider.mint(algorithm=allowed.partition(",")[0]))
 
+    @pytest.mark.threat("V19")
     @pytest.mark.parametrize("kind", [None, "JWT", "jwt", "application/JWT", "id_token+jwt"])
     async def test_may_say_that_it_is_an_id_token(
         self, visitor: Visitor, provider: ProviderProcess, kind: str | None
@@ -170,6 +171,7 @@ class TestHeader:
 
 
 class TestForm:
+    @pytest.mark.threat("V19")
     @pytest.mark.parametrize(
         "token",
         [
@@ -373,6 +375,7 @@ class TestKeys:
         assert await is_refused(visitor, _resigned(provider, weak, alg="RS256", kid="weak"))
         assert not await is_refused(visitor, _resigned(provider, strong, alg="RS256", kid="strong"))
 
+    @pytest.mark.threat("R16")
     async def test_are_not_fetched_for_a_flood(self, visitor: Visitor, provider: ProviderProcess) -> None:
         await bring(visitor, provider.mint())
         flood = [provider.mint(header={"kid": domain_tokens.token()}) for _ in range(30)]
@@ -383,6 +386,7 @@ class TestKeys:
         assert all(refused)
         assert len(provider.log("jwks")) == 2
 
+    @pytest.mark.threat("R16")
     async def test_are_asked_for_again_after_a_minute(
         self, visitor: Visitor, provider: ProviderProcess
     ) -> None:

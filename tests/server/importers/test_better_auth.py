@@ -23,6 +23,8 @@ from tests.server.terminal import Run
 from tests.service import Service
 from tests.trail import trail
 
+pytestmark = pytest.mark.long
+
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 
 

@@ -19,6 +19,8 @@ from tests.server.importers.moving import counts, take
 from tests.server.terminal import Run
 from tests.service import Service
 
+pytestmark = pytest.mark.long
+
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 
 

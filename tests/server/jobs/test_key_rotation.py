@@ -76,7 +76,8 @@ async def _payloads(database: Database) -> dict[str, bytes | None]:
 
 
 class TestColumns:
-    async def test_r44_whatever_is_encrypted_stands_in_a_column_declared_so(
+    @pytest.mark.threat("R44")
+    async def test_whatever_is_encrypted_stands_in_a_column_declared_so(
         self, social: Service, provider: ProviderProcess
     ) -> None:
         as_user(provider, "bob@example.com", "1001")
@@ -98,7 +99,8 @@ class TestColumns:
 
 
 class TestRewrite:
-    async def test_r44_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
+    @pytest.mark.threat("R44")
+    async def test_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
         await _fill(database, OLD, 7)
 
         assert await reencrypt(database.transaction, BOTH, batch=3) == NOTHING_LEFT
@@ -108,7 +110,8 @@ class TestRewrite:
         for key, sealed in (await _payloads(database)).items():
             assert NEW.decrypt("outbox.payload", sealed or b"") == key
 
-    async def test_r44_secrets_of_authenticators_too(self, database: Database) -> None:
+    @pytest.mark.threat("R44")
+    async def test_secrets_of_authenticators_too(self, database: Database) -> None:
         await _fill(database, OLD, 1)
         async with database.transaction() as db:
             secret, new = (OLD.encrypt(f"two_factor.{name}", name) for name in ("secret", "new_secret"))
@@ -125,7 +128,8 @@ class TestRewrite:
         assert NEW.decrypt("two_factor.secret", row.secret or b"") == "secret"
         assert NEW.decrypt("two_factor.new_secret", row.new_secret or b"") == "new_secret"
 
-    async def test_r44_tokens_of_providers_too(self, database: Database) -> None:
+    @pytest.mark.threat("R44")
+    async def test_tokens_of_providers_too(self, database: Database) -> None:
         await _fill(database, OLD, 1)
         names = ("access_token", "refresh_token", "id_token")
         account = Account(

@@ -213,6 +213,7 @@ class TestDelivery:
 
 
 class TestSharing:
+    @pytest.mark.both_databases
     async def test_two_workers_send_no_mail_twice(self, office: Office) -> None:
         tray = open_tray()
         for _ in range(20):
@@ -253,6 +254,7 @@ class TestSharing:
 
 
 class TestFaults:
+    @pytest.mark.threat("R10", "R12")
     async def test_retries_double_and_a_server_that_is_back_gets_the_mail_once(self, office: Office) -> None:
         await office.file()
         worker = office.worker()
@@ -276,6 +278,7 @@ class TestFaults:
         assert len(office.peer.envelopes) == 1
         assert (await office.row()).last_error is None
 
+    @pytest.mark.threat("R12")
     async def test_a_mail_that_is_given_up_is_on_record_once(self, office: Office) -> None:
         office.peer.mood = Mood.FINAL
         await office.file()
@@ -291,6 +294,7 @@ class TestFaults:
         assert (record.event, record.outcome, record.user_id) == ("mail.failed", "failure", ADA)
         assert record.details == {"mail": row.id, "template": "existing-account", "reason": "smtp: 550 5.1.1"}
 
+    @pytest.mark.threat("R12")
     async def test_a_mail_is_given_up_when_its_link_dies(self, office: Office) -> None:
         office.peer.mood = Mood.TEMPORARY
         await office.file(email_mails.verify_email, "tok", None)
@@ -357,6 +361,7 @@ class TestFaults:
         row = await office.row()
         assert (row.state, row.payload) == (MailState.FAILED, None)
 
+    @pytest.mark.threat("R10")
     async def test_a_refused_connection_is_tried_again(self, office: Office) -> None:
         await office.peer.stop()
         await office.file()
@@ -370,6 +375,7 @@ class TestFaults:
         await worker.drain()
         assert len(office.peer.envelopes) == 1
 
+    @pytest.mark.threat("R12")
     async def test_a_connection_that_ends_in_the_middle_is_tried_again(self, office: Office) -> None:
         office.peer.mood = Mood.HANG_UP
         await office.file()
@@ -383,10 +389,11 @@ class TestFaults:
         assert len(office.peer.envelopes) == 1
 
 
-class TestR11AsAWhole:
+@pytest.mark.threat("R11")
+class TestDeliveryAsAWhole:
     """A server that answers each command in time can still take longer than the lease, all in all."""
 
-    async def test_r11_a_delivery_ends_before_its_lease(self, office: Office) -> None:
+    async def test_a_delivery_ends_before_its_lease(self, office: Office) -> None:
         tray = Tray()
         await office.file()
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.faults.places import LONG
 from tests.handlers import steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, change_token, code, join, token_in
 from tests.handlers.test_emails import follow, join_verified
@@ -19,6 +18,8 @@ from tests.provider.steps import as_user, begin, deliver, error_of, visit
 from tests.security import second_factor
 from tests.security.second_factor import enrol, enter
 from tests.service import Service, close_service, open_service
+
+pytestmark = pytest.mark.both_databases
 
 SETTINGS = {
     "secrets": "s" * 32,
@@ -144,12 +145,13 @@ THINGS = [
 ]
 
 
-class TestR19:
+@pytest.mark.threat("R19", "V46", "V52", "V58")
+class TestDoneTwice:
     """Of N at once one succeeds, and the rest are told what those are told who come later."""
 
-    @pytest.mark.parametrize("number", [2, 20, pytest.param(100, marks=LONG)])
+    @pytest.mark.parametrize("number", [2, 20])
     @pytest.mark.parametrize(("thing", "rest"), THINGS, ids=lambda one: getattr(one, "__name__", ""))
-    async def test_r19_one_succeeds(
+    async def test_one_succeeds(
         self,
         instances: list[Service],
         provider: ProviderProcess,
