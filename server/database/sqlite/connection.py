@@ -164,10 +164,14 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def keep_private(path: str) -> None:
-    """Make the file, if there is none, so that its owner alone reads the addresses and hashes in it; SQLite gives the
-    files beside it the same permissions. A place where it cannot be made is reported when it is opened."""
+    """Create the file, if there is none, so that only its owner can read it; SQLite gives the files next to it the same
+    permissions. A place where it cannot be created is reported when it is opened.
+
+    An existing file is not opened: closing it would drop the locks of all connections that this process has to it
+    (POSIX), and another process would then delete the write-ahead log that is in use.
+    """
     with contextlib.suppress(OSError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _open(path: str, within: float) -> sqlite3.Connection:

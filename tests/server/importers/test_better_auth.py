@@ -125,7 +125,7 @@ class TestFields:
 
         assert refusal(answer)[:2] == (403, "BANNED_USER")
         async with target.services.database.begin() as db:
-            eve = (await db.execute(User.__table__.select().where(User.email == EVE))).one()  # type: ignore[attr-defined]
+            eve = (await db.execute(User.__table__.select().where(User.email == EVE)))[0]  # type: ignore[attr-defined]
         assert (eve.ban_reason, eve.ban_expires.isoformat()) == ("spam", "2099-01-31T12:00:00+00:00")
 
     async def test_the_record_says_how_they_came(self, target: Service, url: str) -> None:
