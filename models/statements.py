@@ -173,10 +173,6 @@ Whether the new one is among them is the database's choice: who wants to know th
 """
 
 
-ADD_SESSION = insert(Session).returning(OVER_LIMIT)
-"""Add a session; returns `OVER_LIMIT`."""
-
-
 @cache
 def see_network(dialect: str) -> Insert:
     """Return the statement that notes that a `network` was that of a success of `user_id`, at `last_success`."""

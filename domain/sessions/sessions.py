@@ -17,11 +17,14 @@ from domain.sessions.policy import SessionPolicy
 from domain.users import locking
 from models import Session
 from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
-from models.statements import ADD_SESSION, END_SESSION, insert
+from models.statements import END_SESSION, OVER_LIMIT, insert
 
 HANDLE_PREFIX = "rvk_"
 COPY_PURPOSE = "session.token_copy"
 """The purpose under which the copy of a token is encrypted."""
+
+_ADD = insert(Session)
+_ADD_AND_COUNT = _ADD.returning(OVER_LIMIT)
 
 _SLICE = 50
 """Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
@@ -69,10 +72,10 @@ async def create(
     digest = tokens.digest(token)
     added = {**session._asdict(), "token_digest": digest, "method": method}
     if under_session_limit:
-        ctx.db.defer(insert(Session), **added)
+        ctx.db.defer(_ADD, **added)
         return OpenedSession(token, session, user)
     besides = max(rules.max_per_user - 1, 0)
-    over_limit = await ctx.db.execute(ADD_SESSION, **added, whose=user.id, besides=besides)
+    over_limit = await ctx.db.execute(_ADD_AND_COUNT, **added, whose=user.id, besides=besides)
     if over_limit.scalar() and rules.max_per_user:
         await _evict_oldest(ctx, session)
     return OpenedSession(token, session, user)
