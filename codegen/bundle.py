@@ -43,7 +43,7 @@ _STRING = "tag:yaml.org,2002:str"
 
 
 def _read(text: str) -> Any:
-    """Give what a YAML text says, in half of the time that PyYAML's own constructor takes."""
+    """Return what a YAML text says, in half of the time that PyYAML's own constructor takes."""
     loader = _Loader(text)
     try:
         return _value(loader.get_single_node(), loader)
@@ -52,7 +52,7 @@ def _read(text: str) -> Any:
 
 
 def _value(node: Any, loader: Any) -> Any:
-    """Give what a node says. Merged keys, numbers and the like are left to PyYAML."""
+    """Return what a node says. Merged keys, numbers and the like are left to PyYAML."""
     if isinstance(node, yaml.MappingNode):
         loader.flatten_mapping(node)
         return {_value(key, loader): _value(value, loader) for key, value in node.value}

@@ -19,7 +19,7 @@ def without_links(document: Document) -> Document:
 
 
 def link_holders(document: Document) -> Iterator[dict[str, Any]]:
-    """Give every object of a bundled document that may have `links`."""
+    """Yield every object of a bundled document that may have `links`."""
     components = document.get("components", {})
     yield components
     yield from components.get("responses", {}).values()

@@ -32,7 +32,7 @@ def without_answers(document: Document) -> Document:
 
 
 def _asked_for(node: Any, schemas: Document) -> Document:
-    """Give the schemas that something refers to, directly or through others, in the order they were in."""
+    """Return the schemas that something refers to, directly or through others, in the order they were in."""
     found: set[str] = set()
     waiting = [node]
     while waiting:

@@ -21,13 +21,13 @@ Command = TyperCommand | TyperGroup
 
 
 def pages() -> dict[str, str]:
-    """Give the page of commands by its path on the site."""
+    """Return the page of commands by its path on the site."""
     group = typer.main.get_group(app)
     return {PAGE: page(_INTRODUCTION, *(_entry(name, one) for name, one in _commands(group, "gatewright")))}
 
 
 def _commands(group: TyperGroup, above: str) -> Iterator[tuple[str, Command]]:
-    """Give every command that can be run, with its whole name."""
+    """Yield every command that can be run, with its whole name."""
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
             yield from _commands(command, f"{above} {name}")
@@ -60,5 +60,5 @@ def _typed(argument: TyperArgument) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Give a docstring's paragraphs, each on one line."""
+    """Return a docstring's paragraphs, each on one line."""
     return page(*(one_line(paragraph) for paragraph in text.split("\n\n")))

@@ -21,7 +21,7 @@ _USELESS_WITHOUT = {
 
 
 def command(document: Document, operation: Operation, security: frozenset[str]) -> str:
-    """Give the command for curl; `$BASE`, `$TOKEN` and `$PENDING` are the variables the reference begins with."""
+    """Return the command for curl; `$BASE`, `$TOKEN` and `$PENDING` are the variables the reference begins with."""
     parts = [f'curl -sS "$BASE{_target(document, operation)}"']
     parts += _caller(security)
     parts += _body(document, operation)
@@ -31,7 +31,7 @@ def command(document: Document, operation: Operation, security: frozenset[str]) 
 
 
 def _target(document: Document, operation: Operation) -> str:
-    """Give path and query, with the examples of what must be there."""
+    """Return path and query, with the examples of what must be there."""
     path, query = operation.path, {}
     wanted = _USELESS_WITHOUT.get(operation.spec["operationId"], ())
     shared = document["paths"][operation.path].get("parameters", [])
@@ -61,7 +61,7 @@ def _body(document: Document, operation: Operation) -> list[str]:
 
 
 def _example(document: Document, holder: Document) -> Any:
-    """Give the first example of a parameter or body."""
+    """Return the first example of a parameter or body."""
     if "example" in holder:
         return holder["example"]
     return resolve(document, next(iter(holder["examples"].values())))["value"]

@@ -19,7 +19,7 @@ Said = tuple[int, str, str, str]
 
 
 def pages() -> dict[str, str]:
-    """Give the page of errors by its path on the site."""
+    """Return the page of errors by its path on the site."""
     document = bundle()
     every = list(operations(document))
     answered: dict[tuple[int, str], list[Operation]] = {}
@@ -59,7 +59,7 @@ in a single field, for example if the body is not an object.
 
 
 def _said() -> set[Said]:
-    """Give what every refusal says; those that say the same are one."""
+    """Return what every refusal says; those that say the same are one."""
     found = set()
     for refusal in every_refusal():
         meaning = one_line((refusal.__doc__ or "").split("\n\n")[0])
@@ -70,7 +70,7 @@ def _said() -> set[Said]:
 def _entry(
     name: str, said: list[Said], answered: dict[tuple[int, str], list[Operation]], every: list[Operation]
 ) -> str:
-    """Give what there is to know of a code; one that no operation answers comes before any is reached."""
+    """Return what there is to know of a code; one that no operation answers comes before any is reached."""
     documented = [one for one in said if (one[0], name) in answered] or said
     rows = [(str(status), one_line(message), meaning) for status, _, message, meaning in documented]
     statuses = sorted({status for status, *_ in documented if (status, name) in answered})

@@ -26,7 +26,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def completed(navigation: Navigation, there: set[str]) -> Navigation:
-    """Give the navigation without the pages that are not there, and with those of a growing folder it does not name."""
+    """Return the navigation without missing pages, and with the pages of a growing folder that it does not name."""
     return _completed(navigation, there, there - set(_named(navigation)))
 
 
@@ -47,7 +47,7 @@ def _below(entry: Any, there: set[str], unnamed: set[str]) -> Any:
 
 
 def _named(navigation: Navigation) -> Iterator[str]:
-    """Give every page that is named, however deep."""
+    """Yield every page that is named, however deep."""
     for entry in navigation:
         if isinstance(entry, dict):
             for below in entry.values():

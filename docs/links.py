@@ -22,7 +22,7 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[#/]")
 
 
 def mended(text: str, source: str, at: str) -> str:
-    """Give the text of the file `source` of the repository as it stands at the path `at` of the site.
+    """Return the text of the file `source` of the repository as it stands at the path `at` of the site.
 
     A link to another document leads to its page. One to a file that is no page, such as a module, becomes its name:
     there is nowhere to lead to. One to nothing is left as it is, for the builder to complain of.

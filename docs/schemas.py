@@ -29,7 +29,7 @@ class Reading:
         self._here = here
 
     def fields(self, schema: Schema) -> str:
-        """Give the table of an object's fields: name, whether it must be there, type, meaning."""
+        """Return the table of an object's fields: name, whether it must be there, type, meaning."""
         plain = resolve(self._document, schema)
         required = plain.get("required", ())
         rows = [
@@ -39,7 +39,7 @@ class Reading:
         return table(("Field", "Required", "Type", "Meaning"), rows)
 
     def parameters(self, parameters: list[Schema]) -> str:
-        """Give the table of an operation's parameters."""
+        """Return the table of an operation's parameters."""
         rows = [
             (
                 code(one["name"]),
@@ -70,7 +70,7 @@ class Reading:
         return self.kind(found)
 
     def objects(self) -> dict[str, Schema]:
-        """Give the named schemas that have fields, by name."""
+        """Return the named schemas that have fields, by name."""
         schemas: dict[str, Schema] = self._document["components"]["schemas"]
         return {name: one for name, one in schemas.items() if "properties" in one}
 
@@ -92,7 +92,7 @@ class Reading:
         return [_FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))]
 
     def _meaning(self, field: Schema) -> str:
-        """Give the description of a field, or that of what it refers to."""
+        """Return the description of a field, or that of what it refers to."""
         return one_line(field.get("description") or resolve(self._document, field).get("description", ""))
 
 

@@ -41,7 +41,7 @@ export GATEWRIGHT_SESSION__EXPIRES_IN=30d
 
 
 def text() -> str:
-    """Give the page."""
+    """Return the page."""
     groups: dict[str, list[tuple[tuple[str, ...], FieldInfo]]] = {}
     for path, field in fields(Settings):
         groups.setdefault(".".join(path[:-1]), []).append((path, field))
@@ -54,7 +54,7 @@ def text() -> str:
 
 
 def _group(name: str, rows: list[tuple[tuple[str, ...], FieldInfo]]) -> str:
-    """Give the settings that begin alike, under what they have in common."""
+    """Return the settings that begin alike, under what they have in common."""
     title = f"`{name}`" if name else "The service"
     return page(f"## {title}", _meaning_of(name), table(_HEAD, (_row(path, field) for path, field in rows)))
 
@@ -63,7 +63,7 @@ _HEAD = ("Setting", "Default", "Meaning")
 
 
 def _meaning_of(name: str) -> str:
-    """Give the sentence of a group: the first of its class, without the prefix the heading names already."""
+    """Return the sentence of a group: the first of its class, without the prefix the heading names already."""
     model: type[BaseModel] = Settings
     for part in name.split(".") if name else ():
         annotation = next(
@@ -88,7 +88,7 @@ def _choices(field: FieldInfo) -> str:
 
 
 def _tables() -> list[str]:
-    """Give the tables whose keys are names, such as the providers."""
+    """Return the tables whose keys are names, such as the providers."""
     made: list[str] = []
     for name, field in Settings.model_fields.items():
         model: Any = table_of(field)

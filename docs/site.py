@@ -32,7 +32,7 @@ class Made:
 
 
 def made() -> list[Made]:
-    """Give every page there is besides those in docs/pages."""
+    """Return every page there is besides those in docs/pages."""
     generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
     return [
         *(

@@ -106,7 +106,7 @@ class IsolatedRunner(Protocol):
         challenge: Challenge | None,
         request_cookies: RequestCookies,
     ) -> Result:
-        """Give what the job returned, after its commit; it alone is run again when the database asks for it.
+        """Return what the job returned, after its commit; it alone is run again when the database asks for it.
 
         Raises the job's refusals, and Unavailable.
         """

@@ -93,7 +93,7 @@ _ISSUER = re.compile(ISSUER_PATTERN)
 
 
 def email(text: str) -> str:
-    """Give the address as it is stored and compared, lower-cased. Raises InvalidEmail."""
+    """Return the address as it is stored and compared, lower-cased. Raises InvalidEmail."""
     # defence: V78 encoded-word
     if len(text) > EMAIL_LENGTH or ENCODED_WORD.search(text) or _EMAIL.fullmatch(text) is None:
         raise InvalidEmail
@@ -105,17 +105,17 @@ def email(text: str) -> str:
 
 
 def username(text: str) -> str:
-    """Give the username as stored, lower-cased. Raises UsernameTooShort, UsernameTooLong, InvalidUsername."""
+    """Return the username as stored, lower-cased. Raises UsernameTooShort, UsernameTooLong, InvalidUsername."""
     return _username(text, UsernameTooShort, UsernameTooLong, InvalidUsername)
 
 
 def wanted_username(text: str) -> str:
-    """Give the username to be looked up, lower-cased. Raises the same refusals with status 422."""
+    """Return the username to be looked up, lower-cased. Raises the same refusals with status 422."""
     return _username(text, UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername)
 
 
 def username_or_none(text: str) -> str | None:
-    """Give the username to be stored if the text satisfies the rules, else None."""
+    """Return the username to be stored if the text satisfies the rules, else None."""
     try:
         return username(text)
     except Refusal:
@@ -123,7 +123,7 @@ def username_or_none(text: str) -> str | None:
 
 
 def display_username(text: str) -> str:
-    """Give the text as it is: 1 to 64 code points by the rules of names. Raises InvalidDisplayUsername."""
+    """Return the text as it is: 1 to 64 code points by the rules of names. Raises InvalidDisplayUsername."""
     if len(text) not in DISPLAY_USERNAME_LENGTHS or _NAME.fullmatch(text) is None:
         raise InvalidDisplayUsername
     return text
@@ -135,7 +135,7 @@ def is_name(text: str) -> bool:
 
 
 def clean_name(text: str) -> str:
-    """Give what of somebody else's text may be a user's name: without what steers the display, cut to its length."""
+    """Return what of somebody else's text may be a user's name: without what steers the display, cut to its length."""
     kept = (character for character in text if _NAME.fullmatch(character) and not _is_surrogate(character))
     return "".join(kept).strip()[:NAME_LENGTH]
 
@@ -150,7 +150,7 @@ def _is_surrogate(character: str) -> bool:
 
 
 def image_or_none(text: str | None) -> str | None:
-    """Give the address of a picture if it may be stored as one, else None."""
+    """Return the address of a picture if it may be stored as one, else None."""
     if text is None or len(text) > IMAGE_LENGTH or _IMAGE.fullmatch(text) is None:
         return None
     return text

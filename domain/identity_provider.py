@@ -151,7 +151,7 @@ class Provider(Protocol):
         """What was decided about it."""
 
     async def authorization_url(self, params: AuthorizationParams) -> str:
-        """Give the address of the provider's page; works from cached metadata while the provider is down."""
+        """Return the address of the provider's page; works from cached metadata while the provider is down."""
 
     async def check_issuer(self, issuer: str | None) -> None:
         """Compare the `iss` of a redirect, None without one, with the provider's own (RFC 9207).
@@ -169,7 +169,7 @@ class Provider(Protocol):
         """Renew tokens. Raises RefreshRefused."""
 
     async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
-        """Give what the provider says now about the owner of a token. Raises IdentityRefused.
+        """Return what the provider says now about the owner of a token. Raises IdentityRefused.
 
         That is the userinfo endpoint; a provider without one is asked what the stored, once verified ID token says.
         What names another subject is refused.

@@ -17,16 +17,16 @@ class Reads(Protocol):
     """Single statements outside any transaction; what they return was read after the call began."""
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
-        """Give the first row for `value`, or None. Raises Unavailable when the database does not answer in time."""
+        """Return the first row for `value`, or None. Raises Unavailable when the database does not answer in time."""
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Give for each of a few values, which are no text, the row whose key it is, or None.
+        """Return for each of a few values, which are no text, the row whose key it is, or None.
 
         Raises Unavailable when the database does not answer in time.
         """
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        """Give every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
+        """Return every row for `value`, in the query's order. Raises Unavailable when the database does not answer."""
 
 
 class Rows(list[Any]):
@@ -103,7 +103,7 @@ class Hasher(Protocol):
         """
 
     async def hash(self, password: str) -> str:
-        """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
+        """Return the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
 
     async def verify(self, password: str, hashed: str | None) -> bool:
         """Whether the password matches; with `hashed` None a dummy is verified at the same cost, and the answer is no.
@@ -116,7 +116,7 @@ class Hasher(Protocol):
         """The argon2id parameters of the current policy, to be stored with a hash of a code."""
 
     async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
-        """Give 32 bytes of argon2id over a code with this salt, at the cost it was stored with. Raises Overloaded."""
+        """Return 32 bytes of argon2id over a code with this salt, at the cost it was stored with. Raises Overloaded."""
 
     def needs_rehash(self, hashed: str) -> bool:
         """Whether the hash is not current policy."""
@@ -132,7 +132,7 @@ class Cipher(Protocol):
         """Decrypt under any of the secrets; None when none fits or the value was made for another purpose."""
 
     def digests(self, purpose: str, text: str) -> list[bytes]:
-        """Give the HMAC-SHA256 under every secret, the newest first: the first to store, all to compare with."""
+        """Return the HMAC-SHA256 under every secret, the newest first: the first to store, all to compare with."""
 
 
 class Limit(NamedTuple):
@@ -165,7 +165,7 @@ class Counters(Protocol):
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Give for each the end of its window if its number is reached, else None. Raises Unavailable.
+        """Return for each the end of its window if its number is reached, else None. Raises Unavailable.
 
         `db` is the transaction of the request where it has begun: no request holds two connections.
         """

@@ -18,7 +18,7 @@ _choice = random.SystemRandom()
 
 
 def token(length: int = 32) -> str:
-    """Give `length` characters `[A-Za-z0-9]` from the operating system's generator (32 carry 190 bits)."""
+    """Return `length` characters `[A-Za-z0-9]` from the operating system's generator (32 carry 190 bits)."""
     characters = b""
     while len(characters) < length:
         characters += os.urandom(length + 8).translate(_TABLE, _BIASED)
@@ -26,17 +26,17 @@ def token(length: int = 32) -> str:
 
 
 def random_bytes(length: int) -> bytes:
-    """Give `length` random bytes."""
+    """Return `length` random bytes."""
     return os.urandom(length)
 
 
 def digits(length: int) -> str:
-    """Give `length` decimal digits, each as likely as the others."""
+    """Return `length` decimal digits, each as likely as the others."""
     return _pick(string.digits, length)
 
 
 def backup_code() -> str:
-    """Give a code `xxxxx-xxxxx` of letters and digits that cannot be taken for one another (49 bits)."""
+    """Return a code `xxxxx-xxxxx` of letters and digits that cannot be taken for one another (49 bits)."""
     code = _pick(BACKUP_CODE_LETTERS, 10)
     return f"{code[:5]}-{code[5:]}"
 
@@ -46,7 +46,7 @@ def _pick(letters: str, length: int) -> str:
 
 
 def request_id() -> str:
-    """Give 32 hexadecimal characters that name a request; random, but nothing that opens anything."""
+    """Return 32 hexadecimal characters that name a request; random, but nothing that opens anything."""
     return next(_identifiers)
 
 
@@ -67,5 +67,5 @@ def is_token(text: str) -> bool:
 
 
 def digest(secret: str) -> bytes:
-    """Give the SHA-256 of a token; enough for a value with 190 random bits."""
+    """Return the SHA-256 of a token; enough for a value with 190 random bits."""
     return hashlib.sha256(secret.encode()).digest()  # defence: V29 digest

@@ -50,7 +50,7 @@ _STARS = {"*.": rf"{_LABEL}\.", "**.": rf"(?:{_LABEL}\.)+"}  # defence: V3 stars
 
 
 def origin_of(url: str) -> str | None:
-    """Give the origin of a URL such as a Referer, host lower-cased, no default port; None if it has none."""
+    """Return the origin of a URL such as a Referer, host lower-cased, no default port; None if it has none."""
     if (match := _ABSOLUTE.fullmatch(url)) is not None:
         return _origin(match)
     match = _CUSTOM.fullmatch(url)
@@ -60,7 +60,7 @@ def origin_of(url: str) -> str | None:
 
 
 def _origin(match: re.Match[str]) -> str | None:
-    """Give the one spelling of what `_ABSOLUTE` or `_ENTRY` matched; an entry without scheme means https."""
+    """Return the one spelling of what `_ABSOLUTE` or `_ENTRY` matched; an entry without scheme means https."""
     scheme = (match["scheme"] or "https").lower()  # defence: V2 scheme
     host = _one_spelling(match["host"])
     port = int(match["port"] or _DEFAULT_PORTS[scheme])
@@ -104,7 +104,7 @@ def _parse_custom(entry: str) -> str:
 
 
 def _origin_of_custom(entry: str) -> list[str]:
-    """Give the Origin header of an app's pages, where the entry is no narrower than that."""
+    """Return the Origin header of an app's pages, where the entry is no narrower than that."""
     origin = origin_of(entry)
     return [origin] if origin is not None and entry in (origin, f"{origin}/") else []
 

@@ -6,7 +6,7 @@ from domain.policy import Policy
 
 
 def public_url(policy: Policy, path: str, **query: str | None) -> str:
-    """Give `base_url` + `base_path` + `path` with the query percent-encoded; a value of None is left out.
+    """Return `base_url` + `base_path` + `path` with the query percent-encoded; a value of None is left out.
 
     `path` begins with a slash and needs no encoding: it is fixed text, or fixed text and a token.
     """

@@ -38,7 +38,7 @@ async def link_social(
 
 
 async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
-    """Give the ways the caller may sign in."""
+    """Return the ways the caller may sign in."""
     return [wire.account(row) for row in await accounts.of_caller(ctx)]
 
 
@@ -54,7 +54,7 @@ async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shap
 
 
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
-    """Give the provider's tokens, renewed if need be."""
+    """Return the provider's tokens, renewed if need be."""
     return wire.provider_tokens(await tokens.get(ctx, _choice(body)))
 
 
@@ -65,7 +65,7 @@ def _choice(body: shapes.ProviderTokenRequest) -> Choice:
 async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
-    """Give what the provider says about the user."""
+    """Return what the provider says about the user."""
     return wire.account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
 
 

@@ -18,7 +18,7 @@ STATE_LETTERS = 8
 
 
 def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
-    """Give the Set-Cookie header that hands over a session token.
+    """Return the Set-Cookie header that hands over a session token.
 
     `max_age` is the remaining life in seconds; None makes a cookie that ends with the browser.
     """
@@ -26,52 +26,52 @@ def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
 
 
 def clear_session(cookies: Cookies) -> Header:
-    """Give the Set-Cookie header that makes the browser forget its session token."""
+    """Return the Set-Cookie header that makes the browser forget its session token."""
     return _set(cookies, cookies.session_name, "", 0)
 
 
 def set_pending(cookies: Cookies, token: str, *, max_age: int) -> Header:
-    """Give the Set-Cookie header that hands over a pending two-factor token; `max_age` is in seconds."""
+    """Return the Set-Cookie header that hands over a pending two-factor token; `max_age` is in seconds."""
     return _set(cookies, pending_name(cookies), token, max_age)
 
 
 def clear_pending(cookies: Cookies) -> Header:
-    """Give the Set-Cookie header that makes the browser forget its pending two-factor token."""
+    """Return the Set-Cookie header that makes the browser forget its pending two-factor token."""
     return _set(cookies, pending_name(cookies), "", 0)
 
 
 def pending_name(cookies: Cookies) -> str:
-    """Give the name of the cookie with the pending two-factor token."""
+    """Return the name of the cookie with the pending two-factor token."""
     return cookies.prefix + PENDING
 
 
 def set_trusted(cookies: Cookies, token: str, *, max_age: int) -> Header:
-    """Give the Set-Cookie header that makes a device a trusted one; `max_age` is in seconds."""
+    """Return the Set-Cookie header that makes a device a trusted one; `max_age` is in seconds."""
     return _set(cookies, trusted_name(cookies), token, max_age)
 
 
 def clear_trusted(cookies: Cookies) -> Header:
-    """Give the Set-Cookie header that makes the browser forget that it was trusted."""
+    """Return the Set-Cookie header that makes the browser forget that it was trusted."""
     return _set(cookies, trusted_name(cookies), "", 0)
 
 
 def trusted_name(cookies: Cookies) -> str:
-    """Give the name of the cookie of a trusted device."""
+    """Return the name of the cookie of a trusted device."""
     return cookies.prefix + TRUSTED
 
 
 def set_state(cookies: Cookies, state: str, binding: str, *, max_age: int) -> Header:
-    """Give the Set-Cookie header that binds a flow to this browser; `max_age` is in seconds."""
+    """Return the Set-Cookie header that binds a flow to this browser; `max_age` is in seconds."""
     return _set(_for_states(cookies), state_name(cookies, state), binding, max_age)
 
 
 def clear_state(cookies: Cookies, state: str) -> Header:
-    """Give the Set-Cookie header that makes the browser forget a flow."""
+    """Return the Set-Cookie header that makes the browser forget a flow."""
     return _set(_for_states(cookies), state_name(cookies, state), "", 0)
 
 
 def state_name(cookies: Cookies, state: str) -> str:
-    """Give the name of the cookie of a flow; each has one of its own, so that several tabs work."""
+    """Return the name of the cookie of a flow; each has one of its own, so that several tabs work."""
     return cookies.prefix + STATE + state[:STATE_LETTERS]
 
 

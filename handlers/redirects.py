@@ -9,7 +9,7 @@ from handlers.reply import Header, Redirect
 
 
 def absolute(policy: Policy, target: str) -> str:
-    """Give a relative target as origin of `base_url` + target, any other as it is."""
+    """Return a relative target as origin of `base_url` + target, any other as it is."""
     return policy.base_url + target if target.startswith("/") else target  # defence: V10 absolute-target
 
 

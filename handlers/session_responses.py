@@ -23,7 +23,7 @@ def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[
 
 
 def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Give the Set-Cookie headers of a new session: its own first, then those of what it changes beside."""
+    """Return the Set-Cookie headers of a new session: its own first, then those of what it changes beside."""
     # The session may be younger than `ctx.now`: a provider takes its time.
     life = opened.session.expires_at - opened.session.created_at
     max_age = int(life.total_seconds()) if opened.session.remembered else None
@@ -37,7 +37,7 @@ def session_body(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shap
 
 
 def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Give the other cookies that a new session changes: the pending one ends, the trusted device's is set or ends."""
+    """Return the other cookies that a new session changes: pending is cleared, trusted device set or cleared."""
     settings = ctx.policy.cookies
     pending = (cookies.clear_pending(settings),) if ctx.cookies.pending else ()
     if opened.device is not None:
@@ -61,7 +61,7 @@ def two_factor_required(ctx: Context, pending: PendingSignIn) -> Reply[shapes.Si
 
 
 def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
-    """Give the Set-Cookie headers of a sign-in that waits; the newest intention counts, so the session cookie goes."""
+    """Return the Set-Cookie headers of a pending sign-in, which also clear the session cookie."""
     settings = ctx.policy.cookies
     max_age = int(ctx.policy[TwoFactorPolicy].challenge_expires_in.total_seconds())
     headers = (

@@ -11,14 +11,14 @@ from handlers.session_responses import sign_out_response
 
 
 async def get_current(ctx: Context, disable_refresh: wire.Flag | None = None) -> shapes.CurrentSession | None:
-    """Give the caller's session and user. `disableRefresh` kept the session from being extended."""
+    """Return the caller's session and user. `disableRefresh` kept the session from being extended."""
     if ctx.caller is None:
         return None
     return wire.current(ctx.caller)
 
 
 async def list_active(ctx: Context) -> list[shapes.Session]:
-    """Give the caller's live sessions, newest first."""
+    """Return the caller's live sessions, newest first."""
     if ctx.caller is None:
         return []
     return [wire.session(row, token) async for row, token in sessions.list_active(ctx)]

@@ -25,7 +25,7 @@ async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> Reply[s
 
 
 async def get_totp_uri(ctx: Context, body: shapes.GetTotpUriRequest) -> shapes.TotpUri:
-    """Give the URI for an authenticator app."""
+    """Return the URI for an authenticator app."""
     return {"totpURI": await setup.get_totp_uri(ctx, body["password"])}
 
 

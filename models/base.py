@@ -26,12 +26,12 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def to_milliseconds(instant: datetime) -> int:
-    """Give an aware datetime as whole milliseconds since 1970."""
+    """Return an aware datetime as whole milliseconds since 1970."""
     return (instant - EPOCH) // _MILLISECOND
 
 
 def from_milliseconds(milliseconds: int) -> datetime:
-    """Give milliseconds since 1970 as an aware UTC datetime."""
+    """Return milliseconds since 1970 as an aware UTC datetime."""
     return EPOCH + milliseconds * _MILLISECOND
 
 
@@ -57,7 +57,7 @@ class Instant(TypeDecorator[datetime]):
         return from_milliseconds(milliseconds) if dialect.name == "postgresql" else milliseconds
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
-        """Give aware UTC datetimes; PostgreSQL's driver makes them itself, which leaves nothing to do there."""
+        """Return aware UTC datetimes; PostgreSQL's driver makes them itself, which leaves nothing to do there."""
         return None if dialect.name == "postgresql" else _read_integer
 
 

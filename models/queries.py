@@ -98,7 +98,7 @@ class ReadStatement(Generic[Result]):
 
 
 def by(column: Any) -> ColumnElement[bool]:
-    """Give the condition that a column is the one value that a query is asked for."""
+    """Return the condition that a column is the one value that a query is asked for."""
     return col(column) == bindparam("value", type_=column.type)
 
 

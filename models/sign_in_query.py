@@ -29,7 +29,7 @@ def _sign_in_row(columns: Sequence[Any]) -> SignInRow:
 
 @cache
 def sign_in_row_by(name: Literal["email", "username"], few: int | None) -> ReadStatement[SignInRow]:
-    """Give what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
+    """Return what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
     sessions (None for any number)."""
     wanted = select(*USER_COLUMNS, col(Account.password), _has_fewer(few))
     joined = wanted.join(Account, PASSWORD_ACCOUNT, isouter=True)

@@ -55,7 +55,7 @@ def create_app(
 
 
 def assemble(services: Services) -> Application:
-    """Give the application around services that are opened when it starts, or by whoever drives it without a server."""
+    """Return the application of these services, which are opened when it starts, or by a caller without a server."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: ASGIApp) -> AsyncIterator[None]:
@@ -100,7 +100,7 @@ def _documents(services: Services) -> Documents | None:
 
 
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
-    """Give the contract as this service keeps it: its cookie names, its base path, what it does not insist on.
+    """Return the contract as this service keeps it: its cookie names, its base path, what it does not insist on.
 
     An `internal` one has what is not published: the extension of operations.
     """

@@ -14,5 +14,5 @@ _present = lru_cache(maxsize=1)(from_milliseconds)
 
 
 def system_clock() -> datetime:
-    """Give the present moment."""
+    """Return the present moment."""
     return _present(time.time_ns() // 1_000_000)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def depth(value: Any) -> int:
-    """Give the levels of arrays and objects in a value; without recursion, which could outgrow the stack."""
+    """Return the levels of arrays and objects in a value; without recursion, which could outgrow the stack."""
     levels, containers = 0, [value]
     while containers := [item for item in containers if isinstance(item, dict | list)]:
         levels += 1

@@ -204,7 +204,7 @@ class Services:
         self.audit_writer.enqueue(ctx.records)
 
     def _limiter(self) -> RequestLimiter | None:
-        """Give what limits requests; None where nothing does."""
+        """Return what limits requests; None where nothing does."""
         quota = self.policy[RateLimitPolicy].requests
         if not quota.number:
             return None
@@ -263,7 +263,7 @@ class Services:
 
 @contextlib.asynccontextmanager
 async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterator[Services]:
-    """Give open services without their background tasks, for a command, which never changes the schema under a service.
+    """Yield open services without background tasks, for a command; it never changes the schema under a service.
 
     An empty database gets its schema. Raises SchemaRefused when there is an older or a newer one.
     """

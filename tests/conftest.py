@@ -28,7 +28,7 @@ SignIn = Callable[..., Awaitable[Headers]]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Give one worker more than there are processors: a quarter of a run is waiting, for processes and time-outs."""
+    """Return one worker more than there are processors: a quarter of a run is waiting, for processes and time-outs."""
     return len(os.sched_getaffinity(0)) + 1
 
 
@@ -139,7 +139,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 async def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a SQLite file with the schema in it, to be copied: to migrate takes half the time of opening a service."""
+    """Return a SQLite file with the schema in it, to be copied: to migrate takes half the time of opening a service."""
     path = tmp_path_factory.mktemp("schema") / "gatewright.db"
     database = await open_database(f"sqlite:///{path}", pool_size=1, timeout=60.0)
     await migrations.prepare(database, "auto")
@@ -162,7 +162,7 @@ async def opened() -> AsyncIterator[dict[Any, Service]]:
 
 @pytest.fixture(scope="session")
 def left() -> list[str]:
-    """Give the PostgreSQL databases whose services are closed: a new one takes a tenth of a second of a processor."""
+    """Return the PostgreSQL databases whose services are closed: a new one takes a tenth of a second of a processor."""
     return []
 
 
@@ -175,7 +175,7 @@ async def make_service(
     migrated_file: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[MakeService]:
-    """Give a service with an empty database; settings are given as `make_service({"session.expires_in": "1h"})`."""
+    """Yield a service with an empty database; settings are given as `make_service({"session.expires_in": "1h"})`."""
 
     async def make(overrides: dict[str, str] | None = None) -> Service:
         key = (dialect, *sorted((overrides or {}).items()))
@@ -198,7 +198,7 @@ async def make_service(
 
 
 def _database(request: pytest.FixtureRequest, dialect: str, directory: Path, migrated_file: Path) -> str:
-    """Give the address of an empty database."""
+    """Return the address of an empty database."""
     if dialect == "postgresql":
         return str(request.getfixturevalue("cluster").create(migrated=True))
     shutil.copy(migrated_file, directory)

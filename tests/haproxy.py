@@ -42,7 +42,7 @@ backend instances
 
 
 def names(count: int) -> list[str]:
-    """Give what the balancer calls so many instances, in their order."""
+    """Return what the balancer calls so many instances, in their order."""
     return [f"instance-{number}" for number in range(1, count + 1)]
 
 

@@ -37,7 +37,7 @@ class Output:
                 self.grown.notify_all()
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """Give the last match of a pattern over all lines. Raises AssertionError with all of them if it never comes."""
+        """Return the last match of a pattern over all lines. Raises AssertionError with all lines if none comes."""
         wanted = re.compile(pattern, re.DOTALL | re.MULTILINE)
         found: list[re.Match[str]] = []
 
@@ -50,7 +50,7 @@ class Output:
         return found[-1]
 
     def faults(self) -> list[str]:
-        """Give the lines that tell of a defect: those of the level `error`, and those that are no record at all."""
+        """Return the lines that tell of a defect: those of the level `error`, and those that are no record at all."""
         records = [line for line in self.lines if line.startswith("{")]
         strays = [line for line in self.lines if "Traceback" in line]
         return [*strays, *(line for line in records if json.loads(line)["level"] in ("error", "critical"))]
@@ -66,7 +66,7 @@ class LiveService:
 
 
 def environment(overrides: Mapping[str, str]) -> dict[str, str]:
-    """Give the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
+    """Return the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
     return {**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named}

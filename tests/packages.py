@@ -23,7 +23,7 @@ NPM = (
 
 
 def from_npm(name: str, package: Path) -> Path:
-    """Give build/<name>, in whose node_modules is what a package.json asks for; scripts in folders below find it."""
+    """Return build/<name>, in whose node_modules is what a package.json asks for; scripts in folders below find it."""
     assert shutil.which("npm"), (
         "Node.js 20 or newer with npm is needed: on Debian, apt-get install nodejs npm"
     )
@@ -31,13 +31,13 @@ def from_npm(name: str, package: Path) -> Path:
 
 
 def better_auth(scripts: Path) -> Path:
-    """Give a folder with scripts that find the packages of Better Auth."""
+    """Return a folder with scripts that find the packages of Better Auth."""
     packages = from_npm("better_auth", ROOT / "tests" / "better_auth" / "package.json")
     return Path(shutil.copytree(scripts, packages / scripts.name, dirs_exist_ok=True))
 
 
 def oasdiff(environment: Mapping[str, str]) -> str:
-    """Give the path of oasdiff for a process with these variables; skip the test where it cannot even be built."""
+    """Return the path of oasdiff for a process with these variables; skip the test where it cannot even be built."""
     script = ROOT / ".ci" / "oasdiff.sh"
     if subprocess.run([script, "--can"], env=environment, check=False).returncode != 0:
         pytest.skip("oasdiff is not there, nor a Go that can build it; GATEWRIGHT_OASDIFF may name it")
@@ -49,7 +49,7 @@ def oasdiff(environment: Mapping[str, str]) -> str:
 
 
 def installed(name: str, wanted: Path, command: Sequence[str]) -> Path:
-    """Give build/<name> with a copy of the file `wanted`, and what the command makes of it there."""
+    """Return build/<name> with a copy of the file `wanted`, and what the command makes of it there."""
     folder = ROOT / "build" / name
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / "installed"

@@ -35,7 +35,7 @@ server_round_robin = 1
 
 @contextmanager
 def pooling(database_url: str, *, connections: int) -> Iterator[str]:
-    """Give the address of a database through a pooler that keeps at most so many connections to it."""
+    """Yield the address of a database through a pooler that keeps at most so many connections to it."""
     url, port = make_url(database_url), free_port()
     # It refuses to run as root, and PostgreSQL's own user is there where PostgreSQL is.
     user = "postgres" if os.geteuid() == 0 else None
@@ -60,7 +60,7 @@ def pooling(database_url: str, *, connections: int) -> Iterator[str]:
 
 
 def _server(url: URL) -> str:
-    """Give how the pooler reaches the server, in its own words."""
+    """Return how the pooler reaches the server, in its own words."""
     known = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
     return " ".join(f"{name}={value}" for name, value in known.items() if value)
 

@@ -94,7 +94,7 @@ class Cluster:
             shutil.rmtree(self._directory)
 
     def url(self, name: str = "postgres") -> str:
-        """Give the address of a database."""
+        """Return the address of a database."""
         if self._given:
             return make_url(self._given).set(database=name).render_as_string(hide_password=False)
         return f"postgresql://postgres@127.0.0.1:{self._port}/{name}"
@@ -127,7 +127,7 @@ class Cluster:
             await connection.close()
 
     def _own_name(self, name: str) -> str:
-        """Give a name that no other run of the tests uses on a server they share."""
+        """Return a name that no other run of the tests uses on a server they share."""
         return f"gatewright_{os.getpid()}_{name}"
 
     def _run(self, program: str, *arguments: str) -> None:

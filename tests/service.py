@@ -39,7 +39,7 @@ class MovableClock:
     now: datetime = START
 
     def __call__(self) -> datetime:
-        """Give the present moment of this test."""
+        """Return the present moment of this test."""
         return self.now
 
     def advance(self, **time: float) -> None:
@@ -96,7 +96,7 @@ _EMPTY = [delete(table) for table in reversed(metadata.sorted_tables)]
 
 
 def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Give the environment of a service under test; `overrides` are settings such as `session.expires_in`."""
+    """Return the environment of a service under test; `overrides` are settings such as `session.expires_in`."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     places = {"GATEWRIGHT_DATABASE_URL": database_url, "GATEWRIGHT_MAIL__FILE_PATH": str(mail_file)}
     return {**CHEAP, **places, **named}
@@ -108,7 +108,7 @@ LOOPBACK: Peer = ("127.0.0.1", 50000)
 
 @cache
 def _referee(document: bytes) -> Contract:
-    """Give the judge of a contract: most services of the suite keep the same one, and to compile it takes longer than
+    """Return the judge of a contract: most services of the suite keep the same one, and to compile it takes longer than
     to open a service."""
     return Contract(orjson.loads(document))
 

@@ -11,14 +11,14 @@ from tests.service import Service
 
 
 async def trail(service: Service) -> list[Any]:
-    """Give every record that was written so far, those included that wait to be."""
+    """Return every record that was written so far, those included that wait to be."""
     await service.services.audit_writer.flush()
     async with service.services.database.begin() as db:
         return list(await db.execute(select(Audit)))
 
 
 async def only(service: Service, event: str) -> Any:
-    """Give the one record of an event."""
+    """Return the one record of an event."""
     [record] = [record for record in await trail(service) if record.event == event]
     return record
 
@@ -30,7 +30,7 @@ async def forget(service: Service) -> None:
 
 
 def told(records: Iterable[Any]) -> list[str]:
-    """Give event, outcome and code of each record; a success by its event alone."""
+    """Return event, outcome and code of each record; a success by its event alone."""
     return sorted(_told(record) for record in records)
 
 

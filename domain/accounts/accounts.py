@@ -29,13 +29,13 @@ _BY_AGE = attrgetter("created_at", "id")
 
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
-    """Give the user's password hash as this transaction sees it, or None."""
+    """Return the user's password hash as this transaction sees it, or None."""
     hashed: str | None = (await ctx.db.execute(PASSWORD_OF_USER, user_id=user_id)).scalar()
     return hashed
 
 
 def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
-    """Give a user who has none a credential account."""
+    """Add a credential account to a user who has none."""
     ctx.db.defer(
         insert(Account),
         id=domain_tokens.token(),
@@ -85,7 +85,7 @@ async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
 async def add_identity(
     ctx: Context, user_id: str, identity: Identity, tokens: Tokens, asked: tuple[str, ...]
 ) -> None:
-    """Give a user, whose row is locked or new, one more way to sign in; `asked` as for `keep_tokens`.
+    """Add an identity to a user whose row is locked or new; `asked` as for `keep_tokens`.
 
     When somebody else was faster with this identity, the job is run once more.
     """
@@ -137,13 +137,13 @@ def _values(
 
 
 async def of_caller(ctx: Context) -> list[AccountRow]:
-    """Give every way in which the caller signs in, oldest first."""
+    """Return every way in which the caller signs in, oldest first."""
     rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
     return sorted(rows, key=_BY_AGE)
 
 
 async def find(ctx: Context, provider_id: str | None, account_id: str | None, place: str) -> AccountRow:
-    """Give the caller's account that is named by its provider, by its own id or by that at the provider, or by both.
+    """Return the caller's account that is named by its provider, by its own id or by that at the provider, or by both.
 
     Of several the oldest, but the row's own id is looked for first. Raises ValidationError when nothing is named in the
     `place` of the two fields, and AccountNotFound for one of somebody else, too.

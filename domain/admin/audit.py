@@ -53,7 +53,7 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
 
 
 async def _concerns(ctx: Context, identifier: str) -> ColumnElement[bool]:
-    """Give the condition that a record is about a user: by their id, as who acted, or by what was typed for them.
+    """Return the condition that a record is about a user: by their id, as who acted, or by what was typed for them.
 
     Records of what was typed when nobody had that name are found by their hints.
     """

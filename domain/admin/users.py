@@ -51,7 +51,7 @@ class Overview:
 async def list_users(
     ctx: Context, search: str = "", *, limit: int, offset: int = 0
 ) -> tuple[Sequence[UserRow], int]:
-    """Give a page of the users with `search` in address, name or username, newest first, and the total."""
+    """Return a page of the users with `search` in address, name or username, newest first, and the total."""
     matches = _contains(search)
     newest_first = (col(User.created_at).desc(), col(User.id))
     page = select(*USER_COLUMNS).where(matches).order_by(*newest_first).limit(limit).offset(offset)
@@ -69,7 +69,7 @@ def _contains(search: str) -> ColumnElement[bool]:
 
 
 async def show(ctx: Context, identifier: str) -> Overview:
-    """Give what is known of a user. Raises NotFound."""
+    """Return what is known of a user. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
     accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
     providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars()

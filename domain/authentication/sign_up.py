@@ -62,7 +62,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
 
 
 async def new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
-    """Give a user who is not stored yet, and the hash of their password, both by the rules of sign-up.
+    """Return a user who is not stored yet, and the hash of their password, both by the rules of sign-up.
 
     Raises the refusals of usernames and new passwords.
     """

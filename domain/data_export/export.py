@@ -35,7 +35,7 @@ Held = dict[str, Any]
 
 
 async def export_user(ctx: Context, identifier: str) -> Held:
-    """Give all that is held about the user with this id, address or username. Raises NotFound."""
+    """Return all that is held about the user with this id, address or username. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
     held: Held = {"user": _shown(User, user)}
     for name, table in SECTIONS.items():
@@ -47,7 +47,7 @@ async def export_user(ctx: Context, identifier: str) -> Held:
 
 
 def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:
-    """Give the condition that a record is about a user, or about what was typed for them before they were there."""
+    """Return the condition that a record is about a user, or about what was typed for them before they were there."""
     hints = {hint for name in (user.email, user.username) if name for hint in audit_hints(ctx, name)}
     return or_(col(Audit.user_id) == user.id, col(Audit.actor_id) == user.id, col(Audit.hint).in_(hints))
 
@@ -61,7 +61,7 @@ def _all_of(table: type[SQLModel]) -> Select[Any]:
 
 
 def _shown(table: type[SQLModel], row: Any) -> Held:
-    """Give the columns of a row by their names on the wire; of a secret, whether it is held."""
+    """Return the columns of a row by their names on the wire; of a secret, whether it is held."""
     shown: Held = {}
     for column in table_of(table).columns:
         value = getattr(row, column.name)
@@ -76,7 +76,7 @@ def _camel(name: str) -> str:
 
 
 async def export_all(ctx: Context, after: str) -> list[Held]:
-    """Give the users whose ids come after this one, some of them, in the format of an import.
+    """Return the users whose ids come after this one, some of them, in the format of an import.
 
     Hashes and the secrets of authenticators are among it: who has it can be any of these users. Raises
     UndecipherableSecret for a secret under a key that is gone.
@@ -120,7 +120,7 @@ def _moving(ctx: Context, user: UserRow, accounts: Sequence[Account], factor: Tw
 
 
 def _second_factor(ctx: Context, factor: TwoFactor | None) -> Held:
-    """Give the live secret; without one the user has codes by mail."""
+    """Return the live secret; without one the user has codes by mail."""
     if factor is None or factor.secret is None or not factor.confirmed:
         return {"secret": None}
     secret = ctx.cipher.decrypt(enrolment.SECRET, factor.secret)

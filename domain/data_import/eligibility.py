@@ -104,7 +104,7 @@ def check(
 
 
 def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tuple[ImportedUser, Eligibility]:
-    """Give the person without what is somebody else's, where that may be left out, and what becomes of them."""
+    """Return the person without what is somebody else's, where that may be left out, and what becomes of them."""
     there = known.get(id_key(user.id))
     if there == user.email:
         return user, Eligibility(Outcome.PRESENT)
@@ -131,27 +131,27 @@ def _refused(problem: Problem) -> Eligibility:
 
 
 def id_key(user_id: str) -> str:
-    """Give what stands for an id among what somebody has."""
+    """Return what stands for an id among what somebody has."""
     return f"id {user_id}"
 
 
 def email_key(address: str) -> str:
-    """Give what stands for an address."""
+    """Return what stands for an address."""
     return f"email {address}"
 
 
 def username_key(name: str) -> str:
-    """Give what stands for a username."""
+    """Return what stands for a username."""
     return f"username {name}"
 
 
 def identity_key(account: Linked) -> str:
-    """Give what stands for an identity at a provider."""
+    """Return what stands for an identity at a provider."""
     return f"identity {account.provider_id} {account.issuer} {account.account_id}"
 
 
 def claims_of(user: ImportedUser) -> dict[str, str]:
-    """Give all that nobody else may have once this person is there."""
+    """Return all that nobody else may have once this person is there."""
     claims = {id_key(user.id): user.email, email_key(user.email): user.id}
     if user.username is not None:
         claims[username_key(user.username)] = user.id

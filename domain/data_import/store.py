@@ -80,7 +80,7 @@ async def dry_run(
 
 
 async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
-    """Give which of the things in a batch somebody has already."""
+    """Return which of the things in a batch somebody has already."""
     known: dict[str, str] = {}
     for column, wanted in (
         (User.id, {user.id for user in batch}),
@@ -127,7 +127,7 @@ def _user(ctx: Context, user: ImportedUser) -> User:
 
 
 def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
-    """Give the rows that hang on the user: password, identities, second factor."""
+    """Yield the rows that hang on the user: password, identities, second factor."""
     if user.password is not None:
         credential = _account(ctx, user, Linked(CREDENTIAL, "", user.id))
         credential.password = user.password

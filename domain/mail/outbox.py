@@ -87,13 +87,13 @@ _WAITING = ReadStatement(
 
 
 async def waiting(reads: Reads) -> list[Waiting]:
-    """Give what is not done yet, by state. Raises Unavailable."""
+    """Return what is not done yet, by state. Raises Unavailable."""
     states = (MailState.UNRESOLVED, MailState.QUEUED)
     return [Waiting(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """Give how long to wait after the given number of failed attempts: 30 s, doubling up to an hour."""
+    """Return how long to wait after the given number of failed attempts: 30 s, doubling up to an hour."""
     return min(FIRST_RETRY * (1 << min(attempts - 1, 10)), LONGEST_RETRY)
 
 
@@ -131,7 +131,7 @@ def unroutable(senders: Collection[str]) -> QueueFilter:
 
 
 async def next_due(ctx: Context, kind: QueueFilter) -> datetime | None:
-    """Give when the first row of a kind may be tried; one that is leased, when its lease runs out."""
+    """Return when the first row of a kind may be tried; one that is leased, when its lease runs out."""
     return await ctx.reads.one(kind.first, kind.state)
 
 
@@ -183,7 +183,7 @@ async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
 
 
 async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
-    """Give a mail up and erase its payload. `reason` holds no secret and no address."""
+    """Mark a mail as failed and erase its payload. `reason` holds no secret and no address."""
     failed = _mark(ctx, claimed).values(state=MailState.FAILED, payload=None, last_error=reason)
     if (found := (await ctx.db.execute(failed.returning(col(Outbox.user_id)))).first()) is not None:
         events.mail_failed(ctx, found.user_id, claimed.id, claimed.template, reason)

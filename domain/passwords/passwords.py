@@ -57,7 +57,7 @@ async def _verify(ctx: Context, password: str, stored: str | None) -> str:
 
 
 async def lock_caller(ctx: Context, checked: str | None) -> UserRow:
-    """Give the caller's row, locked, with the password hash that was `checked` before still in place.
+    """Return the caller's row, locked, with the password hash that was `checked` before still in place.
 
     Raises StaleRead when another change was faster, so that the request is run again against the new password.
     """

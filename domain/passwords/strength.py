@@ -11,7 +11,7 @@ LONGEST_PASSWORD = 1024
 
 
 def canonical(text: str) -> str:
-    """Give the case-folded NFKC form, in which passwords are compared with the blocklist."""
+    """Return the case-folded NFKC form, in which passwords are compared with the blocklist."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 

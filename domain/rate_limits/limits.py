@@ -144,7 +144,7 @@ async def _hit(
 
 
 def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
-    """Give what a failure counts for, by the setting's name: account and network, network, account."""
+    """Return what a failure counts for, by the setting's name: account and network, network, account."""
     counts = ctx.failures.get(subject.name)
     if counts is None:
         # A sign-in asks three times, and what stands for a name takes as long as a statement to make.
@@ -153,7 +153,7 @@ def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
 
 
 def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
-    """Give them. Where the network is unknown there is none to count for: everybody would share it."""
+    """Return them. Where the network is unknown there is none to count for: everybody would share it."""
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
     # defence: V67 network-key
     found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
@@ -179,7 +179,7 @@ async def _is_known(ctx: Context, subject: FailureSubject) -> bool:
 
 
 def _network(ctx: Context, user_id: str) -> list[bytes]:
-    """Give what stands for the client's network among those of the user, under every service key."""
+    """Return what stands for the client's network among those of the user, under every service key."""
     return ctx.cipher.digests(NETWORK, f"{user_id} {ctx.client.network}")
 
 

@@ -109,18 +109,18 @@ def _expiry(rules: SessionPolicy, *, created_at: datetime, now: datetime, rememb
 
 
 def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
-    """Give the stored session behind a token of 32 characters and its user, live or not, by one statement (behaviour
+    """Return the stored session behind a token of 32 characters and its user, live or not, by one statement (behaviour
     3.2)."""
     return reads.one(SESSION_BY_DIGEST, tokens.digest(token))
 
 
 async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
-    """Give what is stored behind something that may be a token."""
+    """Return what is stored behind something that may be a token."""
     return await stored(reads, token) if tokens.is_token(token) else None
 
 
 async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
-    """Give the caller's live sessions, newest first, each with the token (or revocation handle) to show for it.
+    """Yield the caller's live sessions, newest first, each with the token (or revocation handle) to show for it.
 
     However many there are, other requests are served between them.
     """
@@ -132,7 +132,7 @@ async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
 
 
 async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
-    """Give the live sessions of a user, newest first."""
+    """Return the live sessions of a user, newest first."""
     rows = await ctx.reads.all(SESSIONS_OF_USER, user_id)
     live = [row for row in rows if row.is_active(ctx.now)]  # defence: V37 active-only
     return sorted(live, key=attrgetter("created_at", "id"), reverse=True)
@@ -250,7 +250,7 @@ async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
 
 
 def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
-    """Give the new expiry of a session that is due for sliding extension, or None (behaviour 3.5)."""
+    """Return the new expiry of a session that is due for sliding extension, or None (behaviour 3.5)."""
     if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
         return None
     expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)

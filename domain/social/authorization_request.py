@@ -76,7 +76,7 @@ async def begin_linking(ctx: Context, request: AuthorizationRequest) -> Authoriz
 
 
 def redirect_uri(ctx: Context, provider_id: str) -> str:
-    """Give the address at which a provider hands the browser back."""
+    """Return the address at which a provider hands the browser back."""
     return urls.public_url(ctx.policy, f"/callback/{provider_id}")
 
 
@@ -135,7 +135,7 @@ def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeTok
 
 
 async def consume(ctx: Context, state: str, binding: str) -> OAuthState | None:
-    """Give the flow behind a state if this browser began it; of any number of simultaneous calls one gets it.
+    """Return the flow behind a state if this browser began it; of any number of simultaneous calls one gets it.
 
     A state that comes with another binding is not used up. A flow that no secret opens any more is none, and so is one
     that another version of the service has begun and this one does not understand.

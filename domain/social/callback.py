@@ -200,7 +200,7 @@ async def _sign_in(
 
 
 def _provider_error(error: str, description: str | None) -> tuple[str, str | None]:
-    """Give a provider's error and words in a form that can be shown: whoever sent the browser may have written them."""
+    """Return a provider's error and description, made safe to show: an attacker may have written them."""
     # defence: V60 provider-error
     code = error if _PROVIDERS_CODE.fullmatch(error) else CallbackError.PROVIDER_ERROR
     words = "".join(letter for letter in description or "" if letter.isprintable())  # defence: V60 printable
@@ -208,7 +208,7 @@ def _provider_error(error: str, description: str | None) -> tuple[str, str | Non
 
 
 def _word(error: str) -> str:
-    """Give what a provider called its error, for the record."""
+    """Return what a provider called its error, for the record."""
     return "".join(filter(str.isprintable, error))[:CODE_LENGTH]
 
 

@@ -63,5 +63,5 @@ async def _is_spent(ctx: Context, token: str) -> bool:
 
 
 def _digest(token: str) -> bytes:
-    """Give the digest of what was signed: anybody can make another valid signature of one by ECDSA."""
+    """Return the digest of what was signed: anybody can make another valid signature of one by ECDSA."""
     return tokens.digest(token.rpartition(".")[0])  # defence: V18 spent-digest

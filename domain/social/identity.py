@@ -15,7 +15,7 @@ from domain.social.errors import FailedToGetUserInfo, IdTokenNotSupported, Provi
 
 
 def provider_of(ctx: Context, provider_id: str) -> Provider:
-    """Give a configured provider. Raises ProviderNotFound."""
+    """Return a configured provider. Raises ProviderNotFound."""
     provider = ctx.providers.get(provider_id)  # defence: V27 known-provider
     if provider is None:
         raise ProviderNotFound
@@ -38,7 +38,7 @@ async def by_id_token(ctx: Context, provider: Provider, direct: IdTokenCredentia
 
 
 def address_of(identity: Identity) -> str:
-    """Give the address as it is stored and compared. Raises UserEmailNotFound for none, and for what is no address."""
+    """Return the email address as it is stored and compared. Raises UserEmailNotFound if it is missing or invalid."""
     try:
         return identifiers.email(identity.email or "")  # defence: V15 identity-email
     except InvalidEmail as malformed:

@@ -94,7 +94,7 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
 
 
 async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow] | None:
-    """Give the user of an identity, locked, and its account. It may be unlinked until the lock is there."""
+    """Return the user of an identity, locked, and its account. It may be unlinked until the lock is there."""
     seen = await accounts.by_identity(ctx, identity)
     if seen is None:
         return None
@@ -108,7 +108,7 @@ async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow]
 async def _find_or_create_user(
     ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity, address: str
 ) -> tuple[UserRow, bool]:
-    """Give the user whom an identity belongs to from now on, and whether they were made for it."""
+    """Return the user whom an identity belongs to from now on, and whether they were made for it."""
     owner = await locking.lock_by_email(ctx, address)
     if owner is not None:
         _refuse_join(ctx, owner, proof.identity)

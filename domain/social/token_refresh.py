@@ -47,7 +47,7 @@ class _Lease(NamedTuple):
 
 
 async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_token: str) -> AccountRow:
-    """Give the account with renewed tokens; `seen` is the row that held this refresh token.
+    """Return the account with renewed tokens; `seen` is the row that held this refresh token.
 
     No transaction may be open: it may take as long as the provider. Raises RefreshRefused (what is stored stays),
     ProviderUnavailable, RenewedTokensLost, and AccountNotFound when it was unlinked meanwhile.
@@ -136,7 +136,7 @@ async def _give_up(ctx: Context, seen: AccountRow, lease: datetime, outcome: dat
 
 
 async def _settled(ctx: Context, seen: AccountRow) -> AccountRow:
-    """Give the row once nobody holds a lease on it. Raises ProviderUnavailable when that lasts too long."""
+    """Return the row once nobody holds a lease on it. Raises ProviderUnavailable when that lasts too long."""
     try:
         async with asyncio.timeout(PATIENCE):
             # The holder may be another instance, so there is nothing to wait for but the row.

@@ -54,7 +54,7 @@ class Profile:
 
 
 async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
-    """Give the tokens of the caller's account, renewed first if the access token is about to end.
+    """Return the tokens of the caller's account, renewed first if the access token is about to end.
 
     Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken,
     ProviderUnavailable.
@@ -66,7 +66,7 @@ async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
 
 
 async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
-    """Give the tokens of the caller's account, renewed in any case.
+    """Return the tokens of the caller's account, renewed in any case.
 
     Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, TokenRefreshNotSupported,
     RefreshTokenNotFound, FailedToRefreshAccessToken, ProviderUnavailable.
@@ -87,7 +87,7 @@ async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
 
 
 async def profile(ctx: Context, choice: Choice) -> Profile:
-    """Give what the provider says about the caller now.
+    """Return what the provider says about the caller now.
 
     Raises ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken, FailedToGetUserInfo,
     ProviderUnavailable.
@@ -103,7 +103,7 @@ async def profile(ctx: Context, choice: Choice) -> Profile:
 
 
 async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
-    """Give the account and its provider. Whose it is said to be has no other effect than to be compared."""
+    """Return the account and its provider. Whose it is said to be has no other effect than to be compared."""
     if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
         raise errors.Forbidden
     account = await accounts.find(ctx, choice.provider_id, choice.account_id, choice.place)
@@ -114,7 +114,7 @@ async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
 
 
 async def _valid(ctx: Context, account: AccountRow, provider: Provider) -> DecryptedTokens:
-    """Give the tokens with an access token that is not over. Raises FailedToGetAccessToken, ProviderUnavailable."""
+    """Return the tokens with an access token that is not over. Raises FailedToGetAccessToken, ProviderUnavailable."""
     opened = _decrypt(ctx, account)
     refresh_token = opened.refresh_token if opened is not None and provider.traits.refreshes else None
     if refresh_token is not None and _ends_by(account, ctx.now + ctx.policy[SocialPolicy].refresh_skew):
@@ -152,7 +152,7 @@ async def _check_session(ctx: Context) -> None:
 
 
 def _decrypt(ctx: Context, account: AccountRow) -> DecryptedTokens | None:
-    """Give an account's tokens; None without an access token, or when no secret opens it any more."""
+    """Return an account's tokens; None without an access token, or when no secret opens it any more."""
     access_token = _decrypted(ctx, accounts.ACCESS_TOKEN, account.access_token)
     if access_token is None:
         return None

@@ -28,7 +28,7 @@ def trust(ctx: Context, user_id: str) -> str:
 
 
 async def rotate(ctx: Context, user_id: str) -> str | None:
-    """Give a new token in place of the presented one if the user trusts this device; the old one is dead at once."""
+    """Return a new token in place of the presented one if the user trusts this device; the old one is dead at once."""
     presented = ctx.cookies.device
     if not presented or not tokens.is_token(presented):
         return None

@@ -64,7 +64,7 @@ async def _methods(ctx: Context, user: UserRow) -> list[Method]:
 
 
 async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
-    """Give the live challenge behind a pending token and its user, by one statement; nothing is used up."""
+    """Return the live challenge behind a pending token and its user, by one statement; nothing is used up."""
     if not token.startswith(PREFIX) or not tokens.is_token(token.removeprefix(PREFIX)):
         return None
     digest = tokens.digest(token)

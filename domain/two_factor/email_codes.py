@@ -85,5 +85,5 @@ def _digest(ctx: Context) -> bytes:
 
 
 def _keyed(ctx: Context, code: str) -> list[bytes]:
-    """Give the code's keyed digests, the newest first. With its binding in it, it fits nowhere else."""
+    """Return the code's keyed digests, the newest first. With its binding in it, it fits nowhere else."""
     return ctx.cipher.digests(_PURPOSE, f"{_binding(ctx)} {code}")

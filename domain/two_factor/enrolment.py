@@ -46,14 +46,14 @@ async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
 
 
 def live_secret(ctx: Context, row: TwoFactorRow) -> str:
-    """Give the secret that counts. Raises TotpNotEnabled, UndecipherableSecret."""
+    """Return the secret that counts. Raises TotpNotEnabled, UndecipherableSecret."""
     if not row.has_live_secret():
         raise TotpNotEnabled
     return _decrypted(ctx, SECRET, row.secret)
 
 
 def shown_secret(ctx: Context, row: TwoFactorRow) -> tuple[str, str]:
-    """Give the secret that waits, otherwise the live one, and its issuer.
+    """Return the secret that waits, otherwise the live one, and its issuer.
 
     Raises TotpNotEnabled, UndecipherableSecret.
     """

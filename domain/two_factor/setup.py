@@ -87,7 +87,7 @@ async def remove(ctx: Context, user: UserRow) -> bool:
 
 
 async def get_totp_uri(ctx: Context, password: str) -> str:
-    """Give the address of the enrolment that is open, otherwise of the live secret.
+    """Return the address of the enrolment that is open, otherwise of the live secret.
 
     Raises InvalidPassword, TotpNotEnabled, UndecipherableSecret, Overloaded.
     """

@@ -23,13 +23,13 @@ def new_secret() -> str:
 
 
 def uri(issuer: str, email: str, secret: str) -> str:
-    """Give the address `otpauth://…` that an app reads, in the form of behaviour 6.1."""
+    """Return the address `otpauth://…` that an app reads, in the form of behaviour 6.1."""
     shown_by, account = quote(issuer, safe=""), quote(email, safe="")
     return f"otpauth://totp/{shown_by}:{account}?secret={secret}&issuer={shown_by}&digits=6&period={PERIOD}"
 
 
 def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
-    """Give the step a code belongs to, None for a wrong one; up to `window` steps before and after now count.
+    """Return the step a code belongs to, None for a wrong one; up to `window` steps before and after now count.
 
     Every step is compared, in constant time. Where two share the code the later one counts, so that the replay guard
     leaves neither behind.

@@ -81,7 +81,7 @@ async def _enter_under_session(ctx: Context) -> UserRow:
 
 
 async def _lock_caller(ctx: Context) -> UserRow:
-    """Give the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
+    """Return the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
     try:
         return await locking.lock_caller(ctx)
     except errors.Unauthenticated:

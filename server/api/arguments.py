@@ -52,7 +52,7 @@ class OperationInputs:
     def arguments(
         self, query: bytes, captured: dict[str, str], head: RequestHeaders, raw: bytes
     ) -> dict[str, Any]:
-        """Give the handler's arguments by name; everything in them is checked.
+        """Return the handler's arguments by name; everything in them is checked.
 
         `raw` is the body as sent. Raises UnsupportedMediaType, BadRequest, ValidationError naming every field
         that failed, and the refusals of redirect targets.

@@ -44,7 +44,7 @@ def build(  # noqa: PLR0913
     request_hook: RequestHook | None = None,
     handlers: str = "handlers",
 ) -> ASGIApp:
-    """Give the ASGI application that serves a contract (OpenAPI 3.0, bundled, as a dictionary).
+    """Return the ASGI application that serves a contract (OpenAPI 3.0, bundled, as a dictionary).
 
     `sessions` finds who calls, `endpoint` runs the handlers of the package `handlers`, `addresses` resolves
     the client's address, `clock` tells the time, `refusals` keeps what the pipeline refuses on record, `limiter`

@@ -49,7 +49,7 @@ def _parse_hop(value: bytes) -> _Hop | None:
 
 
 def clean_user_agent(raw: bytes | None) -> str | None:
-    """Give a User-Agent header without control characters, cut at 512 characters; None if there is none."""
+    """Return a User-Agent header without control characters, cut at 512 characters; None if there is none."""
     if raw is None:
         return None
     # defence: V79 R33 user-agent-text
@@ -64,7 +64,7 @@ class ClientAddressResolver:
         self._trusted = tuple(trusted_proxies)
 
     def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:
-        """Give the client's address in its one spelling, or None when there is none (a Unix socket).
+        """Return the client's address in its one spelling, or None when there is none (a Unix socket).
 
         `peer` is the socket's other end, `forwarded_for` the values of X-Forwarded-For in their order,
         walked from the right past trusted hops to the first other address. What is no address ends the walk.

@@ -38,7 +38,7 @@ def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> N
 
 
 def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ...]]:
-    """Give what finds the CORS headers for an answer: none for an origin that is not trusted, or when none is sent."""
+    """Return a function that computes the CORS headers of a response: none without an origin that is trusted."""
 
     @lru_cache(maxsize=_ORIGINS_REMEMBERED)
     def headers_for(origin: bytes) -> tuple[Header, ...]:

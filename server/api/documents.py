@@ -87,7 +87,7 @@ def prepared(body: bytes, media_type: bytes) -> Document:
 
 @cache
 def _file(path: Path, media_type: bytes) -> Document:
-    """Give a file as a document; most services are never asked for these 1.5 MB, so they are read when they are."""
+    """Return a file as a document; most services are never asked for these 1.5 MB, so they are read when they are."""
     return prepared(path.read_bytes(), media_type)
 
 

@@ -55,7 +55,7 @@ _log = structlog.get_logger()
 
 
 def render(error: Exception, request_id: str) -> ErrorResponse:
-    """Give status, headers and body of whatever was raised; what nobody foresaw is a 500, logged with the id."""
+    """Return status, headers and body of whatever was raised; what nobody foresaw is a 500, logged with the id."""
     if isinstance(error, Refusal):
         return render_refusal(error)
     if isinstance(error, HTTPException) and error.status_code < 500:
@@ -78,7 +78,7 @@ def log_outage(refusal: Refusal, request_id: str) -> None:
 
 
 def render_refusal(refusal: Refusal) -> ErrorResponse:
-    """Give status, headers and body of a refusal; the body of one that names no field is prepared once."""
+    """Return status, headers and body of a refusal; the body of one that names no field is prepared once."""
     status = refusal.status
     if isinstance(refusal, errors.ValidationError):
         body = _validation_body(refusal)
@@ -105,7 +105,7 @@ def _render_http(error: HTTPException) -> ErrorResponse:
 
 
 def _headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
-    """Give what the status itself asks for: a challenge, when to come again (seconds), the end of the connection."""
+    """Return what the status itself asks for: a challenge, when to come again (seconds), the end of the connection."""
     headers: tuple[Header, ...] = ()
     if status == HTTPStatus.UNAUTHORIZED:
         headers = ((b"www-authenticate", b"Bearer"),)

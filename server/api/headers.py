@@ -29,7 +29,7 @@ class RequestHeaders:
         self.repeated = len(self.fields) != len(self.headers)
 
     def every(self, name: bytes) -> list[bytes]:
-        """Give every value sent under a name."""
+        """Return every value sent under a name."""
         if self.repeated:
             return [value.strip(_WHITE_SPACE) for field, value in self.headers if field == name]
         value = self.fields.get(name)
@@ -40,14 +40,14 @@ class RequestHeaders:
         return name in self.fields and (not self.repeated or len(self.every(name)) == 1)
 
     def size(self) -> int:
-        """Give the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
+        """Return the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
         size = 4 * len(self.headers)
         for name, value in self.headers:
             size += len(name) + len(value)
         return size
 
     def cookie(self, name: bytes) -> str | None:
-        """Give the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
+        """Return the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
 
         Only the cookie asked for is read, so that no other one, however broken, can hide it.
         """
@@ -74,7 +74,7 @@ class RequestHeaders:
         return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
 
     def bearer(self) -> str | None:
-        """Give the token of the Authorization header (behaviour 3.2, rule 1).
+        """Return the token of the Authorization header (behaviour 3.2, rule 1).
 
         None without such a header or with another scheme, which a proxy may use for itself. MALFORMED for
         several headers, for a value that is no credential, and for a bearer token of impossible characters.

@@ -17,7 +17,7 @@ class Sessions(Protocol):
     """Where sessions are found."""
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Give the caller behind a token of 32 characters, None when no session that is live at `now` has it. Raises
+        """Return the caller behind a token of 32 characters, None when no session that is live at `now` has it. Raises
         Unavailable."""
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
@@ -31,7 +31,7 @@ class Challenges(Protocol):
     """Where pending two-factor sign-ins are found."""
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Any | None:
-        """Give the challenge behind a token `2fa_…`, None when none that is live at `now` has it. Raises
+        """Return the challenge behind a token `2fa_…`, None when none that is live at `now` has it. Raises
         Unavailable."""
 
 
@@ -39,7 +39,7 @@ class Endpoint(Protocol):
     """What runs a handler in a Context and commits."""
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
-        """Give what the handler returned for an admitted request, after the commit. Raises refusals."""
+        """Return what the handler returned for an admitted request, after the commit. Raises refusals."""
 
 
 class Refusals(Protocol):

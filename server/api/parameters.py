@@ -29,7 +29,7 @@ class Parameters:
     """Whether U+0000 is no fault here: the text is compared, cleaned or handed on, and never stored."""
 
     def read_query(self, query: bytes, failures: Failures) -> dict[str, Any]:
-        """Give the declared parameters of a query string; the others are ignored. Adds to `failures`."""
+        """Return the declared parameters of a query string; the others are ignored. Adds to `failures`."""
         values: dict[str, Any] = {}
         for piece in query.split(b"&") if query else ():
             name, _, text = piece.partition(b"=")
@@ -42,7 +42,7 @@ class Parameters:
         return values
 
     def read_path(self, captured: dict[str, str]) -> dict[str, Any]:
-        """Give the values in the path's template. U+0000 may stand here: such a token is simply unknown."""
+        """Return the values in the path's template. U+0000 may stand here: such a token is simply unknown."""
         return {name: self.converters[name](text) for name, text in captured.items()}
 
     def check(self, values: dict[str, Any], failures: Failures) -> None:
@@ -95,7 +95,7 @@ def _decoded(text: bytes) -> str | None:
 
 
 def _converter(schema: dict[str, Any]) -> Callable[[str], Any]:
-    """Give what turns the text of a parameter into its type. Raises ValueError for a type that has no text form."""
+    """Return what turns the text of a parameter into its type. Raises ValueError for a type that has no text form."""
     kind = schema.get("type", "string")
     converters: dict[str, Callable[[str], Any]] = {
         "string": str,

@@ -26,7 +26,7 @@ class ClientGoneError(Exception):
 
 
 async def read(receive: Receive, max_body: int) -> bytes:
-    """Give the whole body. Raises PayloadTooLarge once it passes `max_body` bytes, ClientGoneError on a hang-up."""
+    """Return the whole body. Raises PayloadTooLarge once it passes `max_body` bytes, ClientGoneError on a hang-up."""
     pieces: list[bytes] = []
     size = 0
     more = True
@@ -44,7 +44,7 @@ async def read(receive: Receive, max_body: int) -> bytes:
 
 
 def parse(raw: bytes, head: RequestHeaders, media_type: str) -> Any:
-    """Give the value of a body; an empty one counts as `{}`. Raises UnsupportedMediaType, BadRequest."""
+    """Return the value of a body; an empty one counts as `{}`. Raises UnsupportedMediaType, BadRequest."""
     codings = b",".join(head.every(b"content-encoding")).lower().split(b",")
     if any(coding.strip() not in (b"identity", b"") for coding in codings):  # defence: R30 content-coding
         raise errors.UnsupportedMediaType
@@ -79,7 +79,7 @@ def _parse_json(raw: bytes) -> Any:
 
 
 def _parse_form(raw: bytes) -> dict[str, str]:
-    """Give the fields of a form; none of them when one is given twice, because nobody can tell which of the two counts.
+    """Return the fields of a form; none of them if one is given twice, because it is unclear which one counts.
 
     Raises BadRequest for bytes that are not UTF-8.
     """

@@ -40,7 +40,7 @@ _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 
 
 def answer(result: Any, method: str) -> ErrorResponse:
-    """Give status, headers and body for what a handler returned."""
+    """Return status, headers and body for what a handler returned."""
     if isinstance(result, Reply):
         return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
     if isinstance(result, Redirect):

@@ -29,7 +29,7 @@ class Route:
         self.allow = ", ".join([*sorted(self.operations), "OPTIONS"])
 
     def operation(self, method: str) -> Operation:
-        """Give the operation of a method. Raises HTTPException 405 with Allow."""
+        """Return the operation of a method. Raises HTTPException 405 with Allow."""
         operation = self.operations.get(method)
         if operation is None:
             raise HTTPException(405, headers={"Allow": self.allow})  # defence: R39 allow-header
@@ -55,7 +55,7 @@ class Routes:
         self.words |= set(path.split("/"))
 
     def find(self, scope: Scope) -> tuple[Route, dict[str, str]]:
-        """Give the place of a request's path and the values in its template. Raises NotFound."""
+        """Return the place of a request's path and the values in its template. Raises NotFound."""
         place = self._fixed.get(scope["path"])  # defence: V13 R40 exact-path
         captured: dict[str, str] = {}
         if place is None:

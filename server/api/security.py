@@ -106,7 +106,7 @@ class RequireChallenge:
 
 
 def security_map(policy: Cookies) -> dict[str, type]:
-    """Give Connexion's map from scheme type to handler; ours read the token themselves, the way behaviour 3.2
+    """Return Connexion's map from scheme type to handler; ours read the token themselves, the way behaviour 3.2
     wants it.
 
     The contract names the cookies by their defaults; the operator may have renamed them.
@@ -140,7 +140,7 @@ class SecurityCompiler:
         self._challenges = challenges
 
     def compile(self, operation: Any, *, without_session: bool) -> Security:
-        """Give the class of an operation; `without_session` makes a required session optional.
+        """Return the class of an operation; `without_session` makes a required session optional.
 
         Raises ValueError when the contract asks for something that cannot be checked: better no start than an
         open door.

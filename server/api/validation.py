@@ -97,7 +97,7 @@ class Schema:
         return _fits(self._validator, value)
 
     def failures(self, value: Any) -> Failures:
-        """Give what is wrong with a value that does not fit, in the contract's order of fields."""
+        """Return what is wrong with a value that does not fit, in the contract's order of fields."""
         if not isinstance(value, dict):
             return {self._place: NO_OBJECT}
         found: Failures = {}
@@ -109,12 +109,12 @@ class Schema:
         return found or {self._place: WRONG_FORM}
 
     def nul_failures(self, value: dict[str, Any]) -> Failures:
-        """Give the fields in which U+0000 stands; members the contract does not name count as the whole's."""
+        """Return the fields in which U+0000 stands; members the contract does not name count as the whole's."""
         names = [name for name, item in value.items() if contains_nul([name, item])]
         return {self.name(name if name in self.properties else ""): NUL for name in names}
 
     def name(self, field: str) -> str:
-        """Give a field's name for messages: `body.email`, or `body` for the whole."""
+        """Return a field's name for messages: `body.email`, or `body` for the whole."""
         return f"{self._place}.{field}" if field else self._place  # defence: R36 field-name
 
     def _field_failures(self, name: str, value: Any) -> Failures:
@@ -136,14 +136,14 @@ class Schema:
         return found
 
     def _field(self, name: str) -> Draft4Validator:
-        """Give what judges a single field, compiled when it is first wanted: only a refusal names fields."""
+        """Return what judges a single field, compiled when it is first wanted: only a refusal names fields."""
         validator = self._fields.get(name)
         if validator is None:
             validator = self._fields[name] = _compile(self.properties[name])
         return validator
 
     def _path(self, name: str, error: ValidationError) -> tuple[str, str]:
-        """Give the path to what an error is about, without and with positions in lists: a list is one field.
+        """Return the path to what an error is about, without and with positions in lists: a list is one field.
 
         Only names of the contract and positions may appear in it: any other name was sent by the client.
         """
@@ -169,7 +169,7 @@ def _fits(validator: Draft4Validator, value: Any) -> bool:
 
 
 def _names_in(schema: Any) -> frozenset[str]:
-    """Give every name of a member that stands anywhere in a schema."""
+    """Return every name of a member that stands anywhere in a schema."""
     names: set[str] = set()
     waiting = [schema]
     while waiting:
@@ -203,7 +203,7 @@ def to_json_schema(schema: Any) -> Any:
 
 
 def describe(error: ValidationError, schema: dict[str, Any]) -> str:
-    """Give the end of the sentence that begins with the field: `must be an email address`."""
+    """Return the end of the sentence that begins with the field: `must be an email address`."""
     kind = error.kind.name
     details = {} if kind in ("anyOf", "oneOf") else error.kind.as_dict()
     rule = _at(schema, error.schema_path[:-1])
@@ -225,7 +225,7 @@ def describe(error: ValidationError, schema: dict[str, Any]) -> str:
 
 
 def outline(rule: dict[str, Any], value: Any) -> str:
-    """Give a complaint about a value with too many members to look for the wrong one."""
+    """Return a complaint about a value with too many members to look for the wrong one."""
     if isinstance(value, list) and len(value) > rule.get("maxItems", len(value)):
         return _LIMITS["maxItems"].format(rule["maxItems"])
     return _form(rule)
@@ -250,7 +250,7 @@ def _either(types: Sequence[str]) -> str:
 
 
 def _at(schema: dict[str, Any], path: Sequence[str | int]) -> dict[str, Any]:
-    """Give the part of a schema a path leads to; nothing when it leads out of it."""
+    """Return the part of a schema a path leads to; nothing when it leads out of it."""
     step: Any = schema
     for key in path:
         try:

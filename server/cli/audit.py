@@ -26,7 +26,7 @@ class Moment:
     ago: timedelta = timedelta(0)
 
     def resolve(self, now: datetime) -> datetime:
-        """Give the point in time, seen from now."""
+        """Return the point in time, seen from now."""
         return self.at or now - self.ago
 
 

@@ -17,7 +17,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
-    """Give the settings of this process and set up its log; `overrides` are variables that win over the environment.
+    """Return the settings of this process and set up its log; `overrides` are variables that win over the environment.
 
     Raises ConfigurationError.
     """

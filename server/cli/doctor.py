@@ -44,7 +44,7 @@ def doctor(
 
 
 def examine(environ: Mapping[str, str], directory: Path, send_to: str | None = None) -> list[Finding]:
-    """Give all findings, in the order in which one would mend them."""
+    """Return all findings, in the order in which one would mend them."""
     try:
         settings = load_settings(environ, directory)
     except ConfigurationError as fault:

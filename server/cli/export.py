@@ -33,7 +33,7 @@ def user(
     identifier: Annotated[str, typer.Argument(metavar="USER", help="Address, username or id.")],
     output: Output = None,
 ) -> None:
-    """Give everything that is held about one user, without anything that opens an account."""
+    """Export everything that is held about one user, without anything that opens an account."""
     held = run(lambda ctx: export.export_user(ctx, identifier))
     with created("--output", output) as file:
         (file or sys.stdout.buffer).write(_json(held, orjson.OPT_INDENT_2))
@@ -42,7 +42,7 @@ def user(
 
 @app.command()
 def users(output: Output = None) -> None:
-    """Give every user as JSON lines that `gatewright import json-lines` reads.
+    """Export every user as JSON lines that `gatewright import json-lines` reads.
 
     Password hashes and the secrets of authenticators are among it: keep it like the database.
     """

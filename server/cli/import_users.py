@@ -142,7 +142,7 @@ def json_lines(
 
 
 def _in_tables(url: str, take: Callable[[SourceDatabase], Awaitable[Source]]) -> Open:
-    """Give what opens another program's database, and takes the users from it."""
+    """Return what opens another program's database, and takes the users from it."""
 
     @asynccontextmanager
     async def open_source(settings: Settings) -> AsyncIterator[Source]:
@@ -212,7 +212,7 @@ def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
 
 
 def _summary(report: Report, options: Options) -> Iterator[str]:
-    """Give the lines that tell the operator how it went."""
+    """Yield the lines that tell the operator how it went."""
     done = "would be imported" if options.dry_run else "imported"
     counts = report.outcomes
     yield (

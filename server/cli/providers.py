@@ -52,7 +52,7 @@ def check(
 
 
 def redirect_uri(settings: Settings, provider_id: str) -> str:
-    """Give the address that users come back to, as the provider has to know it (behaviour 7.2)."""
+    """Return the address that users come back to, as the provider has to know it (behaviour 7.2)."""
     return f"{settings.base_url}{settings.base_path}/callback/{provider_id}"
 
 
@@ -65,7 +65,7 @@ def _chosen(configured: dict[str, Configuration], provider_id: str | None) -> li
 
 
 async def _inspect(settings: Settings, chosen: list[Configuration]) -> dict[str, list[str]]:
-    """Give the problems of each provider by its id, asking all of them at once."""
+    """Return the problems of each provider by its id, asking all of them at once."""
     async with calls_of(settings) as calls:
         found = await asyncio.gather(*(inspection.problems(calls, one) for one in chosen))
     return {one.traits.id: problems for one, problems in zip(chosen, found, strict=True)}

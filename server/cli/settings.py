@@ -22,7 +22,7 @@ def settings() -> None:
 
 
 def table() -> str:
-    """Give the settings in the order of the documentation; `docs/settings.py` makes a page of them."""
+    """Return the settings in the order of the documentation; `docs/settings.py` makes a page of them."""
     rows = [_row(".".join(path), field) for path, field in fields(Settings)]
     return "\n".join((*HEAD, *rows))
 

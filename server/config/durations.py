@@ -17,7 +17,7 @@ class OutOfRange(ValueError):
 
 
 def parse(written: object) -> timedelta:
-    """Give the span for `90s`, `15m`, `24h`, `7d` or a number of seconds.
+    """Return the span for `90s`, `15m`, `24h`, `7d` or a number of seconds.
 
     Raises OutOfRange, and ValueError for what is no duration.
     """
@@ -39,7 +39,7 @@ def _seconds(written: object) -> int | float:
 
 
 def parse_size(written: object) -> object:
-    """Give the bytes for `64KiB`, `1MiB` or plain digits; what is no text is given back as it came."""
+    """Return the bytes for `64KiB`, `1MiB` or plain digits; what is no text is given back as it came."""
     if not isinstance(written, str):
         return written
     match = _SIZE.fullmatch(written)

@@ -37,7 +37,7 @@ def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = 
 
 
 def warnings(environ: Mapping[str, str]) -> list[str]:
-    """Give what is odd but no reason not to start: unknown variables."""
+    """Return what is odd but no reason not to start: unknown variables."""
     return [f"{name}: names no setting" for name in settings.unknown_variables(environ)]
 
 
@@ -57,7 +57,7 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
 
 
 def _kept_secret(path: Path) -> str:
-    """Give the secret in the file; make one the first time, readable by its owner alone.
+    """Return the secret in the file; make one the first time, readable by its owner alone.
 
     The file appears complete or not at all, so that two services that start at once read the same secret.
     """

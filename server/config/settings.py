@@ -132,7 +132,7 @@ class Settings(BaseModel):
 
 
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
-    """Give the settings as written; `server.services.load_settings` is what a service starts with.
+    """Return the settings as written; `server.services.load_settings` is what a service starts with.
 
     The file is GATEWRIGHT_CONFIG's, else `gatewright.toml` in `directory`. Raises ConfigurationError with one
     line per unknown name, wrong type or value out of range.
@@ -149,7 +149,7 @@ def load(environ: Mapping[str, str], directory: Path) -> Settings:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Give the GATEWRIGHT_* variables that name no setting; worth a warning only: Kubernetes injects such."""
+    """Return the GATEWRIGHT_* variables that name no setting; worth a warning only: Kubernetes injects such."""
     return Environment(Settings, environ).unknown
 
 

@@ -33,14 +33,14 @@ class ConfigurationError(Exception):
 
 
 def variable(path: tuple[str, ...]) -> str:
-    """Give the variable for a setting: `session.cookie_name` is GATEWRIGHT_SESSION__COOKIE_NAME."""
+    """Return the variable for a setting: `session.cookie_name` is GATEWRIGHT_SESSION__COOKIE_NAME."""
     return PREFIX + "__".join(path).upper()
 
 
 def fields(
     model: type[BaseModel], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Give every setting of a model and the models in it, with its path; tables by name are left out."""
+    """Yield every setting of a model and the models in it, with its path; tables by name are left out."""
     for name, field in model.model_fields.items():
         path = (*above, field.alias or name)
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
@@ -57,7 +57,7 @@ def setting(settings: BaseModel, key: str) -> Any:
 
 
 def table_of(field: FieldInfo) -> type[BaseModel] | None:
-    """Give the model of a table whose keys are names (`providers.<id>`), or None for any other field."""
+    """Return the model of a table whose keys are names (`providers.<id>`), or None for any other field."""
     kinds = get_args(field.annotation) if get_origin(field.annotation) is dict else ()
     return kinds[1] if kinds and isinstance(kinds[1], type) and issubclass(kinds[1], BaseModel) else None
 
@@ -120,7 +120,7 @@ class Environment:
 def _named_tables(
     settings: type[BaseModel], environ: Mapping[str, str]
 ) -> dict[str, tuple[tuple[str, ...], FieldInfo]]:
-    """Give what GATEWRIGHT_PROVIDERS__<ID>__<KEY> may name; an id's `_` means `-`, which shells refuse."""
+    """Return what GATEWRIGHT_PROVIDERS__<ID>__<KEY> may name; an id's `_` means `-`, which shells refuse."""
     known: dict[str, tuple[tuple[str, ...], FieldInfo]] = {}
     for name, field in settings.model_fields.items():
         table, begin = table_of(field), variable((name,)) + "__"
@@ -159,7 +159,7 @@ def _typed(annotation: Any, text: str) -> Any:
 
 
 def _kind(annotation: Any) -> Any:
-    """Give the plain type of a field, the first one of a union."""
+    """Return the plain type of a field, the first one of a union."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:
         return _kind(get_args(annotation)[0])

@@ -84,7 +84,7 @@ class BoundedExecutor:
             self._admission.release()
 
     def state(self) -> PoolState:
-        """Give how much there is to do now."""
+        """Return how much there is to do now."""
         return PoolState(self._size, self._busy, len(self._waiting), self._refused)
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class BoundedExecutor:
         return self._busy >= self._size and len(self._waiting) >= self._queue  # defence: V72 R42 queue-bound
 
     def _dispatch(self) -> None:
-        """Give threads that have nothing to do what waits, to each up to half of its share of that."""
+        """Hand waiting jobs to idle threads, to each at most half of its share."""
         while self._waiting and self._busy < self._size:
             portion = max(1, min(BATCH_SIZE, len(self._waiting) // (2 * self._size)))
             jobs = [self._waiting.popleft() for _ in range(portion)]

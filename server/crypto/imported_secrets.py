@@ -49,7 +49,7 @@ _PASSLIB: CryptContext = foreign_hashes.PASSLIB
 
 
 def stored(hashed: str) -> str:
-    """Give a hash as it is stored. Raises Problem for one that could not be checked, or not in reasonable time."""
+    """Return a hash as it is stored. Raises Problem for one that could not be checked, or not in reasonable time."""
     if len(hashed) > LONGEST or not hashed.isascii() or not hashed.isprintable():
         raise _problem(UNKNOWN)
     if hashed.startswith("$argon2"):

@@ -59,7 +59,7 @@ class Keyring:
         return True
 
     def digests(self, purpose: str, text: str) -> list[bytes]:
-        """Give the HMAC-SHA256 under every secret, newest first: the first to store, all to compare with."""
+        """Return the HMAC-SHA256 under every secret, newest first: the first to store, all to compare with."""
         keys = self._digest_keys.get(purpose)
         if keys is None:
             # defence: R44 digest-keys
@@ -68,7 +68,7 @@ class Keyring:
         return [hmac.digest(key, text.encode(), hashlib.sha256) for key in keys]
 
     def _fernets_for(self, purpose: str) -> tuple[Fernet, MultiFernet]:
-        """Give what encrypts, and what decrypts; purposes are few and fixed, so they are all kept."""
+        """Return what encrypts, and what decrypts; purposes are few and fixed, so they are all kept."""
         found = self._fernets.get(purpose)
         if found is None:
             keys = (_derive(secret, "encrypt", purpose) for secret in self._secrets)

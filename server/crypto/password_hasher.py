@@ -51,13 +51,13 @@ def _fits(password: str) -> bool:
 
 
 def _shape(hashed: str) -> tuple[str, list[int]]:
-    """Give the algorithm with its parameters, and the lengths of salt and tag."""
+    """Return the algorithm with its parameters, and the lengths of salt and tag."""
     parameters, *values = hashed.rsplit("$", 2)
     return parameters, [len(value) for value in values]
 
 
 def _random_hash(params: str) -> str:
-    """Give a PHC string that is nobody's: to find its password would take as long as for any other."""
+    """Return a PHC string that is nobody's: to find its password would take as long as for any other."""
     values = (base64.b64encode(tokens.random_bytes(length)) for length in (_SALT_BYTES, _TAG_BYTES))
     salt, tag = (value.decode().rstrip("=") for value in values)
     return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
@@ -103,7 +103,7 @@ class PasswordHasher:
         return self._threads.admission()
 
     async def hash(self, password: str) -> str:
-        """Give the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
+        """Return the argon2id PHC string of the password's NFKC form. Raises Overloaded."""
         with self._span("hash"):
             return await self._threads.run(self._hash, password)
 
@@ -118,7 +118,7 @@ class PasswordHasher:
             return await self._threads.run(self._verify, password, hashed)
 
     async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
-        """Give 32 bytes of argon2id over a code at the cost of `params`, as in `m=19456,t=2,p=1`.
+        """Return 32 bytes of argon2id over a code at the cost of `params`, as in `m=19456,t=2,p=1`.
 
         Raises Overloaded.
         """
@@ -130,7 +130,7 @@ class PasswordHasher:
         return _shape(hashed) != self._current
 
     def state(self) -> PoolState:
-        """Give how much there is to do now."""
+        """Return how much there is to do now."""
         return self._threads.state()
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ def _begin(connection: Connection, head: str) -> None:
 
 
 def _refuse_unusable(connection: Connection, head: str) -> str | None:
-    """Give the revision of the schema, if this program knows it; None for a database without any table of it."""
+    """Return the revision of the schema, if this program knows it; None for a database without any table of it."""
     revisions = MigrationContext.configure(connection).get_current_heads()
     tables = _tables(connection)
     if len(revisions) > 1 or (tables and not revisions):
@@ -77,7 +77,7 @@ def _refuse_incomplete(connection: Connection, head: str) -> None:
 
 
 def _tables(connection: Connection) -> set[str]:
-    """Give the names of this program's tables that exist."""
+    """Return the names of this program's tables that exist."""
     return set(connection.scalars(tables_found(connection.dialect.name)))
 
 

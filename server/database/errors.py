@@ -72,7 +72,7 @@ def is_lock_timeout(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """Give for the log what kept the database from serving: the name and code of the first cause, never its text.
+    """Return for the log what kept the database from serving: the name and code of the first cause, never its text.
 
     As in `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
     """
@@ -102,7 +102,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Give the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in, each once."""
+    """Yield the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in, each once."""
     met: list[BaseException] = []
     while error is not None and error not in met:
         met.append(error)
@@ -136,5 +136,5 @@ def _drops_connection(error: BaseException) -> bool:
 
 
 def _sqlite_code(error: sqlite3.Error) -> int:
-    """Give the primary result code; errors of the Python module itself have none (0)."""
+    """Return the primary result code; errors of the Python module itself have none (0)."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -38,12 +38,12 @@ class SchemaRefused(Exception):
 
 @cache
 def known() -> frozenset[str]:
-    """Give every revision this program knows: files are named for theirs, in rising order."""
+    """Return every revision this program knows: files are named for theirs, in rising order."""
     return frozenset(file.name.partition("_")[0] for file in VERSIONS.glob("[0-9]*_*.py"))
 
 
 def head() -> str:
-    """Give the newest revision this program knows."""
+    """Return the newest revision this program knows."""
     return max(known())
 
 

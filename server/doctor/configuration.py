@@ -41,7 +41,7 @@ def secrets(chosen: Settings) -> Iterator[Finding]:
 
 
 def bits(text: str) -> float:
-    """Give what a text would be worth if its characters were drawn as often as they stand in it."""
+    """Return what a text would be worth if its characters were drawn as often as they stand in it."""
     return sum(-number * math.log2(number / len(text)) for number in Counter(text).values())
 
 

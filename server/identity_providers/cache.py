@@ -44,7 +44,7 @@ class CachedDocument(Generic[Value]):
         return self._held[0]
 
     async def renewed(self) -> Value:
-        """Give a new copy, for the old one lacks something; at most once a minute, in between the old one.
+        """Return a new copy, for the old one lacks something; at most once a minute, in between the old one.
 
         Raises ProviderError when the fetch fails.
         """

@@ -19,7 +19,7 @@ Profile = Mapping[str, Any]
 
 
 def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> Identity:
-    """Give who a profile is of. Raises SubjectMissing when it names no subject."""
+    """Return who a profile is of. Raises SubjectMissing when it names no subject."""
     subject = subject_of(_named(configuration, profile, "id"))
     return Identity(
         provider_id=configuration.traits.id,
@@ -34,7 +34,7 @@ def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> 
 
 
 def completed(configuration: Configuration, claims: Profile, userinfo: Profile) -> Profile:
-    """Give the claims of an ID token with what only userinfo says; raises IdentityRefused for another's userinfo.
+    """Return the claims of an ID token with what only userinfo says; raises IdentityRefused for another's userinfo.
 
     The mark that an address is verified stays with the address it was said of.
     """
@@ -50,7 +50,7 @@ def completed(configuration: Configuration, claims: Profile, userinfo: Profile) 
 
 
 def subject_of(value: object) -> str:
-    """Give a subject as text: a string with more than white space, or a number other than 0. Raises SubjectMissing."""
+    """Return a subject as text: a string that is not blank, or a number other than 0. Raises SubjectMissing."""
     if isinstance(value, int) and not isinstance(value, bool) and value != 0:  # defence: V20 numeric-subject
         return str(value)
     # defence: V20 text-subject
@@ -60,7 +60,7 @@ def subject_of(value: object) -> str:
 
 
 def found(profile: Profile, name: str) -> object:
-    """Give what stands under a name, or at the end of its dotted path; None when there is nothing."""
+    """Return what stands under a name, or at the end of its dotted path; None when there is nothing."""
     if name in profile:
         return profile[name]
     here: object = profile
@@ -75,7 +75,7 @@ def found(profile: Profile, name: str) -> object:
 
 
 def _named(configuration: Configuration, profile: Profile, meaning: str) -> object:
-    """Give the first thing said under the names that something goes by."""
+    """Return the first thing said under the names that something goes by."""
     said = (found(profile, name) for name in configuration.names[meaning])
     return next((value for value in said if value is not None), None)
 

@@ -48,7 +48,7 @@ class ProviderClient:
         return self.configuration.traits
 
     async def authorization_url(self, params: AuthorizationParams) -> str:
-        """Give the address of the provider's page; works from the copy while the provider is down."""
+        """Return the address of the provider's page; works from the copy while the provider is down."""
         async with self._available():
             endpoint = await self.kind.authorization_endpoint()
         return messages.authorization_url(self.configuration, endpoint, params)
@@ -89,7 +89,7 @@ class ProviderClient:
             return await self.kind.drop_invalid(messages.tokens_of(granted, now), now)
 
     async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
-        """Give what the provider says now about the owner of a token. Raises IdentityRefused.
+        """Return what the provider says now about the owner of a token. Raises IdentityRefused.
 
         A provider without a userinfo endpoint is asked what the stored, once verified ID token says.
         """
@@ -130,7 +130,7 @@ def client_of(
     clock: Clock,
     instrumentation: Instrumentation = NO_INSTRUMENTATION,
 ) -> ProviderClient:
-    """Give the client of one provider."""
+    """Return the client of one provider."""
     endpoints = configuration.endpoints
     kind = (
         open_id(configuration, calls, clock) if endpoints is None else OAuth2(configuration, endpoints, calls)

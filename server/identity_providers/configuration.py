@@ -57,7 +57,7 @@ class Configuration:
 
 
 def configurations(settings: Settings) -> dict[str, Configuration]:
-    """Give the providers by id, in that order. The settings must be free of the problems that `validation.py` finds."""
+    """Return the providers by id, in that order. `validation.py` must have found no problem in the settings."""
     loopback = settings.profile == "development"
     return {
         id_: configuration(id_, table, loopback_http=loopback)
@@ -66,7 +66,7 @@ def configurations(settings: Settings) -> dict[str, Configuration]:
 
 
 def configuration(id_: str, table: Provider, *, loopback_http: bool) -> Configuration:
-    """Give one provider's table completed by its preset."""
+    """Return one provider's table completed by its preset."""
     preset = preset_of(table)
     return Configuration(
         traits=_habits(id_, table, preset),
@@ -88,7 +88,7 @@ def configuration(id_: str, table: Provider, *, loopback_http: bool) -> Configur
 
 
 def preset_of(table: Provider) -> Preset:
-    """Give the preset that is named, or the one of providers that follow the standards."""
+    """Return the preset that is named, or the one of providers that follow the standards."""
     if table.preset is not None:
         return PRESETS[table.preset]
     if table.discovery_url is None and (table.authorization_endpoint or table.token_endpoint):
@@ -97,7 +97,7 @@ def preset_of(table: Provider) -> Preset:
 
 
 def issuers_of(table: Provider, preset: Preset) -> tuple[str, ...]:
-    """Give how the issuer may be spelt; empty where nothing says it."""
+    """Return how the issuer may be spelt; empty where nothing says it."""
     if table.issuer is not None:
         return (table.issuer,)
     if table.discovery_url is not None:
@@ -109,7 +109,7 @@ def issuers_of(table: Provider, preset: Preset) -> tuple[str, ...]:
 
 
 def discovery_url_of(table: Provider, preset: Preset) -> str:
-    """Give the address of the discovery document; empty for plain OAuth 2.0, and where nothing says it."""
+    """Return the address of the discovery document; empty for plain OAuth 2.0, and where nothing says it."""
     if not preset.is_openid:
         return ""
     if table.discovery_url is not None:
@@ -124,7 +124,7 @@ def uses_pkce(table: Provider, preset: Preset) -> bool:
 
 
 def secret_of(secret: SecretStr | None) -> str | None:
-    """Give a secret in the clear; an empty one is none."""
+    """Return a secret in the clear; an empty one is none."""
     return (secret.get_secret_value() or None) if secret is not None else None
 
 

@@ -62,7 +62,7 @@ def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> M
 
 
 def issuers(configuration: Configuration, metadata: Metadata, tenant: object = None) -> tuple[str, ...]:
-    """Give how a token or a redirect may spell the issuer; `tenant` is what the token says of itself (microsoft)."""
+    """Return how a token or a redirect may spell the issuer; `tenant` is what the token says of itself (microsoft)."""
     if not configuration.preset.tenanted:
         return (metadata.issuer, *configuration.preset.aliases)
     if _TENANT not in metadata.issuer:

@@ -58,7 +58,7 @@ class Reply:
 
 
 def make_client() -> httpx.AsyncClient:
-    """Give the one client that a service asks all its providers with; certificates are checked as the system does.
+    """Return the one client that a service asks all its providers with; certificates are checked as the system does.
 
     It keeps no cookies, and none waits for the calls of another provider to end.
     """
@@ -107,7 +107,7 @@ class Calls:
             raise ProviderError(f"the call failed ({type(fault).__name__})") from fault
 
     async def _read(self, answer: httpx.Response) -> bytes:
-        """Give the body, inflated; never holds more than `max_response` bytes and one piece of the network's."""
+        """Return the body, inflated; never holds more than `max_response` bytes and one piece of the network's."""
         body = bytearray()
         async for piece in _inflated(answer, self.max_response + 1):
             body += piece
@@ -134,7 +134,7 @@ async def calls_of(settings: Settings) -> AsyncIterator[Calls]:
 
 
 async def _inflated(answer: httpx.Response, most: int) -> AsyncIterator[bytes]:
-    """Give the pieces of a body as they come, none inflated beyond `most` bytes."""
+    """Yield the pieces of a body as they come, none inflated beyond `most` bytes."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding in _UNCOMPRESSED:
         async for piece in answer.aiter_raw():

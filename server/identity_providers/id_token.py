@@ -52,7 +52,7 @@ class Expected:
 
 
 async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str, Any]:
-    """Give the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
+    """Return the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
     header = _header(token)
     algorithm = header["alg"]
     # defence: V19 header-checks
@@ -69,7 +69,7 @@ async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str
 
 
 def unverified_claims(token: str) -> Mapping[str, Any]:
-    """Give the claims of a token that was verified when it came. Raises IdentityRefused when it is none."""
+    """Return the claims of a token that was verified when it came. Raises IdentityRefused when it is none."""
     try:
         return _object(_extract(token).payload)
     except _MALFORMED:
@@ -77,7 +77,7 @@ def unverified_claims(token: str) -> Mapping[str, Any]:
 
 
 def _header(token: str) -> Mapping[str, Any]:
-    """Give the header; whatever it says of where keys are to be found is not heeded."""
+    """Return the header; whatever it says of where keys are to be found is not heeded."""
     try:
         header = _extract(token).headers()
         if isinstance(header["alg"], str) and isinstance(header.get("kid"), str | None):

@@ -39,7 +39,7 @@ async def problems(calls: Calls, configuration: Configuration) -> list[str]:
 
 
 async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: Configuration) -> list[str]:
-    """Give what would stop every sign-in: a document that is refused, or keys that are not to be had."""
+    """Return what would stop every sign-in: a document that is refused, or keys that are not to be had."""
     try:
         metadata = metadata_of(announced, configuration)
     except ForeignIssuer as foreign:
@@ -54,7 +54,7 @@ async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: C
 
 
 def _said(announced: Mapping[str, Any], configuration: Configuration) -> str:
-    """Give what an issuer was to be and is, and how to agree with it."""
+    """Return what an issuer was to be and is, and how to agree with it."""
     issuer, key = announced.get("issuer"), f"providers.{configuration.traits.id}.issuer"
     if not _is_plain(issuer):
         return f"; expected {configuration.issuers[0]!r}"
@@ -87,7 +87,7 @@ def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -
 
 
 def _listed(announced: Mapping[str, Any], name: str) -> set[str]:
-    """Give a list of words; empty where the document does not say, or says something else."""
+    """Return a list of words; empty where the document does not say, or says something else."""
     written = announced.get(name)
     return {word for word in written if _is_plain(word)} if isinstance(written, list) else set()
 

@@ -24,7 +24,7 @@ class Keys:
     keys: tuple[Key, ...]
 
     def of(self, kid: str | None, algorithm: str) -> Key | None:
-        """Give the key of a name, or the only one that fits where a token names none; else None."""
+        """Return the key of a name, or the only one that fits where a token names none; else None."""
         fitting = [key for key in self.keys if kid in {None, key.kid} and _fits(key, algorithm)]
         return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 

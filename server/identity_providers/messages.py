@@ -34,7 +34,7 @@ _SECRET_LIFE = timedelta(minutes=5)
 
 
 def authorization_url(configuration: Configuration, endpoint: str, question: AuthorizationParams) -> str:
-    """Give where the user is sent. Every value is encoded as one, so that none can add a parameter."""
+    """Return where the user is sent. Every value is encoded as one, so that none can add a parameter."""
     scopes = question.scopes
     if configuration.traits.is_openid and "openid" not in scopes:
         scopes = ("openid", *scopes)
@@ -60,7 +60,7 @@ def authorization_url(configuration: Configuration, endpoint: str, question: Aut
 def code_request(
     configuration: Configuration, redirect_uri: str, code: str, verifier: str, now: datetime
 ) -> tuple[str, Mapping[str, str]]:
-    """Give the form and the headers that turn a code into tokens."""
+    """Return the form and the headers that turn a code into tokens."""
     proof = verifier if configuration.pkce else None
     form = prepare_token_request(
         "authorization_code", redirect_uri=redirect_uri, code=code, code_verifier=proof
@@ -71,7 +71,7 @@ def code_request(
 def refresh_request(
     configuration: Configuration, refresh_token: str, now: datetime
 ) -> tuple[str, Mapping[str, str]]:
-    """Give the form and the headers that renew tokens."""
+    """Return the form and the headers that renew tokens."""
     form = prepare_token_request("refresh_token", refresh_token=refresh_token)
     return _authenticated(configuration, form, now)
 
@@ -90,7 +90,7 @@ def _authenticated(configuration: Configuration, form: str, now: datetime) -> tu
 
 
 def signed_secret(configuration: Configuration, key: SigningKey, now: datetime) -> str:
-    """Give the JWT that stands for a client secret, of five minutes' life (Apple)."""
+    """Return the JWT that stands for a client secret, of five minutes' life (Apple)."""
     issued = int(now.timestamp())
     claims = {
         "iss": key.team_id,
@@ -113,7 +113,7 @@ def granted(reply: Reply) -> Mapping[str, Any] | None:
 
 
 def error_code(reply: Reply) -> str | None:
-    """Give the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to mend."""
+    """Return the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to mend."""
     error = reply.members.get("error")
     return error if isinstance(error, str) and _ERROR.fullmatch(error) else None
 
@@ -144,7 +144,7 @@ def is_sendable(access_token: str) -> bool:
 
 
 def bearer(access_token: str) -> Mapping[str, str]:
-    """Give the header of a call in the name of a user."""
+    """Return the header of a call in the name of a user."""
     return {"Authorization": f"Bearer {access_token}"}
 
 

@@ -30,11 +30,11 @@ class OAuth2:
     calls: Calls
 
     async def authorization_endpoint(self) -> str:
-        """Give where users are sent."""
+        """Return where users are sent."""
         return self.endpoints.authorization
 
     async def token_endpoint(self) -> str:
-        """Give where tokens are granted."""
+        """Return where tokens are granted."""
         return self.endpoints.token
 
     async def check_redirect(self, issuer: str | None) -> None:
@@ -43,7 +43,7 @@ class OAuth2:
             raise IssuerMismatch
 
     async def authenticate(self, params: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
-        """Give who the tokens are of: whom the profile's endpoint names. Raises IdentityRefused."""
+        """Return who the tokens are of: whom the profile's endpoint names. Raises IdentityRefused."""
         identity = await self._identity(tokens.access_token)
         return VerifiedIdentity(identity, await self.drop_invalid(tokens, now))
 
@@ -52,7 +52,7 @@ class OAuth2:
         raise IdentityRefused
 
     async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
-        """Give what the profile's endpoint says now. Raises IdentityRefused."""
+        """Return what the profile's endpoint says now. Raises IdentityRefused."""
         return await self._identity(access_token)
 
     async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:

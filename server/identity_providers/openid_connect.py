@@ -49,11 +49,11 @@ class OpenIdConnect:
     keys: CachedDocument[Keys]
 
     async def authorization_endpoint(self) -> str:
-        """Give where users are sent."""
+        """Return where users are sent."""
         return (await self.metadata.get()).authorization_endpoint
 
     async def token_endpoint(self) -> str:
-        """Give where tokens are granted."""
+        """Return where tokens are granted."""
         return (await self.metadata.get()).token_endpoint
 
     async def check_redirect(self, issuer: str | None) -> None:
@@ -62,7 +62,7 @@ class OpenIdConnect:
             raise IssuerMismatch  # defence: V56 issuer-match
 
     async def authenticate(self, params: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
-        """Give who the ID token is of, completed by userinfo. Raises IdentityRefused."""
+        """Return who the ID token is of, completed by userinfo. Raises IdentityRefused."""
         if tokens.id_token is None:
             raise IdentityRefused
         nonce = params.nonce if self.configuration.preset.nonce else None
@@ -78,13 +78,13 @@ class OpenIdConnect:
         return VerifiedIdentity(identity, tokens)
 
     async def verify_id_token(self, proof: IdTokenCredential, now: datetime) -> Identity:
-        """Give who an ID token is of that an application brought. Raises IdentityRefused."""
+        """Return who an ID token is of that an application brought. Raises IdentityRefused."""
         expected = await self._expected(now, nonce=proof.nonce, access_token=proof.access_token)
         claims = await self._claims(proof.id_token, replace(expected, is_direct=True))
         return await self._identity(claims, claims["iss"], proof.name or "")
 
     async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
-        """Give what userinfo says now; without one, what the stored ID token says. Raises IdentityRefused."""
+        """Return what userinfo says now; without one, what the stored ID token says. Raises IdentityRefused."""
         userinfo = await self._userinfo(access_token)
         if userinfo is not None:
             return await self._identity(userinfo, (await self.metadata.get()).issuer)
@@ -127,7 +127,7 @@ class OpenIdConnect:
         )
 
     async def _claims(self, token: str, expected: identity_providers_id_token.Expected) -> Mapping[str, Any]:
-        """Give the claims of a valid ID token. Raises IdentityRefused.
+        """Return the claims of a valid ID token. Raises IdentityRefused.
 
         Keys may be exchanged without a new name, so that a signature they do not explain is a reason to renew them.
         """
@@ -145,21 +145,21 @@ class OpenIdConnect:
         return keys.of(kid, algorithm)
 
     async def _userinfo(self, access_token: str | None) -> Mapping[str, Any] | None:
-        """Give what the endpoint says, or None when there is none. Raises IdentityRefused."""
+        """Return what the endpoint says, or None when there is none. Raises IdentityRefused."""
         endpoint = (await self.metadata.get()).userinfo_endpoint
         if endpoint is None or not self.configuration.preset.asks_userinfo:
             return None
         return await identity_providers_userinfo.profile(self.calls, endpoint, access_token)
 
     async def _identity(self, profile: Mapping[str, Any], issuer: str, name: str = "") -> Identity:
-        """Give who a profile is of, whichever way the issuer is spelt; `name` counts where the profile has none."""
+        """Return who a profile is of, whichever way the issuer is spelt; `name` counts where the profile has none."""
         if issuer in self.configuration.preset.aliases:
             issuer = (await self.metadata.get()).issuer
         identity = identity_providers_claims.identity_of(self.configuration, issuer, profile)
         return identity if identity.name else replace(identity, name=clean_name(name))
 
     def _name_in_form(self, form_user: str | None) -> str:
-        """Give the name that Apple sends beside its first answer only; nobody signed it, so it is but a name."""
+        """Return the name that Apple sends beside its first answer only; nobody signed it, so it is but a name."""
         if form_user is None or not self.configuration.preset.signs_secret:
             return ""
         try:
@@ -170,7 +170,7 @@ class OpenIdConnect:
 
 
 def open_id(configuration: Configuration, calls: Calls, clock: Clock) -> OpenIdConnect:
-    """Give a provider of which nothing is known yet."""
+    """Return a provider of which nothing is known yet."""
     metadata = CachedDocument(partial(discovery.discover, calls, configuration), clock)
 
     async def keys() -> Keys:

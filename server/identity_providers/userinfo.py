@@ -8,12 +8,12 @@ from server.identity_providers.http_client import Calls, ProviderError, Reply
 
 
 async def profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
-    """Give what the endpoint says of the owner of a token. Raises IdentityRefused, ProviderError."""
+    """Return what the endpoint says of the owner of a token. Raises IdentityRefused, ProviderError."""
     return (await _asked(calls, endpoint, access_token)).members
 
 
 async def primary_address(calls: Calls, endpoint: str, access_token: str | None) -> tuple[str | None, bool]:
-    """Give the primary one of a list of addresses, and whether it is verified; none if the user withheld the list.
+    """Return the primary one of a list of addresses, and whether it is verified; none if the user withheld the list.
 
     Raises ProviderError.
     """

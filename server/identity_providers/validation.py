@@ -47,7 +47,7 @@ def _addresses(table: Provider) -> Iterator[tuple[str, str]]:
 
 
 def _of_table(table: Provider) -> Iterator[str]:
-    """Give the problems of one table, each with what follows the provider's id."""
+    """Yield the problems of one table, each with what follows the provider's id."""
     if table.client_id is None:
         yield ".client_id: must be given"
     if table.preset is not None and table.preset not in PRESETS:

@@ -34,7 +34,7 @@ class BetterAuth:
     """Its own, to decrypt the secrets of authenticators; may be empty."""
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Give every user. Raises SourceRefused when the database fails on the way."""
+        """Yield every user. Raises SourceRefused when the database fails on the way."""
         position = 0
         async for page in self.source.pages(self.users):
             ids = [record["id"] for record in page]

@@ -26,7 +26,7 @@ class FastapiUsers:
     total: int | None
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Give every user. Raises SourceRefused when the database fails on the way."""
+        """Yield every user. Raises SourceRefused when the database fails on the way."""
         position = 0
         async for page in self.source.pages(self.users):
             accounts = await self.source.belonging(self.accounts, [record["id"] for record in page])

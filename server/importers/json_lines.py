@@ -26,7 +26,7 @@ class JsonLines:
         self.total = _size(file) if file.seekable() else None
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Give every line. Raises SourceRefused when the file cannot be read on."""
+        """Yield every line. Raises SourceRefused when the file cannot be read on."""
         number = position = 0
         while line := self._next_line():
             number, position = number + 1, position + len(line)

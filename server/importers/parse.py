@@ -57,7 +57,7 @@ class Rules:
 
 
 def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, tuple[Problem, ...]]:
-    """Give the user, and what they come without. Raises Problem for one who is refused.
+    """Return the user, and what they come without. Raises Problem for one who is refused.
 
     `fallback_id` is what a user without an id is known by, so that they are known again.
     """
@@ -97,7 +97,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
 
 
 def _id(value: object, origin: str, fallback: str) -> str:
-    """Give an id of 32 letters and digits: the one there is if it is such or a UUID, otherwise one made of it.
+    """Return an id of 32 letters and digits: the one there is if it is such or a UUID, otherwise one made of it.
 
     No username is as long, so that a command never finds two users under one name.
     """
@@ -183,7 +183,7 @@ def _second_factor(fields: Fields, rules: Rules) -> SecondFactor | None:
 
 
 def _totp_secret(text: str | None) -> str | None:
-    """Give a secret in base32 as it is stored: capitals without padding and spaces."""
+    """Return a secret in base32 as it is stored: capitals without padding and spaces."""
     if text is None:
         return None
     secret = text.replace(" ", "").upper().rstrip("=")

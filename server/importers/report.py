@@ -67,7 +67,7 @@ def _put(file: BinaryIO, line: dict[str, object]) -> None:
 
 
 def _address(row: Row) -> str | None:
-    """Give the address as the source has it, so that the operator finds the user; never anything else of the row."""
+    """Return the address as the source has it, so that the operator finds the user; never anything else of the row."""
     return None if isinstance(row.fields, Problem) else _shown(row.fields.get("email"))
 
 

@@ -10,12 +10,12 @@ _MILLISECONDS_FROM = 10**11
 
 
 def flag(value: Any) -> object:
-    """Give a switch that may be stored as 0 or 1; anything else stays for the reader to refuse."""
+    """Return a switch that may be stored as 0 or 1; anything else stays for the reader to refuse."""
     return bool(value) if isinstance(value, int) and value in (0, 1) else value
 
 
 def instant(value: Any) -> object:
-    """Give an instant that may be stored as seconds or milliseconds since 1970; anything else stays as it is."""
+    """Return an instant that may be stored as seconds or milliseconds since 1970; anything else stays as it is."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:

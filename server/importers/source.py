@@ -37,4 +37,4 @@ class Source(Protocol):
         """How much there is to read, in rows or bytes; None when nobody knows."""
 
     def rows(self) -> AsyncIterator[Row]:
-        """Give every user, in bounded memory. Raises SourceRefused when the source fails on the way."""
+        """Yield every user, in bounded memory. Raises SourceRefused when the source fails on the way."""

@@ -42,7 +42,7 @@ class SourceTable:
     columns: dict[str, Any]
 
     def selected(self) -> Select[Any]:
-        """Give every column under its plain name."""
+        """Return every column under its plain name."""
         return select(*(found.label(plain) for plain, found in self.columns.items())).select_from(self.clause)
 
 
@@ -84,12 +84,12 @@ class SourceDatabase:
         return SourceTable(table(chosen, *columns.values()), columns)
 
     async def count(self, source: SourceTable) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         found = await self._connection.execute(select(func.count()).select_from(source.clause))
         return int(found.scalar_one())
 
     async def pages(self, source: SourceTable) -> AsyncIterator[list[Record]]:
-        """Give every row, in the order of the ids, some at a time. Raises SourceRefused when the database fails."""
+        """Yield every row, in the order of the ids, some at a time. Raises SourceRefused when the database fails."""
         key = source.columns["id"]
         statement = source.selected().order_by(key).limit(PAGE)
         page = await self._read(statement)
@@ -101,7 +101,7 @@ class SourceDatabase:
             page = await self._read(statement.where(key > page[-1]["id"]))
 
     async def belonging(self, source: SourceTable | None, user_ids: Sequence[Any]) -> dict[Any, list[Record]]:
-        """Give the rows of a table that belong to these users, by user; of a table that is absent, none."""
+        """Return the rows of a table that belong to these users, by user; of a table that is absent, none."""
         by_user: dict[Any, list[Record]] = {}
         if source is not None:
             owner = source.columns["userid"]

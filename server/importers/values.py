@@ -27,7 +27,7 @@ def refuse_unknown(fields: Iterable[str], known: frozenset[str], prefix: str = "
 
 
 def present(fields: Fields, name: str) -> object:
-    """Give a value of whatever type."""
+    """Return a value of whatever type."""
     value = fields.get(name)
     if isinstance(value, Problem):
         raise value
@@ -35,7 +35,7 @@ def present(fields: Fields, name: str) -> object:
 
 
 def text(fields: Fields, name: str, longest: int, may_be_left: Field | None = None) -> str | None:
-    """Give a text of at most so many characters."""
+    """Return a text of at most so many characters."""
     value = present(fields, name)
     if value is None:
         return None
@@ -49,7 +49,7 @@ def text(fields: Fields, name: str, longest: int, may_be_left: Field | None = No
 
 
 def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> str | None:
-    """Give a text by the rules of names, of at most so many characters."""
+    """Return a text by the rules of names, of at most so many characters."""
     found = text(fields, name, longest)
     if found is not None and not identifiers.is_name(found):
         raise Problem(name, "holds control characters")
@@ -57,7 +57,7 @@ def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> s
 
 
 def flag(fields: Fields, name: str) -> bool:
-    """Give a switch; one that is absent is off."""
+    """Return a switch; one that is absent is off."""
     value = present(fields, name)
     if value is not None and not isinstance(value, bool):
         raise Problem(name, "must be true or false")
@@ -65,7 +65,7 @@ def flag(fields: Fields, name: str) -> bool:
 
 
 def instant(fields: Fields, name: str) -> datetime | None:
-    """Give an instant in UTC, which it is in where it does not say."""
+    """Return an instant in UTC, which it is in where it does not say."""
     value = present(fields, name)
     if value is None or isinstance(value, datetime):
         return _in_utc(value, name)
@@ -87,7 +87,7 @@ def _in_utc(moment: datetime | None, name: str) -> datetime | None:
 
 
 def past(fields: Fields, name: str, now: datetime) -> datetime | None:
-    """Give an instant that does not lie in the future."""
+    """Return an instant that does not lie in the future."""
     moment = instant(fields, name)
     if moment is not None and moment > now + CLOCKS_APART:
         raise Problem(name, "lies in the future")
@@ -95,7 +95,7 @@ def past(fields: Fields, name: str, now: datetime) -> datetime | None:
 
 
 def table(value: object, name: str, known: frozenset[str], may_be_left: Field) -> Fields:
-    """Give the fields of an object within the user's, all of which must be `known`."""
+    """Return the fields of an object within the user's, all of which must be `known`."""
     if not isinstance(value, dict):
         raise Problem(name, "must be an object", may_be_left)
     refuse_unknown(value, known, f"{name}.")

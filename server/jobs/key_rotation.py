@@ -80,7 +80,7 @@ async def _reencrypt_column(begin: Begin, keyring: Keyring, purpose: str, batch:
 
 
 async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator[EncryptedValue]:
-    """Give every value in the order of the keys; each batch is read in a transaction of its own."""
+    """Yield every value in the order of the keys; each batch is read in a transaction of its own."""
     last = ""
     while rows := await _read(begin, column, last, batch):
         for key, ciphertext in rows:

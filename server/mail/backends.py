@@ -10,7 +10,7 @@ from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, Sm
 
 
 def renderer(settings: Settings) -> Rendering:
-    """Give what makes mails of outbox rows; who sends none has no use for it, nor for the library it loads."""
+    """Return what makes mails of outbox rows; who sends none has no use for it, nor for the library it loads."""
     sender = settings.mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
     from server.mail.templates import TemplateRenderer  # noqa: PLC0415 - loads Jinja2
 
@@ -32,7 +32,7 @@ def check(settings: Settings) -> Iterator[str]:
 
 
 def senders(settings: Settings) -> dict[str, Sender]:
-    """Give the ways out for mails that are in use, by kind."""
+    """Return the ways out for mails that are in use, by kind."""
     make: dict[str, Callable[[], Sender]] = {
         "smtp": partial(_smtp, settings),
         "console": ConsoleSender,
@@ -49,7 +49,7 @@ def _smtp(settings: Settings) -> Sender:
 
 
 def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
-    """Give how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
+    """Return how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
     smtp = settings.mail.smtp
     return SmtpOptions(
         host=smtp.host or "",

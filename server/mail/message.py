@@ -50,7 +50,7 @@ class Rendering(Protocol):
     """Makes mails of rows: `server.mail.templates.TemplateRenderer`."""
 
     def render(self, row: LeasedMail, now: datetime) -> Mail:
-        """Give the mail of a claimed row; `now` tells how long its link still lives."""
+        """Return the mail of a claimed row; `now` tells how long its link still lives."""
 
 
 class Sender(Protocol):
@@ -126,7 +126,7 @@ class ConsoleSender:
 
 
 def json_line(mail: Mail) -> bytes:
-    """Give the line of the file sender; link and code are null where there is none."""
+    """Return the line of the file sender; link and code are null where there is none."""
     keys = {
         "id": mail.id,
         "template": mail.template,

@@ -68,7 +68,7 @@ class SmtpSender:
 
 
 def compose(mail: Mail) -> EmailMessage:
-    """Give the message with its headers; a repeat of the same outbox row carries the same Message-ID.
+    """Return the message with its headers; a repeat of the same outbox row carries the same Message-ID.
 
     Raises FinalError when the recipient is not one plain address, or a header would have a line break in it.
     """

@@ -51,7 +51,7 @@ class TemplateRenderer:
         self._sender = sender
 
     def render(self, row: LeasedMail, now: datetime) -> Mail:
-        """Give the mail of a claimed row; `now` tells how long its link still lives.
+        """Return the mail of a claimed row; `now` tells how long its link still lives.
 
         The subject is given nothing that comes from users, so it cannot show any.
         """
@@ -91,7 +91,7 @@ class TemplateRenderer:
 
 
 def template_error(folder: Path) -> str | None:
-    """Give what is wrong with the operator's templates, in a line; None where nothing is."""
+    """Return what is wrong with the operator's templates, in a line; None where nothing is."""
     try:
         TemplateRenderer("", "", "", folder)
     except TemplateError as fault:
@@ -124,13 +124,13 @@ def _read(environment: Environment, name: str) -> Template:
 
 
 def one_line(text: str) -> str:
-    """Give the text with runs of spaces and line breaks made one space, and without invisible characters."""
+    """Return the text with runs of spaces and line breaks made one space, and without invisible characters."""
     # defence: V76 V79 one-line
     return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in _JOINERS)
 
 
 def shown_name(name: str) -> str:
-    """Give a name fit for a greeting: one line, not too long, and nothing that mail programs make links of.
+    """Return a name fit for a greeting: one line, not too long, and nothing that mail programs make links of.
 
     Strangers choose the names in mails to people they do not know: a name must not be an advertisement.
     """
@@ -140,7 +140,7 @@ def shown_name(name: str) -> str:
 
 
 def humanised(span: timedelta) -> str:
-    """Give a time span in the largest unit that stays exact enough: `45 minutes`, `24 hours`, `7 days`."""
+    """Return a time span in the largest unit that stays exact enough: `45 minutes`, `24 hours`, `7 days`."""
     minutes = max(1, round(span.total_seconds() / 60))
     for size, unit, least in ((1440, "day", 2880), (60, "hour", 60)):
         if minutes >= least and (minutes % size == 0 or minutes >= 2 * least):

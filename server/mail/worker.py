@@ -43,7 +43,7 @@ class Run(Protocol):
     async def __call__(
         self, job: Callable[[Context], Awaitable[Result]], /, *, client: Client = NOBODY
     ) -> Result:
-        """Give the job's result, after the commit. `client` is on whose behalf it runs."""
+        """Return the job's result, after the commit. `client` is on whose behalf it runs."""
 
 
 class OutboxWorker:
@@ -136,7 +136,7 @@ class OutboxWorker:
         return 0.0 if await self._fill(queue) else SHORT_WAIT
 
     async def _until_due(self, queue: WorkQueue) -> float:
-        """Give in how many seconds the first row is due: none or fewer when one is, LONGEST_WAIT without any."""
+        """Return in how many seconds the first row is due: none or fewer when one is, LONGEST_WAIT without any."""
         due = await self._run(lambda ctx: outbox.next_due(ctx, queue.kind))
         return LONGEST_WAIT if due is None else (due - self._clock()).total_seconds()
 

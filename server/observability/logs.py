@@ -94,7 +94,7 @@ class Output:
 
 
 def _rest_of_line(lines: bytes, written: int) -> bytes:
-    """Give what is missing of the line in which so many bytes end; nothing between two lines."""
+    """Return what is missing of the line in which so many bytes end; nothing between two lines."""
     if lines[written - 1 : written] == b"\n":
         return b""
     return lines[written : lines.find(b"\n", written) + 1]
@@ -141,7 +141,7 @@ def reset() -> None:
 
 
 def output() -> Output | None:
-    """Give where lines go; None before logging is set up."""
+    """Return where lines go; None before logging is set up."""
     return _output
 
 
@@ -153,12 +153,12 @@ def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
 
 
 def names(error: BaseException) -> list[str]:
-    """Give the types of an error and of its causes, the outermost first."""
+    """Return the types of an error and of its causes, the outermost first."""
     return [f"{type(step).__module__}.{type(step).__qualname__}" for step in causes(error)]
 
 
 def frames(error: BaseException) -> list[str]:
-    """Give where each of the errors was raised, outermost call first: file, line and function, no values."""
+    """Return where each of the errors was raised, outermost call first: file, line and function, no values."""
     found = [frame for step in causes(error) for frame in traceback.extract_tb(step.__traceback__)]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
 
@@ -204,7 +204,7 @@ def _renderer(output: Output) -> Callable[[WrappedLogger, str, EventDict], bytes
 
 
 def _json_line(event: Mapping[str, Any]) -> bytes:
-    """Give one JSON object, in ASCII: some readers take U+2028 and its like for the end of a line."""
+    """Return one JSON object, in ASCII: some readers take U+2028 and its like for the end of a line."""
     try:
         line = orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
     except TypeError:

@@ -14,17 +14,17 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]{1,31}", re.ASCII)
 
 
 def hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Give an event with a mask for every value whose key says that it is secret; serves structlog as a processor."""
+    """Return an event with a mask for every value whose key says that it is secret; serves structlog as a processor."""
     return {key: _MASK if key.lower().endswith(_SECRET_ENDINGS) else value for key, value in event.items()}
 
 
 def mask_path(path: str, words: Container[str]) -> str:
-    """Give a path that nobody expected with those of its steps that are words of the contract's own paths."""
+    """Return a path that nobody expected with those of its steps that are words of the contract's own paths."""
     return "/".join(step if not step or step in words else _MASK for step in path[:2048].split("/")[:16])
 
 
 def mask_query(query: str) -> str:
-    """Give the names of a query; values only of the few parameters that never hold anything secret."""
+    """Return the names of a query; values only of the few parameters that never hold anything secret."""
     return "&".join(_mask_parameter(parameter) for parameter in query[:2048].split("&")[:16])
 
 

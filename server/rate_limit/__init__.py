@@ -23,7 +23,7 @@ class Store(Counters, SharedCounters, Protocol):
 
 
 def store(settings: Settings, opened: Callable[[], Database]) -> Store:
-    """Give the store that `limits.store` names; `opened` gives the database once it is open.
+    """Return the store that `limits.store` names; `opened` gives the database once it is open.
 
     Another server has as long for an answer as the database, or less. Raises ValueError for an address that is none.
     """

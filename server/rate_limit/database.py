@@ -34,7 +34,7 @@ class DatabaseCounters:
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Give the ends of the windows that are spent; without a transaction many are read by one statement."""
+        """Return the ends of the windows that are spent; without a transaction many are read by one statement."""
         if not counts:
             return []
         if db is None:
@@ -102,7 +102,7 @@ async def _add(
 
 @cache
 def _statement(dialect: str, *, is_open: bool) -> Any:
-    """Give the statement once for all: to put it together takes as long as to run it."""
+    """Return the statement once for all: to put it together takes as long as to run it."""
     statement = upsert(dialect, Counter).values(
         key=bindparam("of", type_=LargeBinary()),
         count=bindparam("amount", type_=Integer()),
@@ -123,7 +123,7 @@ def _statement(dialect: str, *, is_open: bool) -> Any:
 
 
 async def _spent_until(db: Transaction, counts: Sequence[Limit], now: datetime) -> datetime:
-    """Give the latest end among the windows that are spent; now, if one has just been cleared."""
+    """Return the latest end among the windows that are spent; now, if one has just been cleared."""
     rows = zip(counts, await _rows(db, counts), strict=True)
     return max((_end(count, row, now) or now for count, row in rows), default=now)
 

@@ -92,7 +92,7 @@ class Backoff:
         self._pause_ends = 0.0
 
     async def wait(self, command: Awaitable[_Answer]) -> _Answer:
-        """Give the answer. Raises Silence when none came in time, and whatever the question raises.
+        """Return the answer. Raises Silence when none came in time, and whatever the question raises.
 
         A question that ignores its cancellation, as one may that has just been given a connection, is not waited for.
         """
@@ -163,7 +163,7 @@ class RedisCounters:
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Give the ends of the windows that are spent. Raises Unavailable."""
+        """Return the ends of the windows that are spent. Raises Unavailable."""
         if not counts:
             return []
         numbers = [_number(count) for count in counts]
@@ -210,7 +210,7 @@ class RedisCounters:
 
 
 def redis_address(address: str) -> str:
-    """Give the address of a Valkey server as the client library wants it; it speaks the same language."""
+    """Return the address of a Valkey server as the client library wants it; it speaks the same language."""
     return re.sub(r"^valkey(s?)://", r"redis\1://", address)
 
 

@@ -102,7 +102,7 @@ def _cluster() -> Iterator[Cluster]:
 
 
 async def _postmaster(url: str) -> int:
-    """Give the process that all the work of a PostgreSQL server descends from."""
+    """Return the process that all the work of a PostgreSQL server descends from."""
     connection = await asyncpg.connect(url)
     try:
         return machine.parent(await connection.fetchval("SELECT pg_backend_pid()"))

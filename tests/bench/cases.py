@@ -70,7 +70,7 @@ class Case:
 
 
 def constant(server: Server) -> list[Case]:
-    """Give the one case of a server that always answers the same."""
+    """Return the one case of a server that always answers the same."""
     return [Case(CONSTANT, server, "/ok")]
 
 
@@ -106,7 +106,7 @@ def operations(server: Server, renew: Callable[[int], None]) -> list[Case]:
 
 
 def signing_in(server: Server) -> list[Case]:
-    """Give the sign-in alone, for a server that is measured for how it grows."""
+    """Return the sign-in alone, for a server that is measured for how it grows."""
     return [_sign_in(server)]
 
 

@@ -58,7 +58,7 @@ class Contest:
         self.cases += cases.signing_in(server)
 
     def cases_in_turn(self, wanted: tuple[str, ...]) -> list[Case]:
-        """Give the constant, then each case whose name begins as wanted, on one server after the other."""
+        """Return the constant, then each case whose name begins as wanted, on one server after the other."""
         order = (cases.CONSTANT, *cases.NAMES)
         chosen = [case for case in self.cases if case.name.startswith((cases.CONSTANT, *wanted))]
         return sorted(chosen, key=lambda case: order.index(case.name))

@@ -15,7 +15,7 @@ TIMES = 300_000
 
 
 def microseconds(job: Callable[[], None]) -> float:
-    """Give the CPU time of one turn of `job`, which makes `TIMES` turns; the best of `ROUNDS`."""
+    """Return the CPU time of one turn of `job`, which makes `TIMES` turns; the best of `ROUNDS`."""
     best = float("inf")
     for _ in range(ROUNDS):
         began = time.process_time()
@@ -31,7 +31,7 @@ def empty() -> None:
 
 
 def counting(observer: RequestHook | None) -> Callable[[], None]:
-    """Give what the pipeline does at the end of each request."""
+    """Return what the pipeline does at the end of each request."""
 
     def job() -> None:
         for _ in range(TIMES):

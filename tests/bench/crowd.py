@@ -25,7 +25,7 @@ def fill_gatewright(database_url: str) -> None:
 
 
 def renew_gatewright(database_url: str, count: int) -> None:
-    """Give one of the crowd that many live sessions with numbered tokens in place of those from before."""
+    """Create that many live sessions with numbered tokens in place of those from before."""
     asyncio.run(_renew(database_url, count))
 
 
@@ -37,7 +37,7 @@ def renew_better_auth(database_url: str, count: int) -> None:
 
 
 def numbered_token(number: int) -> str:
-    """Give the token of one of those sessions, from 0."""
+    """Return the token of one of those sessions, from 0."""
     return f"{number:032}"
 
 

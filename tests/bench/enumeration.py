@@ -57,7 +57,7 @@ Request = tuple[str, dict[str, str]]
 
 
 def _cases() -> dict[str, tuple[Request, Request]]:
-    """Give by name what is asked of the known and of the unknown."""
+    """Return by name what is asked of the known and of the unknown."""
     wrong = {"password": "not the password"}
     return {
         "sign-in, wrong password": _pair("/sign-in/email", "email", **wrong),

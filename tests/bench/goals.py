@@ -33,7 +33,7 @@ Row = tuple[str, str, str, str, str, str]
 
 
 def table(results: Sequence[Result], contest: Contest) -> str:
-    """Give the table of every goal that this run says something about."""
+    """Return the table of every goal that this run says something about."""
     rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
     rows: list[Row] = []
     for result in results:

@@ -184,12 +184,12 @@ class Probe:
     spent: int = 0
 
     def _number(self) -> int:
-        """Give the number of a live session that nobody revokes."""
+        """Return the number of a live session that nobody revokes."""
         kept = self.size - min(self.size // 2, RESERVED)
         return self.chance.randrange(self.first, kept)
 
     async def pages(self) -> int:
-        """Give how many pages PostgreSQL touches to find a session and its user, which no neighbour can change."""
+        """Return how many pages PostgreSQL touches to find a session and its user, which no neighbour can change."""
         prepared = compile_read(SESSION_BY_DIGEST, PGDialect_asyncpg())  # type: ignore[no-untyped-call]
         values = prepared.arguments({"value": tokens.digest(rows.token(self._number()))})
         [[found]] = await self.connection.fetch(
@@ -252,7 +252,7 @@ class Probe:
         return taken[0]
 
     async def postmaster(self) -> int:
-        """Give the process that everything of PostgreSQL descends from."""
+        """Return the process that everything of PostgreSQL descends from."""
         return machine.parent(await self.connection.fetchval("SELECT pg_backend_pid()"))
 
     async def cost(self, asked: int) -> str:
@@ -310,7 +310,7 @@ async def _listed(ctx: Context) -> int:
 
 @contextmanager
 def timed() -> Iterator[list[float]]:
-    """Give a list that holds the seconds afterwards."""
+    """Yield a list that holds the seconds afterwards."""
     taken: list[float] = []
     begun = time.perf_counter()
     yield taken
@@ -318,7 +318,7 @@ def timed() -> Iterator[list[float]]:
 
 
 def figures(seconds: list[float]) -> Figures:
-    """Give the figures of so many times."""
+    """Return the figures of so many times."""
     ordered = sorted(seconds)
     return Figures(statistics.median(ordered) * 1000, ordered[int(len(ordered) * 0.99)] * 1000)
 

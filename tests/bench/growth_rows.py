@@ -36,17 +36,17 @@ _COLUMNS = {
 
 
 def user_id(number: int) -> str:
-    """Give the id of a user, which looks as random as any."""
+    """Return the id of a user, which looks as random as any."""
     return _random("user", number)
 
 
 def email(number: int) -> str:
-    """Give the address of a user."""
+    """Return the address of a user."""
     return f"somebody.{number}@example.com"
 
 
 def token(number: int) -> str:
-    """Give the token of a session."""
+    """Return the token of a session."""
     return _random("token", number)
 
 
@@ -141,7 +141,7 @@ async def _without_indexes(connection: Any, progress: Progress, table: str) -> A
 
 
 async def sizes(connection: Any) -> dict[str, tuple[float, float]]:
-    """Give by table the bytes of one row and those of its index entries."""
+    """Return by table the bytes of one row and those of its index entries."""
     found = {}
     for table in _COLUMNS:
         [row] = await connection.fetch(

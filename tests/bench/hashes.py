@@ -15,7 +15,7 @@ _SECONDS = 2.0
 
 
 def per_second(*cores: int) -> float:
-    """Give the hashes per second of processors at the same time, each with one thread of a process of its own."""
+    """Return the hashes per second of processors at the same time, each with one thread of a process of its own."""
     with ThreadPoolExecutor(len(cores)) as executor:
         return sum(executor.map(_of_one, cores))
 

@@ -62,11 +62,11 @@ class _Moment:
     load: float
 
     def __sub__(self, before: "_Moment") -> "_Moment":
-        """Give what was used since."""
+        """Return what was used since."""
         return _Moment(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
 
     def strangers(self, *, together: bool) -> tuple[float, float]:
-        """Give what nobody of those measured used of the processor for servers and of that for the load."""
+        """Return what nobody of those measured used of the processor for servers and of that for the load."""
         at_server, at_load = self.server_core - self.server, self.load_core - self.load
         if together:
             # Where they share processors, nobody can say on which of them a stranger was.

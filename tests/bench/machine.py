@@ -19,7 +19,7 @@ class Cores:
 
     @property
     def for_all(self) -> "Cores":
-        """Give the processor of the servers for everything."""
+        """Return the processor of the servers for everything."""
         return Cores(self.server, self.server)
 
 
@@ -30,7 +30,7 @@ def choose_cores() -> Cores:
 
 
 def busy_seconds(core: int) -> float:
-    """Give the seconds in which a processor did anything for anybody since the system started, steal included."""
+    """Return the seconds in which a processor did anything for anybody since the system started, steal included."""
     for line in (_PROC / "stat").read_text().splitlines():
         name, *fields = line.split()
         if name == f"cpu{core}":
@@ -40,7 +40,7 @@ def busy_seconds(core: int) -> float:
 
 
 def spent_seconds(pid: int) -> float:
-    """Give the processor time of a process and of all that descend from it, those that have ended included."""
+    """Return the processor time of a process and of all that descend from it, those that have ended included."""
     return sum(sum(map(int, _stat(each)[11:15])) for each in _family(pid)) / _TICKS
 
 
@@ -69,12 +69,12 @@ def _place(pid: int, cores: Set[int]) -> None:
 
 
 def parent(pid: int) -> int:
-    """Give the process that started a process."""
+    """Return the process that started a process."""
     return int(_stat(pid)[1])
 
 
 def peak_memory(pid: int) -> float:
-    """Give the most memory that a process and its descendants have held since `forget_peak`, in MB."""
+    """Return the most memory that a process and its descendants have held since `forget_peak`, in MB."""
     return sum(_high_water(each) for each in _family(pid)) / 1024
 
 
@@ -92,7 +92,7 @@ def _high_water(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    """Give the fields of a process from its state on; its name before them may hold spaces and brackets."""
+    """Return the fields of a process from its state on; its name before them may hold spaces and brackets."""
     return _read(pid, "stat").rpartition(")")[2].split()
 
 

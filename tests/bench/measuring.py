@@ -30,12 +30,12 @@ class Result:
     one worker answers for two."""
 
     def median(self, figure: str) -> float:
-        """Give the median of a figure of `Run`."""
+        """Return the median of a figure of `Run`."""
         figures: list[float] = [getattr(run, figure) for run in self.runs]
         return statistics.median(figures)
 
     def share(self) -> float | None:
-        """Give the median of what each run reached of its yardstick; None where there is none."""
+        """Return the median of what each run reached of its yardstick; None where there is none."""
         if not self.yardsticks:
             return None
         pairs = zip(self.runs, self.yardsticks, strict=True)

@@ -110,7 +110,7 @@ class Waits:
     failed: list[str] = field(default_factory=list)
 
     def figures(self) -> Figures:
-        """Give the median and the 99th percentile, in milliseconds."""
+        """Return the median and the 99th percentile, in milliseconds."""
         return figures(self.seconds)
 
 

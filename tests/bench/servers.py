@@ -102,7 +102,7 @@ class Server:
             process.wait()
 
     def start_time(self) -> float:
-        """Give the median of the seconds to the first answer."""
+        """Return the median of the seconds to the first answer."""
         return statistics.median(self.start_times)
 
     def _answers(self) -> bool:
@@ -127,7 +127,7 @@ def settle(servers: Sequence[Server]) -> None:
 
 
 def bare(directory: Path) -> Server:
-    """Give the bare ASGI application on uvicorn as it comes."""
+    """Return the bare ASGI application on uvicorn as it comes."""
     port = free_port()
     options = "--loop uvloop --http httptools --no-access-log --log-level warning --host 127.0.0.1 --port"
     command = [str(_BIN / "uvicorn"), "tests.bench.bare:application", *options.split(), str(port)]
@@ -137,7 +137,7 @@ def bare(directory: Path) -> Server:
 def gatewright(
     name: str, database_url: str, directory: Path, *, workers: int = 1, cores: tuple[int, ...] = ()
 ) -> Server:
-    """Give the service on a database, with the settings it ships with."""
+    """Return the service on a database, with the settings it ships with."""
     port = free_port()
     folder = directory / name.replace(" ", "-")
     folder.mkdir()
@@ -164,14 +164,14 @@ def gatewright(
 
 
 def free_port() -> int:
-    """Give a port of the loopback interface that nobody listens on."""
+    """Return a port of the loopback interface that nobody listens on."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
 
 
 def _clean_environment() -> dict[str, str]:
-    """Give the environment without settings of the service that happen to be set.
+    """Return the environment without settings of the service that happen to be set.
 
     Nor settings of Python for its bytecode: an installation has it, and a start that compiles the program is not warm.
     """

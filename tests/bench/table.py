@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
-    """Give the table of all cases; `peers` names, for a server of ours, the one it is compared with."""
+    """Return the table of all cases; `peers` names, for a server of ours, the one it is compared with."""
     rates = {(result.case.name, result.case.server.name): result.median("rate") for result in results}
     bare = rates.get((CONSTANT, "bare ASGI"))
     rows = []
@@ -47,7 +47,7 @@ def speeds(results: Sequence[Result], peers: dict[str, str]) -> str:
 
 
 def starts(servers: Iterable[Server]) -> str:
-    """Give the table of starts: seconds to the first answer with warm files, memory at that moment."""
+    """Return the table of starts: seconds to the first answer with warm files, memory at that moment."""
     rows = [
         (
             server.name,
@@ -66,6 +66,6 @@ def _remarks(result: Result) -> str:
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Give a table with these columns."""
+    """Return a table with these columns."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -69,7 +69,7 @@ _visitor = Visitor(httpx.Client(base_url=ROOT))
 def before_call(
     context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Give requests about providers a chance to get anywhere."""
+    """Set up what requests about providers need to succeed."""
     fill_in(case, _visitor)
 
 
@@ -81,7 +81,7 @@ class Caller:
         self._token = ""
 
     def get(self, case: schemathesis.Case[Any], context: schemathesis.AuthContext) -> str:
-        """Give the token of a live session; asked for before every request."""
+        """Return the token of a live session; asked for before every request."""
         if not self._token or not self._is_live():
             self._token = self._renewed()
         return self._token

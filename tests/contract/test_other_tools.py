@@ -86,7 +86,7 @@ def run(*command: str | Path, where: Path = ROOT, **environment: str) -> "subpro
 
 
 def reported(finished: "subprocess.CompletedProcess[str]", opening: str) -> list[Any]:
-    """Give the JSON reports in what a tool printed. Raises AssertionError with all of it when there is none."""
+    """Return the JSON reports in what a tool printed. Raises AssertionError with all of it when there is none."""
     reports, text = [], finished.stdout
     while (begin := text.find(opening)) >= 0:
         report, end = json.JSONDecoder().raw_decode(text[begin:])

@@ -56,7 +56,7 @@ class Visitor:
 
 
 def id_token() -> str:
-    """Give an ID token of the provider for somebody new."""
+    """Return an ID token of the provider for somebody new."""
     number = next(_turns)
     claims = {"sub": f"direct-{number}", "email": f"direct-{number}@example.com"}
     answer = _provider.post(f"{ISSUER}/control/mint", json={"claims": claims}).raise_for_status()

@@ -25,7 +25,7 @@ PREFIX = "GATEWRIGHT_"
 
 
 def read(name: str) -> Any:
-    """Give a YAML file of deploy/."""
+    """Return a YAML file of deploy/."""
     return yaml.safe_load((DEPLOY / name).read_text("utf-8"))
 
 
@@ -38,7 +38,7 @@ CHOSEN = {
 
 
 def of_compose() -> dict[str, str]:
-    """Give the environment of the service as compose makes it."""
+    """Return the environment of the service as compose makes it."""
     written = COMPOSE["services"]["service"]["environment"]
     chosen = {
         name: re.sub(r"\$\{(\w+):.*\}", lambda found: CHOSEN.get(found[1], ""), text)
@@ -49,7 +49,7 @@ def of_compose() -> dict[str, str]:
 
 
 def of_systemd() -> dict[str, str]:
-    """Give the environment of the service as systemd makes it, from the unit and its file of settings."""
+    """Return the environment of the service as systemd makes it, from the unit and its file of settings."""
     lines = (DEPLOY / "systemd/gatewright.env").read_text("utf-8").splitlines()
     unit = (DEPLOY / "systemd/gatewright.service").read_text("utf-8")
     lines += re.findall(r"^Environment=(.*)$", unit, re.MULTILINE)
@@ -57,12 +57,12 @@ def of_systemd() -> dict[str, str]:
 
 
 def of_kubernetes() -> dict[str, str]:
-    """Give the environment of the service as Kubernetes makes it."""
+    """Return the environment of the service as Kubernetes makes it."""
     return dict(read("kubernetes/settings.yaml")["data"])
 
 
 def with_files(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """Give the environment with files of its own for the secrets."""
+    """Return the environment with files of its own for the secrets."""
     contents = {"secrets": "s" * 64, "database_url": "postgresql://gatewright:secret@database/gatewright"}
     files = {name: directory / name for name in environ if name.endswith("_FILE")}
     for name, path in files.items():
@@ -118,7 +118,7 @@ def seconds(written: int | str) -> timedelta:
 
 
 def pod_of(manifest: str) -> Any:
-    """Give the specification of the pods that a manifest describes."""
+    """Return the specification of the pods that a manifest describes."""
     return read(f"kubernetes/{manifest}")["spec"]["template"]["spec"]
 
 
@@ -237,7 +237,7 @@ class TestSystemd:
 
 
 def system_calls(name: str) -> set[str]:
-    """Give the system calls of one of systemd's groups and of those in it; anything else is a call itself."""
+    """Return the system calls of one of systemd's groups and of those in it; anything else is a call itself."""
     if not name.startswith("@"):
         return {name}
     said = subprocess.run(
@@ -287,12 +287,12 @@ def copy(path: Path, target: Path) -> None:
 
 
 def copied() -> list[str]:
-    """Give the names that the Dockerfile copies from the project."""
+    """Return the names that the Dockerfile copies from the project."""
     lines = re.findall(r"^COPY (?!--)(.*)$", (DEPLOY / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     return [name for line in lines for name in line.split()[:-1]]
 
 
 def data(folder: Path) -> set[Path]:
-    """Give the files of a folder that a program may need; what makes SDKs is used from a checkout alone."""
+    """Return the files of a folder that a program may need; what makes SDKs is used from a checkout alone."""
     passed_over = re.compile(r"/(__pycache__|build|bin|sdk|[^/]+-info)/|\.(pyc|so)$")
     return {path for path in folder.rglob("*") if path.is_file() and not passed_over.search(str(path))}

@@ -41,7 +41,7 @@ class Block:
 
 
 def guide(name: str) -> str:
-    """Give the text of a guide."""
+    """Return the text of a guide."""
     return (PAGES / "guides" / f"{name}.md").read_text("utf-8")
 
 
@@ -56,13 +56,13 @@ def first_steps() -> str:
 
 
 def blocks(text: str, *languages: str) -> list[Block]:
-    """Give the blocks of a document, or those in certain languages; commands to be typed are in `sh`."""
+    """Return the blocks of a document, or those in certain languages; commands to be typed are in `sh`."""
     every = [Block(*found) for found in _BLOCK.findall(text)]
     return [block for block in every if not languages or block.language in languages]
 
 
 def commands(text: str, title: str) -> str:
-    """Give the commands of this title. Raises ValueError unless there is one such block."""
+    """Return the commands of this title. Raises ValueError unless there is one such block."""
     [block] = [each for each in blocks(text, "sh") if each.title == title]
     return block.text
 
@@ -77,13 +77,13 @@ def write_files(text: str, directory: Path) -> None:
 
 
 def surroundings(variables: Places = NOTHING) -> dict[str, str]:
-    """Give the environment of an application beside the service: this project's programs, and these variables."""
+    """Return the environment of an application beside the service: this project's programs, and these variables."""
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     return {**_inherited(), "PATH": path, "PYTHONUNBUFFERED": "1", **variables}
 
 
 def _inherited() -> dict[str, str]:
-    """Give this process's variables, without settings of the service."""
+    """Return this process's variables, without settings of the service."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
 
 
@@ -131,7 +131,7 @@ class Shell:
 
 
 def as_printed(live: LiveService, text: str) -> str:
-    """Give commands with what the mails said that the service printed."""
+    """Return commands with what the mails said that the service printed."""
 
     def mailed(placeholder: re.Match[str]) -> str:
         kind, template = placeholder.groups()
@@ -142,7 +142,7 @@ def as_printed(live: LiveService, text: str) -> str:
 
 
 def placed(text: str, places: Places) -> str:
-    """Give commands with the addresses and folders that a test has, and the programs of this environment."""
+    """Return commands with the addresses and folders that a test has, and the programs of this environment."""
     for named, real in places.items():
         text = text.replace(named, real)
     return _PROGRAM.sub(f"{BIN}/", text)

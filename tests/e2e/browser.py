@@ -14,7 +14,7 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def program() -> str:
-    """Give the path of Chromium; GATEWRIGHT_TEST_CHROMIUM names another one."""
+    """Return the path of Chromium; GATEWRIGHT_TEST_CHROMIUM names another one."""
     given = os.environ.get("GATEWRIGHT_TEST_CHROMIUM")
     found = given or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if found is None:
@@ -35,7 +35,7 @@ async def started() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def browsing(browser: Browser) -> AsyncIterator[Page]:
-    """Give a page of a new profile, without cookies; what a page logs as an error or throws fails the test."""
+    """Yield a page of a new profile, without cookies; what a page logs as an error or throws fails the test."""
     profile = await browser.new_context(viewport={"width": 900, "height": 700})
     page = await profile.new_page()
     faults: list[str] = []

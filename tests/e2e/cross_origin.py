@@ -10,7 +10,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers every path with the page of its server."""
 
     def do_GET(self) -> None:
-        """Give the page."""
+        """Send the page."""
         page: bytes = self.server.page  # type: ignore[attr-defined]
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")

@@ -24,7 +24,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
 
 
 async def brightness(page: Page, selector: str, what: str = "backgroundColor") -> float:
-    """Give how bright a colour of an element is, from 0 for black to 255."""
+    """Return how bright a colour of an element is, from 0 for black to 255."""
     colour = await page.locator(selector).first.evaluate(f"element => getComputedStyle(element).{what}")
     red, green, blue = (int(part) for part in re.findall(r"\d+", colour)[:3])
     return (red + green + blue) / 3

@@ -37,7 +37,7 @@ them writes."""
 
 
 def told(answers: Iterable[httpx.Response]) -> Counter[str]:
-    """Give how often each status and code was answered."""
+    """Return how often each status and code was answered."""
     return Counter(code(answer) for answer in answers)
 
 
@@ -57,12 +57,12 @@ async def until(holds: Callable[[], Awaitable[object]]) -> float:
 
 
 def descriptors(service: LiveService) -> int:
-    """Give how many files and sockets the process has open."""
+    """Return how many files and sockets the process has open."""
     return len(list(Path(f"/proc/{service.process.pid}/fd").iterdir()))
 
 
 def threads(service: LiveService) -> int:
-    """Give how many threads the process has."""
+    """Return how many threads the process has."""
     return len(list(Path(f"/proc/{service.process.pid}/task").iterdir()))
 
 
@@ -114,7 +114,7 @@ class Asker:
         return made[0]
 
     def address(self) -> str:
-        """Give an address that nobody has."""
+        """Return an address that nobody has."""
         return f"{secrets.token_hex(8)}@example.com"
 
     async def answers(self, status: int, path: str, headers: Headers | None = None) -> bool:
@@ -128,7 +128,7 @@ class Asker:
 
 @asynccontextmanager
 async def asking(service: LiveService) -> AsyncIterator[Asker]:
-    """Give a client of a running service."""
+    """Yield a client of a running service."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     async with httpx.AsyncClient(base_url=service.url, timeout=PATIENCE * 2, limits=limits) as client:
         yield Asker(client)

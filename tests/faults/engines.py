@@ -19,7 +19,7 @@ class OwnCluster(Cluster):
         super().__init__(None, synchronous_commit="on", max_connections="50")
 
     def processes(self) -> list[int]:
-        """Give the server's processes, the one that starts the others first."""
+        """Return the server's processes, the one that starts the others first."""
         assert self._directory is not None
         parent = int((self._directory / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
         return [parent, *(pid for pid in _all() if _parent(pid) == parent)]
@@ -56,7 +56,7 @@ class OwnCluster(Cluster):
             await connection.close()
 
     async def connections(self) -> int:
-        """Give how many connections the services have."""
+        """Return how many connections the services have."""
         [row] = await self.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gatewright'")
         return int(row[0])
 
@@ -84,7 +84,7 @@ def _all() -> list[int]:
 
 
 def _parent(pid: int) -> int:
-    """Give the parent of a process; 0 of one that has ended meanwhile."""
+    """Return the parent of a process; 0 of one that has ended meanwhile."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:

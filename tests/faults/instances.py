@@ -66,12 +66,12 @@ class Instances:
         return names(len(self.running))
 
     def witness(self) -> Witness:
-        """Give somebody who drives the balancer, and knows neither the instances nor the mails to others so far."""
+        """Return somebody who drives the balancer, and knows neither the instances nor the mails to others so far."""
         seen = len(self.mails()) if self.mail_file.exists() else 0
         return Witness(LiveService(self.url, self.running[0].process, Output()), self.mail_file, read=seen)
 
     def client(self, number: int | None = None, **options: Any) -> httpx.Client:
-        """Give a client of the balancer, or of one instance, that comes from the place of visitors."""
+        """Return a client of the balancer, or of one instance, that comes from the place of visitors."""
         url = self.url if number is None else self.running[number].url
         transport = httpx.HTTPTransport(local_address=VISITOR)
         return httpx.Client(base_url=url, transport=transport, timeout=PATIENCE, trust_env=False, **options)
@@ -96,7 +96,7 @@ class Instances:
             time.sleep(0.1)
 
     def mails(self) -> list[dict[str, str]]:
-        """Give the mails so far."""
+        """Return the mails so far."""
         return [json.loads(line) for line in self.mail_file.read_text("utf-8").splitlines()]
 
     def serve(self, number: int, *, port: int = 0, workers: int = 1) -> AbstractContextManager[LiveService]:
@@ -138,11 +138,11 @@ def all_steps(instances: Instances, provider: ProviderProcess) -> list[Answer]:
 
 
 def served_by(answers: Sequence[Answer]) -> list[str]:
-    """Give which instance has answered each time."""
+    """Return which instance has answered each time."""
     return [answer.response.headers[INSTANCE] for answer in answers]
 
 
 def events(live: LiveService, name: str) -> list[str]:
-    """Give the lines of an instance's log that tell of an event."""
+    """Return the lines of an instance's log that tell of an event."""
     with live.output.grown:
         return [line for line in live.output.lines if f'"{name}"' in line]

@@ -46,7 +46,7 @@ class Place:
     url: str
 
     def settings(self, overrides: Mapping[str, str] = NOTHING) -> dict[str, str]:
-        """Give the settings of its processes."""
+        """Return the settings of its processes."""
         return {"database_url": self.url, **_DEFAULTS, **overrides}
 
     def serving(
@@ -71,7 +71,7 @@ class Place:
             await engine.dispose()
 
     def mails(self, to: str, template: str) -> list[dict[str, Any]]:
-        """Give the mails of one kind to one address, oldest first.
+        """Return the mails of one kind to one address, oldest first.
 
         A line may be on its way, or torn by the end of who wrote it: then the mail is sent again.
         """
@@ -81,7 +81,7 @@ class Place:
         return [mail for mail in map(json.loads, lines) if (mail["to"], mail["template"]) == (to, template)]
 
     async def mail(self, to: str, template: str, number: int = 1) -> dict[str, Any]:
-        """Give the newest mail of one kind to one address, once there are `number`."""
+        """Return the newest mail of one kind to one address, once there are `number`."""
 
         async def is_there() -> bool:
             return len(self.mails(to, template)) >= number
@@ -98,7 +98,7 @@ async def until(happened: Callable[[], Awaitable[bool]], seconds: float = DEADLI
 
 
 def place_of(request: pytest.FixtureRequest, dialect: str, directory: Path) -> Place:
-    """Give a place with an empty database of either kind; on PostgreSQL with the schema in it."""
+    """Return a place with an empty database of either kind; on PostgreSQL with the schema in it."""
     if dialect == "sqlite":
         return Place(directory, f"sqlite:///{directory / 'gatewright.db'}")
     return Place(directory, request.getfixturevalue("cluster").create(migrated=True))

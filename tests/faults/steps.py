@@ -35,7 +35,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def status(client: httpx.Client, token: str) -> int:
-    """Give how a session's owner is answered."""
+    """Return how a session's owner is answered."""
     client.cookies.clear()
     return client.get("/get-session", headers=bearer(token)).status_code
 
@@ -46,12 +46,12 @@ def ask_for_reset(client: httpx.Client, name: str) -> None:
 
 
 def succeeded(answers: list[Answer]) -> set[str]:
-    """Give the operationIds of what was granted."""
+    """Return the operationIds of what was granted."""
     return {answer.operation_id for answer in answers if answer.response.status_code < 400}
 
 
 def faults(answers: list[Answer]) -> set[str]:
-    """Give the codes of faults, but for those of the provider, which the journey makes fail."""
+    """Return the codes of faults, but for those of the provider, which the journey makes fail."""
     codes = {answer.body["code"] for answer in answers if answer.response.status_code >= 500}
     return codes - {"PROVIDER_UNAVAILABLE"}
 

@@ -29,7 +29,7 @@ def _times(**more: Any) -> Row:
 
 
 def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
-    """Give by table what makes one row that is over."""
+    """Return by table what makes one row that is over."""
     return {
         Session: lambda n: _times(
             id=f"s{n}", user_id=user_id, token_digest=b"%d" % n, remembered=True, method="password"

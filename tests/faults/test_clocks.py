@@ -49,7 +49,7 @@ async def pair(request: pytest.FixtureRequest, dialect: str, tmp_path: Path) -> 
 
 
 def lives(answer: httpx.Response) -> list[int]:
-    """Give how many seconds the cookies of an answer are to live."""
+    """Return how many seconds the cookies of an answer are to live."""
     lines = answer.headers.get_list("set-cookie")
     return [
         int(part.partition("=")[2])

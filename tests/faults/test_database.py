@@ -104,7 +104,7 @@ class Conflicts:
         await self.run("DELETE FROM conflict", f"INSERT INTO conflict VALUES ({times})")
 
     async def tries(self) -> int:
-        """Give how often a change was tried."""
+        """Return how often a change was tried."""
         [row] = await self.run("SELECT last_value FROM tries")
         return int(row[0])
 
@@ -128,7 +128,7 @@ async def everything(asker: Asker, ada: tuple[str, Headers], times: int) -> list
 
 
 async def missing(server: OwnCluster, url: str, emails: list[str]) -> list[str]:
-    """Give which of these users the database does not have, with their password."""
+    """Return which of these users the database does not have, with their password."""
     rows = await server.run(
         """SELECT email FROM "user" JOIN account ON account.user_id = "user".id""", url=url
     )
@@ -307,7 +307,7 @@ def starting(directory: Path, url: str) -> Iterator[LiveService]:
 
 
 async def line(service: LiveService, event: str) -> dict[str, Any]:
-    """Give what the log says of an event, once it says it."""
+    """Return what the log says of an event, once it says it."""
     found = await asyncio.to_thread(service.output.wait_for, rf"^\{{[^\n]*\"{event}\"[^\n]*\}}$")
     told: dict[str, Any] = json.loads(found[0])
     return told

@@ -40,7 +40,7 @@ class Disk(Protocol):
         """Leave no space."""
 
     def free(self, process: int) -> None:
-        """Give the space back."""
+        """Free the space."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def mount(directory: Path, size: str) -> bool:
 
 @contextmanager
 def open_to_all() -> Iterator[Path]:
-    """Give a folder for a server that runs as somebody else, who may not look into the folders of the tests."""
+    """Yield a folder for a server that runs as somebody else, who may not look into the folders of the tests."""
     place = Path(tempfile.mkdtemp(prefix="gatewright-disk-"))
     place.chmod(0o755)
     try:
@@ -225,7 +225,7 @@ def logging_into(path: Path, directory: Path, settings: dict[str, str]) -> Itera
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """Give what the log has come to, without what is printed in the development profile. Every line must be whole, but
+    """Return the log, without what the development profile prints. Every line must be whole, but
     for the last one, which may be on its way."""
     whole = path.read_text().rpartition("\n")[0].splitlines()
     return [json.loads(line) for line in whole if not line.startswith(("Gatewright", "  "))]

@@ -63,7 +63,7 @@ async def catch_up(primary: OwnCluster, replica: Replica, *, place: str) -> None
 
 @asynccontextmanager
 async def relayed(url: str, directory: Path) -> AsyncIterator[tuple[Service, Proxy]]:
-    """Give a service that reaches its database by a relay."""
+    """Yield a service that reaches its database by a relay."""
     real = make_url(url)
     proxy = Proxy(str(real.host), int(real.port or 5432))
     through = real.set(host="127.0.0.1", port=await proxy.start()).render_as_string()
@@ -76,7 +76,7 @@ async def relayed(url: str, directory: Path) -> AsyncIterator[tuple[Service, Pro
 
 
 async def told(service: Service, headers: Headers) -> dict[str, str]:
-    """Give what is answered to somebody with a session, by what was asked; each thing is asked three times."""
+    """Return what is answered to somebody with a session, by what was asked; each thing is asked three times."""
     gets = ("/get-session", "/list-sessions", "/ready")
     answers = {path: {code(await service.get(path, headers=headers)) for _ in range(3)} for path in gets} | {
         "/update-user": {
@@ -88,7 +88,7 @@ async def told(service: Service, headers: Headers) -> dict[str, str]:
 
 
 def everything(answer: str) -> dict[str, str]:
-    """Give what `told` gives where everything is answered alike."""
+    """Return what `told` gives where everything is answered alike."""
     return dict.fromkeys(
         ("/get-session", "/list-sessions", "/ready", "/update-user", "/sign-in/email"), answer
     )

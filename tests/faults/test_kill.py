@@ -43,7 +43,7 @@ LATEST = 0.01
 
 
 def new_random() -> random.Random:
-    """Give the randomness of a test; a failure shows the seed, and GATEWRIGHT_SEED repeats it."""
+    """Return the randomness of a test; a failure shows the seed, and GATEWRIGHT_SEED repeats it."""
     seed = os.environ.get("GATEWRIGHT_SEED") or str(random.SystemRandom().randrange(2**32))
     print(f"GATEWRIGHT_SEED={seed}")
     return random.Random(seed)
@@ -76,7 +76,7 @@ async def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
 
 
 async def prepare(place: Place, visitor: Visitor, number: int, chance: random.Random) -> list[Victim]:
-    """Give users who are about to do something, in any order."""
+    """Return users who are about to do something, in any order."""
     addresses = [(kind, f"{kind}-{number}-{one}@example.com") for kind in KINDS for one in range(AT_ONCE)]
     group = [await victims.prepare(place, visitor, *address) for address in addresses]
     chance.shuffle(group)

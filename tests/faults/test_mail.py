@@ -24,7 +24,7 @@ def dialect() -> str:
 
 
 def by_smtp(port: int, **more: str) -> dict[str, str]:
-    """Give the settings of a service that mails through this port of this machine."""
+    """Return the settings of a service that mails through this port of this machine."""
     return {
         "mail.sender": "smtp",
         "password_reset.sender": "smtp",
@@ -78,7 +78,7 @@ async def ask_for_resets(service: Service) -> None:
 
 
 async def mail(service: Service) -> tuple[str, int, str | None]:
-    """Give state, attempts and last error of the mail with the reset link."""
+    """Return state, attempts and last error of the mail with the reset link."""
     [row] = await service.rows(
         "SELECT state, attempts, last_error FROM outbox WHERE template = 'reset-password'"
     )

@@ -64,7 +64,7 @@ async def is_readable(database: Database) -> bool:
 
 
 async def migrated_to(place: Place, revision: str) -> None:
-    """Give the database the schema of this release, and another release's name for it."""
+    """Install the schema of this release, and another release's name for it."""
     database = await open_database(place.url, pool_size=3, timeout=5)
     await prepare(database, "auto")
     await set_revision(database, revision)

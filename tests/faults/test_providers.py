@@ -67,7 +67,7 @@ def mortal() -> Iterator[Mortal]:
 
 
 async def came_of_it(service: Service) -> list[int]:
-    """Give how many users, accounts and sessions there are."""
+    """Return how many users, accounts and sessions there are."""
     return [await count(service, table) for table in (User, Account, Session)]
 
 
@@ -448,7 +448,7 @@ def live_attempt(live: LiveService, provider: str) -> str:
 
 
 def peak_memory(live: LiveService) -> int:
-    """Give the most memory the service has ever held, in bytes."""
+    """Return the most memory the service has ever held, in bytes."""
     lines = Path(f"/proc/{live.process.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 

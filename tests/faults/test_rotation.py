@@ -43,7 +43,7 @@ async def start(place: Place) -> AsyncIterator[Start]:
 
 
 async def listed(service: Service, owner: Owner) -> list[str]:
-    """Give what the list of sessions shows as their tokens."""
+    """Return what the list of sessions shows as their tokens."""
     answer = await service.get("/list-sessions", headers=owner.session)
     assert answer.status_code == 200, answer.text
     return [session["token"] for session in answer.json()]

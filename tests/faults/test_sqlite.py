@@ -23,7 +23,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def emails(path: Path) -> set[str]:
-    """Give the addresses of all users that have a password, as the file has them."""
+    """Return the addresses of all users that have a password, as the file has them."""
     with closing(sqlite3.connect(path)) as file:
         rows = file.execute('SELECT email FROM "user" JOIN account ON account.user_id = "user".id')
         return {row[0] for row in rows}
@@ -36,7 +36,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(path: Path, timeout: str) -> dict[str, str]:
-    """Give the settings of a service on the file that waits so long for its lock."""
+    """Return the settings of a service on the file that waits so long for its lock."""
     return {
         **PLAIN,
         "database_url": f"sqlite:///{path}",

@@ -32,7 +32,7 @@ class Victim:
 
 
 async def prepare(place: Place, visitor: Visitor, kind: str, email: str) -> Victim:
-    """Give a user who has all that the step needs."""
+    """Return a user who has all that the step needs."""
     victim = Victim(kind, email)
     if kind != "sign-up":
         victim.token = await visitor.join(email)

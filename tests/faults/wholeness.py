@@ -35,6 +35,6 @@ NEVER = {
 
 
 async def halves(place: Place) -> list[str]:
-    """Give what the tables hold half of."""
+    """Return what the tables hold half of."""
     found = {what: await place.rows(statement) for what, statement in NEVER.items()}
     return [f"{what}: {rows}" for what, rows in found.items() if rows]

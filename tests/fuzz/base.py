@@ -66,7 +66,7 @@ def step(weight: int, **arguments: SearchStrategy[Any]) -> Callable[[Function], 
 
 
 def steps_of(machine: type) -> SearchStrategy[Step]:
-    """Give what draws the next step of a machine: the name of a method, and its arguments.
+    """Return what draws the next step of a machine: the name of a method, and its arguments.
 
     Hypothesis's own rules would each be switched off in half of all sequences, and most of them need one another.
     """

@@ -255,7 +255,7 @@ class Factors(Accounts):
 
 
 def _shown(secret: str | None, moment: int, choice: str) -> str:
-    """Give what an authenticator shows at a moment, or six digits for one that is not there."""
+    """Return what an authenticator shows at a moment, or six digits for one that is not there."""
     return pyotp.TOTP(secret).at(moment) if secret is not None and choice != "wrong" else "000000"
 
 

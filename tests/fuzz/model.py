@@ -139,19 +139,19 @@ class Model:
         return thing
 
     def all(self, kind: type[AnyThing], user: User | None = None) -> list[AnyThing]:
-        """Give the things of a kind, of one user or of all, working or not."""
+        """Return the things of a kind, of one user or of all, working or not."""
         return [one for one in self.things if isinstance(one, kind) and user in (None, one.user)]
 
     def working(self, kind: type[AnyThing], now: datetime, user: User | None = None) -> list[AnyThing]:
-        """Give those that work now."""
+        """Return those that work now."""
         return [one for one in self.all(kind, user) if one.works(now)]
 
     def ended(self, kind: type[AnyThing], now: datetime) -> list[AnyThing]:
-        """Give those that do not."""
+        """Return those that do not."""
         return [one for one in self.all(kind) if not one.works(now)]
 
     def owner(self, email: str) -> User | None:
-        """Give the user who has an address now."""
+        """Return the user who has an address now."""
         return next((user for user in self.users if user.email == email and not user.gone), None)
 
     def has_username(self, username: str) -> bool:
@@ -159,7 +159,7 @@ class Model:
         return any(user.username == username and not user.gone for user in self.users)
 
     def code_for(self, bound: Thing, now: datetime) -> MailCode | None:
-        """Give the mailed code that a session or a pending sign-in could be asked for now."""
+        """Return the mailed code that a session or a pending sign-in could be asked for now."""
         codes = [code for code in self.working(MailCode, now) if code.bound is bound]
         return codes[-1] if codes else None
 
@@ -207,7 +207,7 @@ class Model:
 
 
 def step_of(secret: str, code: str, now: datetime) -> int | None:
-    """Give the step near now that a code of the authenticator belongs to, None for a wrong one."""
+    """Return the step near now that a code of the authenticator belongs to, None for a wrong one."""
     present = int(now.timestamp()) // PERIOD
     steps = (present - 1, present, present + 1)
     return max((step for step in steps if pyotp.TOTP(secret).generate_otp(step) == code), default=None)

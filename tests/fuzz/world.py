@@ -63,7 +63,7 @@ class World:
         self.run(cleanup.sweep(self.service.services.database, self.now))
 
     def stored(self) -> tuple[set[tuple[str, str, bool, bool, str]], list[tuple[bytes, datetime]]]:
-        """Give what is stored, seen or not: of users the id, address, whether it is verified, whether two-factor is on,
+        """Return what is stored, seen or not: of users the id, address, whether verified, whether two-factor is on,
         and the name; of sessions the digest of the token and the end.
         """
         users = sa.select(

@@ -114,7 +114,7 @@ def protecting(text: str, place: Path, directory: Path, **variables: str) -> Ite
 
 
 def calling(live: LiveService) -> httpx.Client:
-    """Give a client of Gatewright, which is to be closed: it keeps connections."""
+    """Return a client of Gatewright, which is to be closed: it keeps connections."""
     return httpx.Client(base_url=live.url, timeout=PATIENT, verify=False, trust_env=False)
 
 
@@ -162,13 +162,13 @@ def answers(port: int) -> bool:
 
 
 def from_new_address(application: Application) -> httpx.Client:
-    """Give a client of the application, at an address of the loopback that nobody has used."""
+    """Return a client of the application, at an address of the loopback that nobody has used."""
     transport = httpx.HTTPTransport(local_address=next(ADDRESSES), verify=False)
     return httpx.Client(base_url=application.url, transport=transport, timeout=PATIENT)
 
 
 def promises(cookie: str) -> set[str]:
-    """Give what a Set-Cookie header says beside the time, in lower case; the order says nothing."""
+    """Return what a Set-Cookie header says beside the time, in lower case; the order says nothing."""
     return {
         part.strip().lower()
         for part in cookie.split(";")

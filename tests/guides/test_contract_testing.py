@@ -67,7 +67,7 @@ def left(group: int) -> None:
 
 
 def steps(job: str) -> list[str]:
-    """Give the commands of a job of the workflow, but for those that only run after a failure."""
+    """Return the commands of a job of the workflow, but for those that only run after a failure."""
     found: list[dict[str, Any]] = yaml.safe_load(WORKFLOW)["jobs"][job]["steps"]
     return [step["run"] for step in found if "run" in step and "if" not in step]
 

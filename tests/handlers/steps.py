@@ -36,27 +36,27 @@ def bearer(token: str) -> Headers:
 
 
 def token_of(headers: Headers) -> str:
-    """Give the token that a caller's headers carry."""
+    """Return the token that a caller's headers carry."""
     value = headers.get("Authorization") or headers["Cookie"]
     return value.replace("Bearer ", "").replace("service.session-token=", "")
 
 
 def refusal(answer: httpx.Response) -> tuple[int, str, str]:
-    """Give status, code and message of an error, which has no further keys but the fields of a VALIDATION_ERROR."""
+    """Return status, code and message of an error, which has no further keys but the fields of a VALIDATION_ERROR."""
     body = answer.json()
     assert list(body) == ["message", "code", *["fields"] * (body["code"] == "VALIDATION_ERROR")], body
     return answer.status_code, body["code"], body["message"]
 
 
 def code(answer: httpx.Response) -> str:
-    """Give status and code of an error, as in `400 INVALID_TOKEN`; of a success only the status."""
+    """Return status and code of an error, as in `400 INVALID_TOKEN`; of a success only the status."""
     return (
         f"{answer.status_code} {refusal(answer)[1]}" if answer.status_code >= 400 else str(answer.status_code)
     )
 
 
 def looks(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
-    """Give all that tells one answer from another, but for what is random in every answer."""
+    """Return all that tells one answer from another, but for what is random in every answer."""
     headers = [(name, value) for name, value in answer.headers.multi_items() if name != "x-request-id"]
     return answer.status_code, answer.text, headers
 
@@ -92,7 +92,7 @@ async def works(service: Service, headers: Headers) -> bool:
 
 
 async def user_of(service: Service, headers: Headers) -> dict[str, Any]:
-    """Give the user behind a session."""
+    """Return the user behind a session."""
     answer = await service.get("/get-session", headers=headers)
     assert answer.status_code == 200, answer.text
     user: dict[str, Any] = answer.json()["user"]
@@ -100,19 +100,19 @@ async def user_of(service: Service, headers: Headers) -> dict[str, Any]:
 
 
 def reduced(user: dict[str, Any]) -> dict[str, Any]:
-    """Give the seven keys of a user that answers of authentication carry."""
+    """Return the seven keys of a user that answers of authentication carry."""
     keys = ("id", "email", "name", "image", "emailVerified", "createdAt", "updatedAt")
     return {key: user[key] for key in keys}
 
 
 def token_in(link: str) -> str:
-    """Give the token in a mailed link."""
+    """Return the token in a mailed link."""
     url = httpx.URL(link)
     return url.params["token"] if "token" in url.params else url.path.rpartition("/")[2]
 
 
 def local(link: str) -> str:
-    """Give a mailed link without the origin, for a GET."""
+    """Return a mailed link without the origin, for a GET."""
     assert link.startswith(f"{BASE_URL}/"), link
     return link.removeprefix(BASE_URL)
 
@@ -168,7 +168,7 @@ async def remove_passwords(service: Service) -> None:
 
 
 async def count(service: Service, model: type[SQLModel]) -> int:
-    """Give the number of rows in a table."""
+    """Return the number of rows in a table."""
     [row] = await service.rows(f'SELECT count(*) AS n FROM "{model.__tablename__}"')
     number: int = row.n
     return number

@@ -67,7 +67,7 @@ NOT_NAMED = (400, "VALIDATION_ERROR", "providerId or accountId is required")
 
 
 def not_named_in(place: str) -> list[dict[str, str]]:
-    """Give the fields of which one is required."""
+    """Return the fields of which one is required."""
     return [
         {"in": place, "name": name, "message": "providerId or accountId is required"}
         for name in ("providerId", "accountId")
@@ -105,7 +105,7 @@ async def directly(service: Service, session: Headers, token: Any, **body: Any) 
 
 
 async def listed(service: Service, session: Headers) -> list[dict[str, Any]]:
-    """Give the accounts of a user."""
+    """Return the accounts of a user."""
     answer = await service.get("/list-accounts", headers=session)
     assert answer.status_code == 200, answer.text
     accounts: list[dict[str, Any]] = answer.json()
@@ -118,7 +118,7 @@ async def ask(service: Service, session: Headers, path: str = "/get-access-token
 
 
 async def tokens(service: Service, session: Headers, path: str = "/get-access-token") -> dict[str, Any]:
-    """Give the tokens of a user at the provider `test`."""
+    """Return the tokens of a user at the provider `test`."""
     answer = await ask(service, session, path)
     assert answer.status_code == 200, answer.text
     shape: dict[str, Any] = answer.json()
@@ -133,12 +133,12 @@ async def asked(provider: ProviderProcess, endpoint: str, times: int) -> None:
 
 
 async def flow_count(service: Service) -> int:
-    """Give the number of flows that are under way."""
+    """Return the number of flows that are under way."""
     return len(await service.rows("""SELECT digest FROM "grant" WHERE purpose = 'oauth-state'"""))
 
 
 async def hold_lease(service: Service, *, seconds: int) -> list[Any]:
-    """Give every account's lease to nobody for so long; give what stands in the rows then."""
+    """Return every account's lease to nobody for so long; give what stands in the rows then."""
     is_postgresql = service.services.database.dialect == "postgresql"
     moment = "to_timestamp(:held / 1000.0)" if is_postgresql else ":held"
     held = (int(service.clock.now.timestamp()) + seconds) * 1000

@@ -54,7 +54,7 @@ IMPORTED = [
 
 
 def cookies_of(answer: Any) -> list[str]:
-    """Give every Set-Cookie header of an answer."""
+    """Return every Set-Cookie header of an answer."""
     return list(answer.headers.get_list("set-cookie"))
 
 

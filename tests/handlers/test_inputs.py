@@ -57,12 +57,12 @@ L1 = [
 
 
 def schema_of(operation: Operation) -> dict[str, Any]:
-    """Give the schema of a JSON body, references followed."""
+    """Return the schema of a JSON body, references followed."""
     return resolve(DOCUMENT_3_1, bodies(operation)["application/json"]["schema"])
 
 
 def example_of(operation: Operation) -> dict[str, Any]:
-    """Give a body that fits, holding every field that is required."""
+    """Return a body that fits, holding every field that is required."""
     properties = schema_of(operation).get("properties", {})
     required = schema_of(operation).get("required", [])
     return {
@@ -73,7 +73,7 @@ def example_of(operation: Operation) -> dict[str, Any]:
 
 
 def fields() -> list[Any]:
-    """Give every field of every JSON body, as (operation, field)."""
+    """Return every field of every JSON body, as (operation, field)."""
     return [
         pytest.param(operation, field, id=f"{name} {field}")
         for name, operation in POSTS.items()
@@ -82,7 +82,7 @@ def fields() -> list[Any]:
 
 
 def required_fields() -> list[Any]:
-    """Give every field a JSON body must hold, as (operation, field)."""
+    """Return every field a JSON body must hold, as (operation, field)."""
     return [
         pytest.param(operation, field, id=f"{name} {field}")
         for name, operation in POSTS.items()
@@ -91,7 +91,7 @@ def required_fields() -> list[Any]:
 
 
 def targets() -> list[Any]:
-    """Give every redirect target in a body, as (operation, field)."""
+    """Return every redirect target in a body, as (operation, field)."""
     return [
         pytest.param(operation, field, id=f"{name} {field}")
         for name, operation in POSTS.items()
@@ -101,7 +101,7 @@ def targets() -> list[Any]:
 
 
 def query_parameters() -> list[Any]:
-    """Give every query parameter that can be refused, as (operation, name).
+    """Return every query parameter that can be refused, as (operation, name).
 
     There is no 400 in the contract where a provider sends a browser: whatever comes along, the browser is led on.
     """
@@ -114,7 +114,7 @@ def query_parameters() -> list[Any]:
 
 
 def protected() -> dict[str, Operation]:
-    """Give the operations that let nobody in without a session, or without a pending sign-in."""
+    """Return the operations that let nobody in without a session, or without a pending sign-in."""
     securities = {
         name: operation.spec.get("security", DOCUMENT_3_1["security"])
         for name, operation in OPERATIONS.items()

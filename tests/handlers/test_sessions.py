@@ -241,7 +241,7 @@ async def add_sessions(service: Service, user_id: str, number: int, **more: Any)
 
 
 async def ages(service: Service) -> list[float]:
-    """Give the age of every stored session in minutes, the youngest first."""
+    """Return the age of every stored session in minutes, the youngest first."""
     async with service.services.database.begin() as db:
         began = (await db.execute(select(col(Session.created_at)))).scalars()
     return sorted((service.clock() - moment).total_seconds() / 60 for moment in began)

@@ -79,7 +79,7 @@ def ada(provider: ProviderProcess) -> None:
 
 
 async def audited(service: Service, event: str) -> list[tuple[str, str | None]]:
-    """Give outcome and code of every record of an event, those included that wait to be written."""
+    """Return outcome and code of every record of an event, those included that wait to be written."""
     await service.services.audit_writer.flush()
     rows = await service.rows("SELECT outcome, code FROM audit WHERE event = :event", event=event)
     return [(row.outcome, row.code) for row in rows]
@@ -643,7 +643,7 @@ class TestFailure:
 
 
 def id_token(provider: ProviderProcess, **claims: Any) -> str:
-    """Give an ID token of Ada's, or as the claims have it."""
+    """Return an ID token of Ada's, or as the claims have it."""
     return provider.mint(
         claims={"sub": "1001", "email": ADA, "email_verified": True, "name": "Ada", **claims}
     )

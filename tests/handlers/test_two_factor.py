@@ -84,7 +84,7 @@ async def act(service: Service, name: str, headers: Headers, password: str = PAS
 
 
 def totp(secret: str, service: Service, steps: int = 0) -> str:
-    """Give what an authenticator shows now, or so many steps later."""
+    """Return what an authenticator shows now, or so many steps later."""
     return pyotp.TOTP(secret).at(int(service.clock.now.timestamp()) + PERIOD * steps)
 
 

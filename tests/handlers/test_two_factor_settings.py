@@ -130,6 +130,6 @@ async def test_the_cookies_have_other_names(make_service: MakeService) -> None:
 
 
 def max_age(answer: httpx.Response, name: str) -> int:
-    """Give how long a browser keeps the cookie, in seconds."""
+    """Return how long a browser keeps the cookie, in seconds."""
     [line] = [line for line in answer.headers.get_list("set-cookie") if line.startswith(f"{name}=")]
     return int(line.partition("Max-Age=")[2].partition(";")[0])

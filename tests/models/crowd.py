@@ -27,7 +27,7 @@ class _Spelling:
 
 
 def statements(dialect: Literal["sqlite", "postgresql"]) -> list[str]:
-    """Give the statements that fill a migrated database, and let PostgreSQL count what it has."""
+    """Return the statements that fill a migrated database, and let PostgreSQL count what it has."""
     spelling = _Spelling(dialect)
     filling = [
         f"WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < {count})"

@@ -94,20 +94,20 @@ class Place:
 
 
 def value_for(name: str) -> str | bytes:
-    """Give what a read is asked for."""
+    """Return what a read is asked for."""
     of_bytes = name.endswith(("DIGEST", "KEY", "NETWORK"))
     return b"x" * 32 if of_bytes else STATES.get(name, "person1")
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give a node of a plan of PostgreSQL, and all below it."""
+    """Yield a node of a plan of PostgreSQL, and all below it."""
     yield plan
     for part in plan.get("Plans", ()):
         yield from nodes(part)
 
 
 def flaws(plan: dict[str, Any]) -> list[str]:
-    """Give what in a plan of PostgreSQL takes longer with every row that is there."""
+    """Return what in a plan of PostgreSQL takes longer with every row that is there."""
     return [
         f"{node['Node Type']} {node.get('Relation Name', '')}".strip()
         for node in nodes(plan)
@@ -217,7 +217,7 @@ class TestPostgresql:
 
 
 async def _read(place: Place, sql: str, values: tuple[Any, ...]) -> tuple[list[str], list[str]]:
-    """Give the flaws of a plan made once for all values, and of one made for these."""
+    """Return the flaws of a plan made once for all values, and of one made for these."""
     connection = await asyncpg.connect(place.url)
     for_these = await _explained(connection, f"EXPLAIN (FORMAT JSON) {sql}", *values)
     for setting in GENERIC:
@@ -228,7 +228,7 @@ async def _read(place: Place, sql: str, values: tuple[Any, ...]) -> tuple[list[s
 
 
 async def _for_all(connection: Any, sql: str, values: int) -> list[str]:
-    """Give the flaws of the plan that is made once, without looking at any of so many values."""
+    """Return the flaws of the plan that is made once, without looking at any of so many values."""
     await connection.execute(f"PREPARE asked AS {sql}")
     nothing = f"({', '.join(['NULL'] * values)})" if values else ""
     found = await _explained(connection, f"EXPLAIN (FORMAT JSON) EXECUTE asked{nothing}")
@@ -274,6 +274,6 @@ class TestSqlite:
 
 
 def _flaws_on_sqlite(connection: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> list[str]:
-    """Give the steps of a plan of SQLite that take longer with every row that is there."""
+    """Return the steps of a plan of SQLite that take longer with every row that is there."""
     steps_ = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
     return [step for step in steps_ if step.startswith("SCAN") or "TEMP B-TREE" in step]

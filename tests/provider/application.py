@@ -87,5 +87,5 @@ show().catch(fault => tell(`The service does not answer: ${fault}`));
 
 
 def application(name: str) -> str:
-    """Give the page; the parameter `service` of its address says where the service is."""
+    """Return the page; the parameter `service` of its address says where the service is."""
     return render_template_string(_PAGE, name=name)

@@ -24,7 +24,7 @@ ENDPOINTS = {
 
 
 def make_control(state: State) -> Blueprint:
-    """Give the endpoints under /control."""
+    """Return the endpoints under /control."""
     control = Blueprint("control", __name__, url_prefix="/control")
 
     @control.post("")
@@ -63,7 +63,7 @@ def make_control(state: State) -> Blueprint:
 
 
 def _mint(state: State, wanted: dict[str, Any]) -> str:
-    """Give an ID token as the token endpoint would, with claims and header changed; null removes one."""
+    """Return an ID token as the token endpoint would, with claims and header changed; null removes one."""
     now = state.now()
     user = state.decided_user(None) or PEOPLE[0]
     usual = {"iss": state.issuer, "aud": CLIENT_ID, "iat": now, "exp": now + 3600, **user}

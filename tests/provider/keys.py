@@ -33,11 +33,11 @@ class Keys:
         )
 
     def public(self) -> dict[str, Any]:
-        """Give the key set that is published."""
+        """Return the key set that is published."""
         return dict(KeySet([self.rsa, self.ec, self.okp]).as_dict(private=False))
 
     def of(self, algorithm: str) -> Key:
-        """Give the key that signs by an algorithm."""
+        """Return the key that signs by an algorithm."""
         if algorithm in {"EdDSA", "Ed25519"}:
             return self.okp
         return self.ec if algorithm == "ES256" else self.rsa

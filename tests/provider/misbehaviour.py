@@ -16,7 +16,7 @@ _DRIP = 0.1
 
 
 def instead(behaviour: Behaviour, released: Event) -> Response | None:
-    """Give what is answered instead of the truth, or None when the truth is still to be said."""
+    """Return what is answered instead of the truth, or None when the truth is still to be said."""
     if "hang" in behaviour:
         released.wait(float(behaviour["hang"]))
     status = int(behaviour.get("status", 302 if "redirect" in behaviour else 200))
@@ -27,7 +27,7 @@ def instead(behaviour: Behaviour, released: Event) -> Response | None:
 
 
 def spoil(behaviour: Behaviour, answer: Response, released: Event) -> Response:
-    """Give the true answer cut in half or byte by byte, where that is asked for."""
+    """Return the true answer cut in half or byte by byte, where that is asked for."""
     if "truncate" in behaviour:
         whole = answer.get_data()
         answer.set_data(whole[: len(whole) // 2])
@@ -37,7 +37,7 @@ def spoil(behaviour: Behaviour, answer: Response, released: Event) -> Response:
 
 
 def _long(size: int) -> Iterator[bytes]:
-    """Give valid JSON of about `size` bytes, of which the length is not said."""
+    """Yield valid JSON of about `size` bytes, of which the length is not said."""
     yield b'{"padding": "'
     for _ in range(size // len(_BLOCK)):
         yield _BLOCK
@@ -46,7 +46,7 @@ def _long(size: int) -> Iterator[bytes]:
 
 @functools.cache
 def _bomb() -> bytes:
-    """Give 100 MiB of zeros in 100 KiB."""
+    """Return 100 MiB of zeros in 100 KiB."""
     return gzip.compress(b'{"padding": "' + b"0" * (100 * 2**20) + b'"}')
 
 
@@ -55,7 +55,7 @@ def _json(body: Any, status: int) -> Response:
 
 
 def _drops(whole: bytes, released: Event) -> Iterator[bytes]:
-    """Give one byte at a time, and blanks before them, so that it lasts a minute."""
+    """Yield one byte at a time, and blanks before them, so that it lasts a minute."""
     begun = time.monotonic()
     while time.monotonic() < begun + 60 and not released.wait(_DRIP):
         yield b" "

@@ -41,5 +41,5 @@ b { background: #4c6ef5; color: #fff; border-radius: 50%; width: 2.2rem; height:
 
 
 def choosing(name: str) -> str:
-    """Give the page with a button per test user; each posts the address as `chosen`, none denies."""
+    """Return the page with a button per test user; each posts the address as `chosen`, none denies."""
     return render_template_string(_PAGE, name=name, people=PEOPLE)

@@ -42,12 +42,12 @@ class ProviderProcess:
         return keys
 
     def mint(self, **wanted: Any) -> str:
-        """Give an ID token; `claims` and `header` override, None removes; `sign_with` and `algorithm` as in control."""
+        """Return an ID token; `claims` and `header` override, None removes; `sign_with`, `algorithm` as in control."""
         token: str = self._post("/control/mint", wanted).json()["id_token"]
         return token
 
     def log(self, endpoint: str | None = None) -> list[dict[str, Any]]:
-        """Give the requests it has seen since the reset, oldest first; those of one endpoint only, if named."""
+        """Return the requests it has seen since the reset, oldest first; those of one endpoint only, if named."""
         answer = self.http.get("/control/log")
         answer.raise_for_status()
         return [seen for seen in answer.json() if endpoint in {None, seen["endpoint"]}]

@@ -17,7 +17,7 @@ from tests.provider.tokens import make_issuing, tampered, with_expiry
 
 
 def make_app(state: State) -> Flask:
-    """Give the whole provider as a WSGI application."""
+    """Return the whole provider as a WSGI application."""
     app = Flask(__name__)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     _observe(app, state)

@@ -18,7 +18,7 @@ CLAIMS = {
 def social_settings(
     provider: ProviderProcess, other: ProviderProcess | None = None, **more: str
 ) -> dict[str, str]:
-    """Give overrides for `make_service`; `more` are keys of the provider `test`, such as `sync_profile="true"`.
+    """Return overrides for `make_service`; `more` are keys of the provider `test`, such as `sync_profile="true"`.
 
     `test` and `other` speak OpenID Connect, each with a process of its own; `plain` is OAuth 2.0 at the first one.
     """

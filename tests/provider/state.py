@@ -18,7 +18,7 @@ CLIENT_SECRET = "gatewright-secret"
 
 
 def person(subject: str, name: str, *, verified: bool = True) -> Claims:
-    """Give the claims of a user of this provider."""
+    """Return the claims of a user of this provider."""
     email = f"{name.lower()}@example.com"
     picture = f"https://pictures.example.com/{subject}.png"
     return {"sub": subject, "email": email, "email_verified": verified, "name": name, "picture": picture}
@@ -166,7 +166,7 @@ class State:
     key_rings: list[Keys] = field(default_factory=list)
 
     def keys(self) -> Keys:
-        """Give the present keys; made at first use, and again the same ones after a reset."""
+        """Return the present keys; made at first use, and again the same ones after a reset."""
         with self.lock:
             while len(self.key_rings) <= self.generation:
                 self.key_rings.append(Keys.generate(f"{self.name}-{len(self.key_rings)}"))
@@ -184,11 +184,11 @@ class State:
             self.generation = 0
 
     def now(self) -> int:
-        """Give the time that tokens are dated by, in seconds since 1970."""
+        """Return the time that tokens are dated by, in seconds since 1970."""
         return int(time.time() if self.controls.now is None else self.controls.now)
 
     def decided_user(self, login_hint: str | None) -> Claims | None:
-        """Give who signs in without being asked, or None when the page shall ask."""
+        """Return who signs in without being asked, or None when the page shall ask."""
         if self.controls.user is not None:
             return {**PEOPLE[0], **self.controls.user}
         if not login_hint:

@@ -52,7 +52,7 @@ async def begin_link(service: Service, session: Headers, provider: str = "test",
 
 
 def begun(answer: httpx.Response) -> Flow:
-    """Give the flow that an answer begins."""
+    """Return the flow that an answer begins."""
     assert answer.status_code == 200, answer.text
     cookies = {name: value for name, value in set_cookies(answer).items() if name.startswith(STATE_COOKIE)}
     assert len(cookies) == 1, answer.headers
@@ -104,7 +104,7 @@ async def sign_in_directly(service: Service, id_token: Any, provider: str = "tes
 
 
 def session_of(answer: httpx.Response) -> Headers:
-    """Give the headers of the session that a callback opened, by bearer."""
+    """Return the headers of the session that a callback opened, by bearer."""
     assert error_of(answer) is None, answer.headers["location"]
     token = set_cookies(answer).get(SESSION)
     assert token, answer.headers
@@ -117,21 +117,21 @@ def opened(answer: httpx.Response) -> bool:
 
 
 def error_of(answer: httpx.Response) -> str | None:
-    """Give the `error` a callback leads on with, or None."""
+    """Return the `error` a callback leads on with, or None."""
     assert answer.status_code == 302, answer.text
     error: str | None = httpx.URL(answer.headers["location"]).params.get("error")
     return error
 
 
 def redirect_path(answer: httpx.Response) -> str:
-    """Give where a callback leads, as a path without parameters."""
+    """Return where a callback leads, as a path without parameters."""
     url = httpx.URL(answer.headers["location"])
     assert str(url).startswith(BASE_URL), url
     return url.path
 
 
 async def identities(service: Service) -> list[tuple[str, str]]:
-    """Give the provider and the subject of every linked account, without passwords."""
+    """Return the provider and the subject of every linked account, without passwords."""
     rows = await service.rows("SELECT provider_id, account_id FROM account WHERE provider_id <> 'credential'")
     return sorted((row.provider_id, row.account_id) for row in rows)
 

@@ -242,7 +242,7 @@ def _patiently(slow: httpx.Response) -> None:
 
 
 def _as_https(value: Any) -> Any:
-    """Give an address as it would be on the internet, where the standard wants https."""
+    """Return an address as it would be on the internet, where the standard wants https."""
     return value.replace("http://", "https://") if isinstance(value, str) else value
 
 

@@ -18,12 +18,12 @@ from tests.provider.state import CLIENT, Claims, Client, Code, State, Token
 
 
 def tampered(values: Claims, changes: Claims) -> Claims:
-    """Give values with changes; None removes one."""
+    """Return values with changes; None removes one."""
     return {name: value for name, value in {**values, **changes}.items() if value is not None}
 
 
 def make_issuing(app: Flask, state: State) -> AuthorizationServer:
-    """Give the authorization server of Authlib with all that this provider grants."""
+    """Return the authorization server of Authlib with all that this provider grants."""
 
     def save_token(token: dict[str, Any], request: Any) -> None:
         state.tokens.append(
@@ -39,7 +39,7 @@ def make_issuing(app: Flask, state: State) -> AuthorizationServer:
 
 
 def with_expiry(state: State, token: Claims) -> Claims:
-    """Give a token answer with the expiries and omissions that the controls ask for."""
+    """Return a token answer with the expiries and omissions that the controls ask for."""
     controls = state.controls
     changes: Claims = {"expires_in": controls.expires_in}
     if controls.refresh_expires_in is not None:

@@ -68,7 +68,7 @@ def _command() -> list[str]:
 
 
 def _environment(provider: ProviderProcess) -> dict[str, str]:
-    """Give the environment of a service that knows the provider; browsers get its cookies over http."""
+    """Return the environment of a service that knows the provider; browsers get its cookies over http."""
     settings = {**social_settings(provider), "session.cookie_secure": "false", "profile": "development"}
     named = {f"GATEWRIGHT_{name.upper().replace('.', '__')}": value for name, value in settings.items()}
     return {**os.environ, "PYTHONPATH": str(ROOT), **named}

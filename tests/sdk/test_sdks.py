@@ -92,7 +92,7 @@ def journey_in(language: str) -> Path:
 
 
 def requests_of(live: LiveService) -> set[tuple[str, str]]:
-    """Give method and path, as the contract writes it, of every request a service has logged."""
+    """Return method and path, as the contract writes it, of every request a service has logged."""
     events = (json.loads(line) for line in live.output.lines if line.startswith("{"))
     return {(event["method"], event["path"]) for event in events if event["event"] == "request"}
 

@@ -66,7 +66,7 @@ async def gather(service: Service, email: str) -> Belongings:
 
 
 async def kept(service: Service, user_id: str) -> dict[str, list[str]]:
-    """Give everything the service keeps of one user, to see whether it has changed."""
+    """Return everything the service keeps of one user, to see whether it has changed."""
     tables = ("account", "session", "grant", "two_factor", "backup_code", "trusted_device")
     found = {"user": [repr(tuple(row)) for row in await _rows(service, "user", "id", user_id)]}
     for table in tables:

@@ -36,7 +36,7 @@ async def ada(service: Service) -> Owner:
 async def open_instance(
     dialect: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[OpenInstance]:
-    """Give one more instance on the database of this test: `await open_instance({"session.list_tokens": "false"})`."""
+    """Yield one more instance on the database of this test: `await open_instance({"session.list_tokens": "false"})`."""
     url = f"sqlite:///{tmp_path / 'gatewright.db'}"
     if dialect == "postgresql":
         url = request.getfixturevalue("cluster").create(migrated=True)

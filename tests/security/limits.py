@@ -28,7 +28,7 @@ PATIENT = {
 
 
 def coming_from(address: str) -> Headers:
-    """Give the header by which a trusted proxy says who comes."""
+    """Return the header by which a trusted proxy says who comes."""
     return {"X-Forwarded-For": address}
 
 
@@ -66,7 +66,7 @@ def told(answers: Sequence[httpx.Response]) -> Counter[str]:
 
 
 def wait(answer: httpx.Response) -> int:
-    """Give how many seconds a refusal asks to wait, which both headers say alike."""
+    """Return how many seconds a refusal asks to wait, which both headers say alike."""
     assert code(answer) == LIMITED
     assert answer.headers["retry-after"] == answer.headers["x-retry-after"]
     return int(answer.headers["retry-after"])

@@ -9,7 +9,7 @@ from tests.smtp_peer import HOST, SmtpPeer
 
 
 def by_smtp(port: int) -> dict[str, str]:
-    """Give the settings of a service that sends everything to a server on the loopback interface."""
+    """Return the settings of a service that sends everything to a server on the loopback interface."""
     return {
         "mail.sender": "smtp",
         "password_reset.sender": "smtp",
@@ -68,7 +68,7 @@ class Page(HTMLParser):
 
 
 def part(mail: EmailMessage, kind: str) -> str:
-    """Give the `plain` or the `html` part of a mail."""
+    """Return the `plain` or the `html` part of a mail."""
     found = mail.get_body((kind,))
     assert found is not None
     return str(found.get_content())

@@ -78,7 +78,7 @@ SITES = tuple(_sites())
 
 
 def example_of(operation: Operation) -> dict[str, Any]:
-    """Give the contract's own example of an operation's JSON body, without redirect targets; empty without one."""
+    """Return the contract's own example of an operation's JSON body, without redirect targets; empty without one."""
     content = bodies(operation).get("application/json", {})
     example: dict[str, Any] = content.get("example", {})
     for named in content.get("examples", {}).values():
@@ -117,17 +117,17 @@ class Visitor:
         return (self, self.by_cookie()) if site.needs_session else (self,)
 
     def path(self, site: Site) -> str:
-        """Give the path of a site, with the right token where one belongs into it."""
+        """Return the path of a site, with the right token where one belongs into it."""
         token = self.tokens.get(site.operation_id, "")
         return site.operation.path.replace("{token}", token).replace("{provider}", "github")
 
     def query(self, site: Site) -> dict[str, Any]:
-        """Give the rest of the query: the right token, where it stands there."""
+        """Return the rest of the query: the right token, where it stands there."""
         names = {parameter["name"] for parameter in parameters(site.operation) if parameter["in"] == "query"}
         return {"token": self.tokens[site.operation_id]} if "token" in names else {}
 
     def body(self, site: Site) -> dict[str, Any]:
-        """Give a body with which the operation would work."""
+        """Return a body with which the operation would work."""
         own = {
             "authentication.sign_up_email": {"email": f"new.{self.email}"},
             "authentication.sign_in_email": {"email": self.email, "password": PASSWORD},
@@ -161,7 +161,7 @@ class Visitor:
 
 
 def origin_in_a_browser(url: str) -> str:
-    """Give the origin a browser ends up at when a page of the service leads it to `url` (the WHATWG URL standard).
+    """Return the origin a browser ends up at when a page of the service leads it to `url` (the WHATWG URL standard).
 
     What the standard calls invalid leads nowhere; that is given as `invalid`.
     """
@@ -172,14 +172,14 @@ def origin_in_a_browser(url: str) -> str:
 
 
 def leads(answer: httpx.Response) -> list[str]:
-    """Give every place an answer leads a browser to: its Location, and the `url` its body tells the client."""
+    """Return every place an answer leads a browser to: its Location, and the `url` its body tells the client."""
     body = answer.json() if answer.content else None
     url = body.get("url") if isinstance(body, dict) else None
     return [place for place in (answer.headers.get("location"), url) if place]
 
 
 def links(mail: dict[str, Any]) -> list[str]:
-    """Give where a mail leads: its link, and what the link says in turn."""
+    """Return where a mail leads: its link, and what the link says in turn."""
     link = mail.get("link")
     if not link:
         return []
@@ -187,7 +187,7 @@ def links(mail: dict[str, Any]) -> list[str]:
 
 
 async def stored(service: Service) -> dict[str, list[str]]:
-    """Give everything the service keeps of users, sessions, tokens and mail, to see whether it has changed."""
+    """Return everything the service keeps of users, sessions, tokens and mail, to see whether it has changed."""
     tables = ("user", "account", "session", "grant", "two_factor", "outbox")
     return {
         table: sorted(repr(tuple(row)) for row in await service.rows(f'SELECT * FROM "{table}"'))

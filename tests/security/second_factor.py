@@ -32,11 +32,11 @@ class Owner:
     backup_codes: list[str]
 
     def code(self, service: Service, steps: int = 0) -> str:
-        """Give what the authenticator shows now, or so many steps of 30 s later."""
+        """Return what the authenticator shows now, or so many steps of 30 s later."""
         return pyotp.TOTP(self.secret).at(int(service.clock.now.timestamp()) + 30 * steps)
 
     def wrong_code(self, service: Service) -> str:
-        """Give six digits that no step near the present one has."""
+        """Return six digits that no step near the present one has."""
         near = {self.code(service, step) for step in range(-3, 4)}
         return next(code for code in ("000000", "111111", "222222", *_COUNTED) if code not in near)
 
@@ -69,7 +69,7 @@ async def begin(service: Service, session: Headers, **more: Any) -> tuple[str, l
 
 
 def secret_in(uri: str) -> str:
-    """Give the secret of an authenticator's URI."""
+    """Return the secret of an authenticator's URI."""
     return parse_qs(urlsplit(uri).query)["secret"][0]
 
 
@@ -109,7 +109,7 @@ async def mailed_code(service: Service, headers: Headers, email: str = ADA) -> s
 
 
 async def right_code(service: Service, owner: Owner, method: str, headers: Headers) -> str:
-    """Give a code that the method accepts."""
+    """Return a code that the method accepts."""
     if method == "totp":
         return owner.code(service)
     if method == "otp":
@@ -127,7 +127,7 @@ async def trusted_device(service: Service, owner: Owner) -> str:
 
 
 def set_cookies(answer: httpx.Response) -> dict[str, str]:
-    """Give the cookies an answer sets, by name; those it clears have the value `""`."""
+    """Return the cookies an answer sets, by name; those it clears have the value `""`."""
     pairs = [line.partition(";")[0].partition("=") for line in answer.headers.get_list("set-cookie")]
     names = [name for name, _, _ in pairs]
     assert len(names) == len(set(names)), "one Set-Cookie per name"
@@ -135,23 +135,23 @@ def set_cookies(answer: httpx.Response) -> dict[str, str]:
 
 
 def cookie(name: str, value: str) -> Headers:
-    """Give the header that carries a cookie."""
+    """Return the header that carries a cookie."""
     return {"Cookie": f"{name}={value}"}
 
 
 def also(headers: Headers, name: str, value: str) -> Headers:
-    """Give the headers with one cookie more."""
+    """Return the headers with one cookie more."""
     known = f"{headers['Cookie']}; " if "Cookie" in headers else ""
     return {**headers, "Cookie": f"{known}{name}={value}"}
 
 
 def token_in(headers: Headers) -> str:
-    """Give the session token that headers carry by bearer."""
+    """Return the session token that headers carry by bearer."""
     return headers["Authorization"].removeprefix("Bearer ")
 
 
 def flipped(value: str) -> str:
-    """Give the value with one bit of its last character changed, still of the form of a token."""
+    """Return the value with one bit of its last character changed, still of the form of a token."""
     return value[:-1] + ("b" if value[-1] == "a" else "a")
 
 
@@ -161,12 +161,12 @@ def told(answers: Iterable[httpx.Response]) -> Counter[str]:
 
 
 async def session_count(service: Service) -> int:
-    """Give the number of stored sessions."""
+    """Return the number of stored sessions."""
     return await steps.count(service, Session)
 
 
 def strings(value: Any) -> list[str]:
-    """Give every string in a JSON value, however deep."""
+    """Return every string in a JSON value, however deep."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):

@@ -36,20 +36,20 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def mutants() -> dict[str, int]:
-    """Give by row how many mutants there are."""
+    """Return by row how many mutants there are."""
     rows = [mutant.row for mutant in lists.read()]
     return {row: rows.count(row) for row in rows}
 
 
 def text(groups: Sequence[Group], places: Mapping[str, list[str]], tried: Mapping[str, int]) -> str:
-    """Give the whole file."""
+    """Return the whole file."""
     return "\n".join([HEAD, *(_section(group, places, tried) for group in groups)])
 
 
 def complaints(
     groups: Sequence[Group], places: Mapping[str, list[str]], file: Path, wanted: str
 ) -> list[str]:
-    """Give what is wrong: rows without a test, marks without a row, a stale file."""
+    """Return what is wrong: rows without a test, marks without a row, a stale file."""
     rows = [row for group in groups for row in group.rows]
     gaps = [f"{row.name} has no test: {row.attack}" for row in rows if row.name not in places]
     unknown = sorted(set(places) - {row.name for row in rows})

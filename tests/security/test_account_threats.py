@@ -501,7 +501,7 @@ OWN = ("id", "role", "emailVerified", "banned", "banReason", "banExpires", "twoF
 
 
 def owned(user: dict[str, Any]) -> dict[str, Any]:
-    """Give what of a user only the service sets."""
+    """Return what of a user only the service sets."""
     return {key: user[key] for key in OWN}
 
 

@@ -256,7 +256,7 @@ class Work:
     done: list[str] = field(default_factory=list)
 
     def take(self) -> list[str]:
-        """Give what was done since the last look."""
+        """Return what was done since the last look."""
         done, self.done = self.done, []
         return done
 

@@ -372,7 +372,7 @@ class TestNamesInMails:
                 assert f"Hello {name}," in text.replace("\u2060", ""), name
 
     async def mailed_to(self, post: Post, name: str) -> dict[str, EmailMessage]:
-        """Give all mails, by subject, that a user of this name gets."""
+        """Return all mails, by subject, that a user of this name gets."""
         for table in ('"user"', "outbox"):
             await steps.execute(post.service, f"DELETE FROM {table}")
         await everything_mailed(post, name)
@@ -593,7 +593,7 @@ class TestErrors:
     async def refused(
         self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
     ) -> list[httpx.Response]:
-        """Give errors of every kind: of input, authentication and rules, and of a database that is broken."""
+        """Return errors of every kind: of input, authentication and rules, and of a database that is broken."""
         service = await make_service({**UNLIMITED, "trusted_origins": "https://app.test"})
         ada = await join(service, username="ada_l")
         by_cookie = cookie(SESSION, token_in(ada))

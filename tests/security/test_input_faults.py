@@ -78,7 +78,7 @@ class TestDeepJson:
     """JSON many levels deep."""
 
     def nested(self, levels: int, opening: bytes, closing: bytes) -> bytes:
-        """Give a sign-in with so many levels; its own object is the first of them."""
+        """Return a sign-in with so many levels; its own object is the first of them."""
         inner = opening * (levels - 1) + b"1" + closing * (levels - 1)
         return RIGHT[:-1] + b', "other": ' + inner + b"}"
 
@@ -151,7 +151,7 @@ Dial = Callable[[], Awaitable[Wire]]
 
 @pytest.fixture
 async def dial(live: LiveService) -> AsyncIterator[Dial]:
-    """Give connections to the process, by `await dial()`."""
+    """Yield connections to the process, by `await dial()`."""
     url, made = httpx.URL(live.url), []
 
     async def connect() -> Wire:
@@ -170,13 +170,13 @@ async def is_well(live: LiveService) -> bool:
 
 
 def post(*headers: bytes, path: bytes = b"/sign-in/email") -> bytes:
-    """Give the head of a POST of JSON."""
+    """Return the head of a POST of JSON."""
     lines = [b"POST %b HTTP/1.1" % path, b"Host: a", b"Content-Type: application/json", *headers, b"", b""]
     return b"\r\n".join(lines)
 
 
 def get(path: bytes = b"/ok", *headers: bytes, method: bytes = b"GET") -> bytes:
-    """Give a request without a body."""
+    """Return a request without a body."""
     return b"\r\n".join([b"%b %b HTTP/1.1" % (method, path), b"Host: a", *headers, b"", b""])
 
 

@@ -85,7 +85,7 @@ async def relay_back(service: Service, provider: ProviderProcess) -> httpx.Respo
 
 
 def waiting(answer: httpx.Response) -> httpx.Response:
-    """Give the answer of a callback that came as far as the code."""
+    """Return the answer of a callback that came as far as the code."""
     assert httpx.URL(answer.headers["location"]).params["twoFactorRedirect"] == "true"
     return answer
 

@@ -56,7 +56,7 @@ async def nothing_came_of_it(service: Service) -> bool:
 
 
 async def own_account(service: Service, session: Headers, provider: str = "test") -> dict[str, Any]:
-    """Give the listed account of a user at a provider."""
+    """Return the listed account of a user at a provider."""
     answer = await service.get("/list-accounts", headers=session)
     return next(account for account in answer.json() if account["providerId"] == provider)
 
@@ -314,7 +314,7 @@ P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 def respelt(token: str) -> str:
-    """Give an ES256 token with the other signature that anybody can make of a valid one: (r, n - s) for (r, s)."""
+    """Return an ES256 token with the other signature that anybody can make of a valid one: (r, n - s) for (r, s)."""
     signed, _, encoded = token.rpartition(".")
     signature = base64.urlsafe_b64decode(encoded + "==")
     other = P256_ORDER - int.from_bytes(signature[32:])

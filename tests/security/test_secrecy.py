@@ -51,7 +51,7 @@ class Case:
     output: str = ""
 
     def find(self, haystack: str) -> list[str]:
-        """Give what every secret is that stands in a text."""
+        """Return what every secret is that stands in a text."""
         return [what for value, what in self.witness.secrets.items() if _stands_in(value, haystack)]
 
 
@@ -85,7 +85,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def _with_password(url: str) -> str:
-    """Give the address with a password in it; the server takes everybody, the log must not."""
+    """Return the address with a password in it; the server takes everybody, the log must not."""
     return make_url(url).set(password=DATABASE_PASSWORD).render_as_string(hide_password=False)
 
 
@@ -120,7 +120,7 @@ def _execute(url: str, statement: str) -> None:
 
 
 def dump(url: str) -> str:
-    """Give every value of every table as text: bytes as they are and in hexadecimal."""
+    """Return every value of every table as text: bytes as they are and in hexadecimal."""
     return "\n".join(_written(value) for row in _rows(url) for value in row)
 
 

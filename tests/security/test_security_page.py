@@ -49,7 +49,7 @@ def numbers(ranges: str) -> list[str]:
 
 
 def names_in(path: Path) -> set[str]:
-    """Give the tests of a file as `TestClass`, `TestClass::test_it` and `test_it`."""
+    """Return the tests of a file as `TestClass`, `TestClass::test_it` and `test_it`."""
     module, names = ast.parse(path.read_text("utf-8")), set[str]()
     for node in module.body:
         if isinstance(node, ast.ClassDef):

@@ -39,7 +39,7 @@ CARRIES: tuple[Callable[[str], Headers], ...] = (bearer, lambda token: cookie(SE
 
 
 def carried(token: str) -> list[Headers]:
-    """Give the headers by which a token may travel."""
+    """Return the headers by which a token may travel."""
     return [carry(token) for carry in CARRIES]
 
 
@@ -78,12 +78,12 @@ class Browser:
         return answer
 
     async def whoami(self) -> str | None:
-        """Give the address of the user the service takes this browser for, None for nobody."""
+        """Return the address of the user the service takes this browser for, None for nobody."""
         answer = await self.service.get("/get-session", headers=self.headers())
         return answer.json()["user"]["email"] if answer.status_code == 200 else None
 
     def headers(self) -> Headers:
-        """Give the header with all cookies."""
+        """Return the header with all cookies."""
         line = "; ".join(f"{name}={value}" for name, value in self.jar.items())
         return {"Cookie": line} if line else {}
 

@@ -89,7 +89,7 @@ async def challenges(service: Service, carry: Carry, number: int) -> list[dict[s
 
 
 async def wrong_code(service: Service, owner: Owner, method: str, pending: dict[str, str]) -> str:
-    """Give a code that the method refuses, where it has something to compare with."""
+    """Return a code that the method refuses, where it has something to compare with."""
     if method == "backup-code":
         return WRONG_BACKUP_CODE
     mailed = await mailed_code(service, pending) if method == "otp" else ""

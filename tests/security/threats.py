@@ -31,7 +31,7 @@ class Group:
 
 
 def read() -> tuple[Group, ...]:
-    """Give the groups in their order."""
+    """Return the groups in their order."""
     listed = tomllib.loads(LIST.read_text("utf-8"))["group"]
     return tuple(
         Group(group["title"], tuple(Row(name, attack) for name, attack in group["rows"].items()))
@@ -40,7 +40,7 @@ def read() -> tuple[Group, ...]:
 
 
 def row_name(text: str) -> str:
-    """Give a row's name as the list spells it: `v04` is V4. Raises ValueError for what names no row."""
+    """Return a row's name as the list spells it: `v04` is V4. Raises ValueError for what names no row."""
     match = _ROW.fullmatch(text.upper())
     if match is None:
         raise ValueError(f"{text!r} is no row; rows are called V47 or R26")

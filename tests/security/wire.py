@@ -30,7 +30,7 @@ class Heard:
         return str(self.status) if self.status < 400 else f"{self.status} {self.json['code']}"
 
     def every(self, name: str) -> list[str]:
-        """Give every value of a header."""
+        """Return every value of a header."""
         return [value for field, value in self.headers if field == name]
 
 

@@ -154,7 +154,7 @@ class Witness:
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Give every object within a JSON value, however deep."""
+    """Yield every object within a JSON value, however deep."""
     if isinstance(value, dict):
         yield value
         for part in value.values():
@@ -165,12 +165,12 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def code_of(secret: str) -> str:
-    """Give what an authenticator shows now."""
+    """Return what an authenticator shows now."""
     return pyotp.TOTP(secret).now()
 
 
 def _form_of(operation: Operation) -> str:
-    """Give how the HTTP client calls the form in which the operation takes its body."""
+    """Return how the HTTP client calls the form in which the operation takes its body."""
     content = operation.spec.get("requestBody", {}).get("content", {})
     return "data" if "application/x-www-form-urlencoded" in content else "json"
 

@@ -15,7 +15,7 @@ Run = Callable[..., Result]
 
 
 def typing_in(directory: Path, settings: Mapping[str, str]) -> Run:
-    """Give what runs commands in a folder, with these settings; the variables of a call go before them."""
+    """Return what runs commands in a folder, with these settings; the variables of a call go before them."""
 
     def run(*words: str, stdin: str | bytes = "", **variables: str) -> Result:
         with chdir(directory):

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def _processors() -> int:
-    """Give how many processors this process may use, where the system can tell, or else how many there are."""
+    """Return how many processors this process may use, where the system can tell, or else how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hash_workers(processes: int = 1) -> int:
-    """Give how many threads hash in each of so many processes that share the processors, if nobody says it."""
+    """Return how many threads hash in each of so many processes that share the processors, if nobody says it."""
     return max(1, min(_processors() // processes, 4))
 
 

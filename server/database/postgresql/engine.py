@@ -23,7 +23,7 @@ Connect = Callable[[float], Awaitable[Driver]]
 
 
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:
-    """Give what opens connections to a PostgreSQL server.
+    """Return what opens connections to a PostgreSQL server.
 
     Statements end after `timeout` seconds (None: never) twice over: the server gives up a little earlier and keeps the
     connection, and the client gives up when the server is past answering. `settings` are run-time parameters.

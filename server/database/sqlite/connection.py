@@ -146,7 +146,7 @@ async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
 
 
 def release(pool: Pool[Connection], connection: Connection) -> None:
-    """Give the connection back, without what was not committed."""
+    """Release the connection, without what was not committed."""
     try:
         connection.undo()
     except sqlite3.Error:

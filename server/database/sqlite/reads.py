@@ -60,7 +60,7 @@ class SqliteReads:
         self._repeating: set[asyncio.Task[None]] = set()
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
-        """Give the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        """Return the first row for `value`, or None. Raises Unavailable, also once it is closed."""
         if self._is_closed:
             raise Unavailable
         if query.key is not None and is_storable(value):
@@ -68,7 +68,7 @@ class SqliteReads:
         return self._first(query, value)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Give the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        """Return the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
         if self._is_closed:
             raise Unavailable
         try:
@@ -79,7 +79,7 @@ class SqliteReads:
         return [found.get(value) for value in values]
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        """Give every row for `value`. Raises Unavailable, also once it is closed."""
+        """Return every row for `value`. Raises Unavailable, also once it is closed."""
         if self._is_closed:
             raise Unavailable
         return await self._fetch(query, value, None)
@@ -94,7 +94,7 @@ class SqliteReads:
         self._thread.shutdown()
 
     def _ask(self, query: ReadStatement[Result], value: object) -> "asyncio.Future[Result | None]":
-        """Give the future answer of a look-up that this turn of the event loop ends with."""
+        """Return the future answer of a look-up that this turn of the event loop ends with."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._answer_all)
@@ -202,7 +202,7 @@ class _Connection:
         self._connection: sqlite3.Connection | None = None
 
     def fetch(self, sql: str, arguments: Sequence[object], limit: int) -> list[tuple[Any, ...]]:
-        """Give the first `limit` rows, or all of them (-1), as they are when the call is made."""
+        """Return the first `limit` rows, or all of them (-1), as they are when the call is made."""
         try:
             connection = self._connection or self._open()
             cursor = connection.execute(sql, arguments)

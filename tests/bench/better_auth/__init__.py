@@ -32,7 +32,7 @@ def install() -> Path:
 
 
 def server(name: str, database_url: str, folder: Path, directory: Path) -> Server:
-    """Give Better Auth, installed in `folder`, on a database; its log goes to `directory`."""
+    """Return Better Auth, installed in `folder`, on a database; its log goes to `directory`."""
     port = free_port()
     return Server(
         name=name,

@@ -50,7 +50,7 @@ async def sign_in(service: Service, email: str = ADA.email) -> dict[str, str]:
 
 
 async def count(service: Service, table: str) -> int:
-    """Give how many rows a table holds."""
+    """Return how many rows a table holds."""
     return int((await service.rows(f'SELECT count(*) FROM "{table}"'))[0][0])
 
 

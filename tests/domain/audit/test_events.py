@@ -56,7 +56,7 @@ async def reset(service: Service) -> None:
 
 
 def posting(path: str, **body: Any) -> Journey:
-    """Give a journey of one request, signed in as the user who is there already."""
+    """Return a journey of one request, signed in as the user who is there already."""
 
     async def journey(service: Service) -> None:
         session = (await steps.sign_in(service)).json()["token"]

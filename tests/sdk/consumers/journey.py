@@ -101,7 +101,7 @@ nobody = Client(base_url=ROOT)
 
 
 def of(answer: object, kind: type[Answer]) -> Answer:
-    """Give an answer of the kind that is expected; anything else, an error above all, ends the journey."""
+    """Return an answer of the kind that is expected; anything else, an error above all, ends the journey."""
     assert isinstance(answer, kind), answer
     return answer
 
@@ -113,7 +113,7 @@ def ok(answer: object) -> None:
 
 
 def holding(token: str) -> AuthenticatedClient:
-    """Give the client of a session or of a pending sign-in."""
+    """Return the client of a session or of a pending sign-in."""
     return AuthenticatedClient(base_url=ROOT, token=token)
 
 
@@ -131,7 +131,7 @@ def mail(template: str, to: str) -> dict[str, str]:
 
 
 def token_in(link: str) -> str:
-    """Give the token that a mailed link carries."""
+    """Return the token that a mailed link carries."""
     address = urlsplit(link)
     return parse_qs(address.query).get("token", [address.path.rpartition("/")[2]])[0]
 

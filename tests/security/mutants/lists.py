@@ -37,7 +37,7 @@ their end, the second factor, guessing, single use, what a stolen database opens
 
 
 def read() -> tuple[Mutant, ...]:
-    """Give every mutant, topic by topic."""
+    """Return every mutant, topic by topic."""
     topics = sorted(module.name for module in pkgutil.iter_modules(mutants.__path__))
     return tuple(
         mutant
@@ -48,6 +48,6 @@ def read() -> tuple[Mutant, ...]:
 
 
 def of_rows(known: Iterable[Mutant], rows: Iterable[str]) -> tuple[Mutant, ...]:
-    """Give those of some rows."""
+    """Return those of some rows."""
     wanted = frozenset(rows)
     return tuple(mutant for mutant in known if mutant.row in wanted)

@@ -93,7 +93,7 @@ class Tree:
         return _outcome(finished.returncode, finished.stdout)
 
     def _places_of(self, rows: frozenset[str]) -> list[str]:
-        """Give where the rows are tested, file by file, and in each as it stands there: what ends a server is last."""
+        """Return where the rows are tested, by file and in the order of each file: what ends a server is last."""
         places = [place for row, own in self._places.items() if row in rows for place in own]
         return sorted(places, key=lambda place: place.partition("::")[0])
 
@@ -121,7 +121,7 @@ def _verdict(mutant: Mutant, outcome: Outcome) -> str:
 
 
 def _failure(printed: str) -> str:
-    """Give the test that failed, and the first line of what it had to say."""
+    """Return the test that failed, and the first line of what it had to say."""
     test = re.search(r"^(?:FAILED|ERROR) \S+::(\S+)", printed, re.MULTILINE)
     said = re.search(r"^E +(.*)", printed, re.MULTILINE)
     return f"{test[1] if test else '?'}: {said[1] if said else '?'}"

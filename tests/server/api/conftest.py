@@ -24,7 +24,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def policy(**changes: Any) -> Policy:
-    """Give a policy with the built-in defaults, without mail, and these changes."""
+    """Return a policy with the built-in defaults, without mail, and these changes."""
     without_mail = {"sender": "none"}
     whole = policies.policy(
         base_url=BASE_URL,
@@ -95,7 +95,7 @@ class StandIn:
 
 
 def caller(token: str = TOKEN, name: str = "Ada") -> Caller:
-    """Give a signed-in user."""
+    """Return a signed-in user."""
     session = SessionRow("s1", "u1", True, NOW, NOW, NOW, None, None, None, None)
     user = UserRow(
         "u1", name, "ada@app.test", True, None, NOW, NOW, None, None, False, "user", False, None, None
@@ -125,7 +125,7 @@ MakePeer = Callable[..., Peer]
 
 @pytest.fixture
 async def make_peer() -> AsyncIterator[MakePeer]:
-    """Give pipelines over the small contract: `make_peer(disabled=…, base_path=…, require_authentication=…)`."""
+    """Yield pipelines over the small contract: `make_peer(disabled=…, base_path=…, require_authentication=…)`."""
     opened: list[httpx.AsyncClient] = []
 
     def make(

@@ -26,12 +26,12 @@ class Sent:
 
     @property
     def label(self) -> str:
-        """Give method and path, for messages."""
+        """Return method and path, for messages."""
         return f"{self.method} {self.path}"
 
 
 def fitting(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Give values that fit a schema of the kinds the contract uses."""
+    """Return values that fit a schema of the kinds the contract uses."""
     if schema.get("nullable"):
         return st.one_of(st.none(), fitting({key: part for key, part in schema.items() if key != "nullable"}))
     for key in ("allOf", "anyOf", "oneOf"):
@@ -81,7 +81,7 @@ def _object(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def requests(draw: st.DrawFn, method: str, path: str, operation: dict[str, Any], *, wrong: bool) -> Sent:
-    """Give requests to an operation whose references are resolved; `wrong` spoils one field of most of them."""
+    """Return requests to an operation whose references are resolved; `wrong` spoils one field of most of them."""
     parameters = operation.get("parameters", [])
     for parameter in parameters:
         if parameter["in"] == "path":

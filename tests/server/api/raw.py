@@ -25,11 +25,11 @@ class Answer:
         return orjson.loads(self.body)
 
     def every(self, name: str) -> list[str]:
-        """Give every value of a header."""
+        """Return every value of a header."""
         return [value.decode() for field, value in self.headers if field == name.encode()]
 
     def header(self, name: str) -> str | None:
-        """Give the value of a header that must not be there twice."""
+        """Return the value of a header that must not be there twice."""
         values = self.every(name)
         assert len(values) < 2
         return values[0] if values else None

@@ -41,7 +41,7 @@ def operation(operation_id: str, *, extension: Json | None = None, **parts: Any)
 
 
 def body(properties: Json, *required: str, media_type: str = "application/json") -> Json:
-    """Give a request body with these fields."""
+    """Return a request body with these fields."""
     schema: Json = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
@@ -49,12 +49,12 @@ def body(properties: Json, *required: str, media_type: str = "application/json")
 
 
 def parameter(name: str, schema: Json, *, place: str = "query", required: bool = False) -> Json:
-    """Give a parameter."""
+    """Return a parameter."""
     return {"name": name, "in": place, "required": required or place == "path", "schema": schema}
 
 
 def document() -> Json:
-    """Give a fresh copy of the contract."""
+    """Return a fresh copy of the contract."""
     text: Json = {"type": "string", "maxLength": 65536}
     sign_in = body(
         {

@@ -17,7 +17,7 @@ OPERATING = [one for one in ConnexionMiddleware.default_middlewares if one is no
 
 
 def stock_app(document: dict[str, Any]) -> AsyncApp:
-    """Give Connexion's own application over a contract; each handler is replaced by one that tells its arguments."""
+    """Return Connexion's own application over a contract; each handler is replaced by one that tells its arguments."""
     app = AsyncApp(
         __name__,
         pythonic_params=True,
@@ -29,7 +29,7 @@ def stock_app(document: dict[str, Any]) -> AsyncApp:
 
 
 def told(operation_id: str, handler: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Give what both sides answer: the operation, and every argument its handler takes, absent ones as None."""
+    """Return what both sides answer: the operation, and every argument its handler takes, absent ones as None."""
     taken = [name for name in inspect.signature(handler).parameters if name != "ctx"]
     return {"operation": operation_id, "arguments": {name: arguments.get(name) for name in taken}}
 

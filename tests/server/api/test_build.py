@@ -17,7 +17,7 @@ Spoil = Callable[[dict[str, Any]], object]
 
 
 def with_parameter(**parameter: Any) -> Spoil:
-    """Give an operation a parameter."""
+    """Return an operation a parameter."""
     return lambda document: operation(document, "/ok", "get").update(parameters=[parameter])
 
 
@@ -27,7 +27,7 @@ def with_scheme(**scheme: str) -> Spoil:
 
 
 def with_extension(**extension: Any) -> Spoil:
-    """Give an operation an extension."""
+    """Return an operation an extension."""
     return lambda document: operation(document, "/ok", "get").update({EXTENSION: extension})
 
 

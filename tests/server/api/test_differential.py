@@ -66,7 +66,7 @@ DIFFERENCES: dict[str, Difference] = {
 
 
 def difference(sent: Sent, answers: Answers) -> str | None:
-    """Give the reason why two answers may differ; None when there is none."""
+    """Return the reason why two answers may differ; None when there is none."""
     return next((reason for reason, holds in DIFFERENCES.items() if holds(sent, *answers)), None)
 
 
@@ -82,7 +82,7 @@ def with_empty_targets_absent(told_by_stock: Any) -> Any:
 
 
 def for_stock(document: dict[str, Any]) -> dict[str, Any]:
-    """Give parameters a type: Connexion answers 500 where a parameter's schema is a choice, as flags are."""
+    """Return parameters a type: Connexion answers 500 where a parameter's schema is a choice, as flags are."""
     changed = copy.deepcopy(document)
     for methods in changed["paths"].values():
         for parameter in [

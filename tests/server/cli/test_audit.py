@@ -61,7 +61,7 @@ async def _sign_in(service: Service, email: str, password: str) -> None:
 
 
 def shown(done: Result) -> list[dict[str, Any]]:
-    """Give the records that were printed as JSON."""
+    """Return the records that were printed as JSON."""
     assert done.exit_code == 0, done.output
     return [json.loads(line) for line in done.stdout.splitlines()]
 

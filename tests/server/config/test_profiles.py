@@ -45,7 +45,7 @@ def development(tmp_path: Path) -> Load:
 
 
 def refused(load: Load, **variables: str) -> list[str]:
-    """Give the keys that stand in the refusal, in order."""
+    """Return the keys that stand in the refusal, in order."""
     with pytest.raises(ConfigurationError) as refusal:
         load(**variables)
     return [line.partition(":")[0] for line in str(refusal.value).splitlines()]

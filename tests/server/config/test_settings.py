@@ -163,7 +163,7 @@ def load(tmp_path: Path) -> Callable[..., Settings]:
 
 
 def value(chosen: Settings, key: str) -> Any:
-    """Give the value of a setting by its name in the table."""
+    """Return the value of a setting by its name in the table."""
     found: Any = chosen
     for part in key.split("."):
         found = getattr(found, "from_address" if part == "from" else part)

@@ -21,7 +21,7 @@ BCRYPT = VECTORS["of_password_as_sent"]["bcrypt"]
 
 
 def reason(hashed: str) -> str:
-    """Give why a hash is refused."""
+    """Return why a hash is refused."""
     with pytest.raises(Problem) as caught:
         imported_secrets.stored(hashed)
     return caught.value.reason

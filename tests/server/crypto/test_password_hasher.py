@@ -40,7 +40,7 @@ def narrow() -> Iterator[PasswordHasher]:
 
 
 def niceness_of_threads() -> list[int]:
-    """Give how far each thread of this process lets others go first."""
+    """Return how far each thread of this process lets others go first."""
     stats = (task.joinpath("stat").read_text() for task in Path("/proc/self/task").iterdir())
     return [int(stat.rpartition(")")[2].split()[16]) for stat in stats]
 

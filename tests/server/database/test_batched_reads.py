@@ -66,7 +66,7 @@ def _compile(_: CompiledName, __: SQLCompiler, **___: Any) -> str:
 
 
 def names(make: Callable[[str], Any] = str, name: Any = User.name) -> ReadStatement[Any]:
-    """Give the look-up of a name by the user's id."""
+    """Return the look-up of a name by the user's id."""
     wanted = col(User.id) == bindparam("value", type_=String())
     return ReadStatement(select(name).select_from(User).where(wanted), lambda row: make(row[0]), key=User.id)
 
@@ -87,7 +87,7 @@ def ask(reads: Reads, query: ReadStatement[Any], values: Sequence[object]) -> "l
 
 
 async def settled(answers: Iterable[Awaitable[Any]]) -> list[Any]:
-    """Give the answers and the faults; who is never told anything ends the test instead of keeping it."""
+    """Return the answers and the faults; who is never told anything ends the test instead of keeping it."""
     async with asyncio.timeout(60):
         return await asyncio.gather(*answers, return_exceptions=True)
 
@@ -204,7 +204,7 @@ async def hurried(server: Database) -> AsyncIterator[PostgresqlReads]:
 
 
 def reads_of(server: Database, seconds: float) -> PostgresqlReads:
-    """Give what reads it with two connections, and gives up after so many seconds."""
+    """Return what reads it with two connections, and gives up after so many seconds."""
     return PostgresqlReads(postgresql_connect(server.address.target, seconds), 2, seconds)
 
 

@@ -32,7 +32,7 @@ HASTY = 0.3
 
 
 async def fault(work: Any) -> BaseException:
-    """Give what the work fails with."""
+    """Return what the work fails with."""
     with pytest.raises(Exception) as caught:  # noqa: PT011
         await work
     return caught.value

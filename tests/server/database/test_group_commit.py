@@ -77,7 +77,7 @@ async def together(database: Database, *works: Coroutine[Any, Any, None]) -> Seq
 
 
 async def commits(database: Database) -> list[str]:
-    """Give what will hold the commits from now on."""
+    """Return what will hold the commits from now on."""
     seen: list[str] = []
     connection = await database.pool.acquire(time.monotonic() + 5)
     connection._connection.set_trace_callback(lambda sql: seen.append(sql) if sql == "COMMIT" else None)

@@ -103,7 +103,7 @@ async def run(database: Database, *statements: str) -> None:
 
 
 def drop(database: Database, *tables: str) -> list[str]:
-    """Give what drops tables, whatever refers to them."""
+    """Return what drops tables, whatever refers to them."""
     cascade = " CASCADE" if database.dialect == "postgresql" else ""
     return [f'DROP TABLE "{table}"{cascade}' for table in tables]
 

@@ -279,7 +279,7 @@ class TestDefects:
                 await db.execute(text(statement))
 
     async def ask(self, database: Database) -> list[Any]:
-        """Give what both kinds of read fail with, several callers at once."""
+        """Return what both kinds of read fail with, several callers at once."""
         reads = database.reads
         asked: list[Any] = [reads.one(SESSION_BY_DIGEST, bytes([number])) for number in range(3)]
         asked += [reads.all(SESSIONS_BY_DIGEST, bytes([number])) for number in range(3)]

@@ -64,7 +64,7 @@ async def signed_in(database: Database) -> Database:
 
 
 def another(value: Any) -> Any:
-    """Give a value of the same kind that differs as little as can be."""
+    """Return a value of the same kind that differs as little as can be."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, datetime):

@@ -38,7 +38,7 @@ HASTY = 0.3
 
 
 def row(name: str) -> dict[str, Any]:
-    """Give the columns of a user."""
+    """Return the columns of a user."""
     return UserRow(
         name, name, f"{name}@example.com", False, None, NOW, NOW, None, None, False, "user", False, None, None
     )._asdict()
@@ -59,7 +59,7 @@ ADD_USER, ADD_ACCOUNT = insert(User), insert(Account)
 
 
 async def watched(database: Database) -> list[str]:
-    """Give what the next transaction will have asked of PostgreSQL; nothing is known of SQLite."""
+    """Return what the next transaction will have asked of PostgreSQL; nothing is known of SQLite."""
     seen: list[str] = []
     if database.dialect == "postgresql":
         connection = await database.pool.acquire(time.monotonic() + 5)
@@ -81,7 +81,7 @@ async def busy(database: Database, tasks: Sequence[asyncio.Task[Any]]) -> int:
 
 
 async def lock_waits(database: Database) -> int:
-    """Give how many connections wait for a lock of PostgreSQL."""
+    """Return how many connections wait for a lock of PostgreSQL."""
     if database.dialect == "sqlite":
         return 0
     connection = await asyncpg.connect(database.address.target)
@@ -240,14 +240,14 @@ ADD_SESSION = insert(Session)
 
 
 def credential(owner: str) -> dict[str, Any]:
-    """Give the columns of an account that holds a password, but for that."""
+    """Return the columns of an account that holds a password, but for that."""
     values = dict.fromkeys(AccountRow._fields)
     return {**values, "id": owner, "user_id": owner, "provider_id": CREDENTIAL, "issuer": "", "account_id": owner,
             "created_at": NOW, "updated_at": NOW}  # fmt: skip
 
 
 def open_session(name: str) -> dict[str, Any]:
-    """Give the columns of a session of Ada's."""
+    """Return the columns of a session of Ada's."""
     values = session(User(**row("ada")), name, id=name).model_dump()
     return {column.name: values[column.name] for column in metadata.tables["session"].columns}
 

@@ -51,13 +51,13 @@ pytestmark = pytest.mark.usefixtures("restored")
 
 
 def settings(directory: Path, url: str | None = None, **chosen: str) -> Settings:
-    """Give complete settings, of the development profile unless they say otherwise."""
+    """Return complete settings, of the development profile unless they say otherwise."""
     url = url or f"sqlite:///{directory / 'gatewright.db'}"
     return load_settings(environment(url, directory / "mail.jsonl", chosen), directory)
 
 
 def only(findings: list[Finding], check: str) -> Finding:
-    """Give the one finding of a check."""
+    """Return the one finding of a check."""
     (finding,) = [finding for finding in findings if finding.check == check]
     return finding
 
@@ -81,7 +81,7 @@ async def execute(url: str, *statements: str) -> None:
 
 
 def as_user(url: str, name: str) -> str:
-    """Give the address of a database for another user, with the password `secret`."""
+    """Return the address of a database for another user, with the password `secret`."""
     return make_url(url).set(username=name, password="secret").render_as_string(hide_password=False)
 
 
@@ -266,7 +266,7 @@ async def listening(**options: Any) -> AsyncIterator[SmtpPeer]:
 
 
 def smtp(directory: Path, port: int, **more: str) -> Settings:
-    """Give settings that send mail there."""
+    """Return settings that send mail there."""
     return settings(
         directory,
         **{

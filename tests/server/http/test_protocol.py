@@ -158,7 +158,7 @@ async def read(receive: Any) -> bytes | None:
 
 
 def repeated(piece: bytes, size: int) -> bytes:
-    """Give a piece as often as it takes for so many bytes."""
+    """Return a piece as often as it takes for so many bytes."""
     return piece * (size // len(piece) + 1)
 
 
@@ -172,7 +172,7 @@ async def app(request: pytest.FixtureRequest) -> App:
 
 @pytest.fixture
 async def connect(app: App) -> AsyncIterator[Connect]:
-    """Give connections to a server of this test: `await connect(request_timeout=…)`."""
+    """Yield connections to a server of this test: `await connect(request_timeout=…)`."""
     loop = asyncio.get_running_loop()
     stack = contextlib.AsyncExitStack()
     states: list[ServerState] = []

@@ -34,7 +34,7 @@ class Visitor:
     clock: MovableClock
 
     async def ask(self, **changes: Any) -> tuple[AuthorizationParams, str]:
-        """Give a question and the address it leads to."""
+        """Return a question and the address it leads to."""
         question = AuthorizationParams(
             redirect_uri=changes.get("redirect_uri", REDIRECT_URI),
             state=tokens.token(),
@@ -89,7 +89,7 @@ def clock() -> MovableClock:
 async def make_visitor(
     provider: ProviderProcess, load: Load, clock: MovableClock
 ) -> AsyncIterator[MakeVisitor]:
-    """Give a visitor whose client has asked nothing yet.
+    """Yield a visitor whose client has asked nothing yet.
 
     `settings` are whole names; `more` are keys of the provider `id_`, the values those of a variable.
     """
@@ -119,13 +119,13 @@ def plain(make_visitor: MakeVisitor) -> Visitor:
 
 
 def parameters(url: str) -> dict[str, str]:
-    """Give the query of an address; none may be there twice."""
+    """Return the query of an address; none may be there twice."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
     assert len(dict(pairs)) == len(pairs), url
     return dict(pairs)
 
 
 def announced(provider: ProviderProcess, **changes: Any) -> dict[str, Any]:
-    """Give the provider's discovery document with changes; None removes a member."""
+    """Return the provider's discovery document with changes; None removes a member."""
     document = provider.http.get("/.well-known/openid-configuration").json()
     return {name: value for name, value in {**document, **changes}.items() if value is not None}

@@ -141,7 +141,7 @@ class TestMicrosoft:
     async def verified(
         self, make_visitor: MakeVisitor, provider: ProviderProcess, claims: dict[str, Any], **table: str
     ) -> str:
-        """Give the issuer of the identity that a token of a tenant proves."""
+        """Return the issuer of the identity that a token of a tenant proves."""
         pattern = table.pop("announces", f"{MICROSOFT}/{{tenantid}}/v2.0")
         provider.control(misbehave={"discovery": {"json": announced(provider, issuer=pattern)}})
         visitor = make_visitor(preset="microsoft", **table)

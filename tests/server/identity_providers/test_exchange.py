@@ -368,7 +368,7 @@ class TestApple:
 
 
 async def _anything(visitor: Visitor) -> CallbackParams:
-    """Give an answer with a code that nobody gave."""
+    """Return an answer with a code that nobody gave."""
     question, _ = await visitor.ask()
     return CallbackParams(
         redirect_uri=question.redirect_uri,

@@ -407,13 +407,13 @@ def _publish(provider: ProviderProcess, *keys: Any) -> None:
 
 
 def _resigned(provider: ProviderProcess, key: Any, alg: str = "ES256", **header: str) -> str:
-    """Give what the provider would say, signed with another key."""
+    """Return what the provider would say, signed with another key."""
     claims = jws.extract_compact(provider.mint().encode()).payload
     return jws.serialize_compact({"alg": alg, **header}, claims, key, algorithms=[alg])
 
 
 def _nested(levels: int) -> list[Any]:
-    """Give lists within each other."""
+    """Return lists within each other."""
     value: list[Any] = []
     for _ in range(levels - 1):
         value = [value]

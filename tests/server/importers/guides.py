@@ -11,7 +11,7 @@ IMPORT, EXPORT = ((GUIDES / name).read_text("utf-8") for name in ("import.md", "
 
 
 def blocks(guide: str, heading: str) -> list[tuple[str, str]]:
-    """Give the blocks under a heading, each with its language."""
+    """Return the blocks under a heading, each with its language."""
     section = guide.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     assert section, heading
     return re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)

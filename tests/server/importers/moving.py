@@ -23,7 +23,7 @@ HASHED = "correct horse"
 
 
 def rules(service: Service, origin: str, *without: Field, providers: Iterable[str] = ()) -> Rules:
-    """Give the rules of a command with these options; the real programs write the real time into their rows."""
+    """Return the rules of a command with these options; the real programs write the real time into their rows."""
     return Rules(
         now=datetime.now(UTC),
         issuers=stored_issuers(service.services.settings),
@@ -68,7 +68,7 @@ async def take_lines(
 
 
 async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> list[str]:
-    """Give why rows are refused before any database is asked."""
+    """Return why rows are refused before any database is asked."""
     chosen, found = Rules(datetime.now(UTC), issuers={}, mails_codes=True, origin="json-lines"), []
     with write_lines(path, rows).open("rb") as file:
         async for row in JsonLines(file).rows():
@@ -82,6 +82,6 @@ async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> lis
 
 
 def counts(report: Report) -> tuple[int, int, int]:
-    """Give how many rows were imported, were there already, were refused."""
+    """Return how many rows were imported, were there already, were refused."""
     imported, present, refused = (report.outcomes[name] for name in Outcome)
     return imported, present, refused

@@ -22,7 +22,7 @@ PASSWORD = "Pässword ① correct horse"
 
 
 def empty(cluster: Cluster, directory: Path) -> dict[str, str]:
-    """Give the address of an empty database of either kind."""
+    """Return the address of an empty database of either kind."""
     return {"sqlite": f"sqlite:///{directory / 'users.db'}", "postgresql": cluster.create()}
 
 

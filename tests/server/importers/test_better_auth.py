@@ -30,7 +30,7 @@ ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 
 @pytest.fixture(scope="module")
 def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
-    """Give for each database its address, and what the test must know of the users in it."""
+    """Return for each database its address, and what the test must know of the users in it."""
     return real.better_auth(real.empty(cluster, tmp_path_factory.mktemp("better-auth")))
 
 

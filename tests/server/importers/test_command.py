@@ -139,7 +139,7 @@ class TestKilled:
 
 
 def users_in(path: Path) -> int:
-    """Give how many users a database holds that may not be there yet."""
+    """Return how many users a database holds that may not be there yet."""
     if not path.exists():
         return 0
     connection = sqlite3.connect(path, timeout=PATIENCE)

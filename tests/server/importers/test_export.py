@@ -204,7 +204,7 @@ async def moving_out(service: Service) -> list[dict[str, Any]]:
 
 
 def unhashed(row: dict[str, Any]) -> dict[str, Any]:
-    """Give a user without what a sign-in renews, and what every service keeps in its own time."""
+    """Return a user without what a sign-in renews, and what every service keeps in its own time."""
     return {name: value for name, value in row.items() if name not in ("passwordHash", "updatedAt")}
 
 

@@ -26,7 +26,7 @@ ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 
 @pytest.fixture(scope="module")
 def filled(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> real.Filled:
-    """Give for each database its address, and the ids of the users in it."""
+    """Return for each database its address, and the ids of the users in it."""
     return real.fastapi_users(real.empty(cluster, tmp_path_factory.mktemp("fastapi-users")))
 
 

@@ -30,7 +30,7 @@ def database(path: Path, *statements: str) -> str:
 
 
 async def refused(url: str, own: str = ELSEWHERE) -> str:
-    """Give why a source is refused."""
+    """Return why a source is refused."""
     with pytest.raises(SourceRefused) as caught:
         async with opened(url, own) as source:
             await fastapi_users(source)

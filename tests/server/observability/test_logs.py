@@ -27,7 +27,7 @@ def stream() -> io.BytesIO:
 
 
 def events(stream: io.BytesIO) -> list[dict[str, Any]]:
-    """Give what was logged."""
+    """Return what was logged."""
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 

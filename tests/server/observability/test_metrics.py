@@ -42,7 +42,7 @@ def samples(metrics: MetricsRegistry) -> Values:
 
 
 async def grown(service: Service, before: Values, *key: str) -> float:
-    """Give by how much a value has grown."""
+    """Return by how much a value has grown."""
     return (await values(service)).get(key, 0) - before.get(key, 0)
 
 
@@ -215,7 +215,7 @@ class TestService:
 
 
 async def _until(service: Service, name: str) -> float:
-    """Give a value as soon as it is not 0; the event loop ends the wait for a connection soon enough."""
+    """Return a value as soon as it is not 0; the event loop ends the wait for a connection soon enough."""
     async with asyncio.timeout(60):
         while not (found := (await values(service))[name,]):  # noqa: ASYNC110 - a value tells nobody that it changed
             await asyncio.sleep(0.01)

@@ -46,25 +46,25 @@ KEYWORDS = {
 
 
 def dashboard_queries() -> list[str]:
-    """Give every query of the dashboard."""
+    """Return every query of the dashboard."""
     panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
     return [target["expr"] for panel in panels for target in panel.get("targets", ())]
 
 
 def rules() -> list[dict[str, Any]]:
-    """Give every alert rule."""
+    """Return every alert rule."""
     groups = yaml.safe_load(ALERTS.read_text("utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
 def names(query: str) -> set[str]:
-    """Give the words of a query that stand for metrics."""
+    """Return the words of a query that stand for metrics."""
     bare = re.sub(r'"[^"]*"|\[[^]]*\]|\{[^}]*\}|by \([^)]*\)', " ", query)
     return set(re.findall(r"[a-z_][a-z0-9_]*", re.sub(r"\b\d+[smhd]?\b", " ", bare))) - KEYWORDS
 
 
 def labels(query: str) -> set[str]:
-    """Give the labels that a query selects or groups by."""
+    """Return the labels that a query selects or groups by."""
     grouped = re.findall(r"by \(([^)]*)\)", query)
     selected = re.findall(r'([a-z_]+)(?:=~|!~|!=|=)"', query)
     return {label.strip() for group in grouped for label in group.split(",")} | set(selected)

@@ -25,12 +25,12 @@ Scraped = dict[tuple[str, ...], float]
 
 
 def port_of(live: LiveService) -> str:
-    """Give the address of the port."""
+    """Return the address of the port."""
     return str(live.output.wait_for(r'"event":"metrics\.started","address":"([^"]+)"')[1])
 
 
 def scrape(address: str) -> Scraped:
-    """Give all values by name and the values of the labels, in the order of their names."""
+    """Return all values by name and the values of the labels, in the order of their names."""
     text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
@@ -153,7 +153,7 @@ def test_those_who_connect_and_say_nothing_take_no_threads(tmp_path: Path) -> No
 
 
 def threads(status: Path) -> str:
-    """Give the number of threads that a process has."""
+    """Return the number of threads that a process has."""
     return next(line for line in status.read_text("utf-8").splitlines() if line.startswith("Threads:"))
 
 
@@ -193,7 +193,7 @@ def test_there_is_no_port_unless_one_is_set(tmp_path: Path) -> None:
 
 
 def _child(supervisor: int) -> int:
-    """Give the process id of one serving process."""
+    """Return the process id of one serving process."""
     children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text("ascii").split()
     serving = [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
     return int(serving[0])

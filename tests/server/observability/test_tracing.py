@@ -51,7 +51,7 @@ class Receiver:
         ]
 
     def wait_for(self, name: str) -> Span:
-        """Give the last span of a name, once there is one."""
+        """Return the last span of a name, once there is one."""
         with self.grown:
             assert self.grown.wait_for(lambda: name in [span.name for span in self.spans], PATIENCE), (
                 self.spans
@@ -59,7 +59,7 @@ class Receiver:
             return [span for span in self.spans if span.name == name][-1]
 
     def below(self, span: Span) -> list[str]:
-        """Give the names of a span's parts."""
+        """Return the names of a span's parts."""
         return [part.name for part in self.spans if part.parent_span_id == span.span_id]
 
 
@@ -93,7 +93,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 async def traced(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Tracer]:
-    """Give a client of a service that sends its traces to an address."""
+    """Yield a client of a service that sends its traces to an address."""
     async with AsyncExitStack() as ends:
 
         async def make(endpoint: str, **more: str) -> httpx.AsyncClient:
@@ -113,7 +113,7 @@ async def traced(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 
 def attributes(span: Span) -> dict[str, Any]:
-    """Give what a span says."""
+    """Return what a span says."""
     return {one.key: one.value.string_value or one.value.int_value for one in span.attributes}
 
 

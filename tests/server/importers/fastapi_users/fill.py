@@ -35,7 +35,7 @@ class User(SQLAlchemyBaseUserTableUUID, Base):
 
 
 async def fill(url: str, password: str) -> dict[str, str]:
-    """Give the ids by name."""
+    """Return the ids by name."""
     engine = create_async_engine(url)
     async with engine.begin() as connection:
         await connection.run_sync(Base.metadata.create_all)
