@@ -56,7 +56,7 @@ async def by_totp(service: Service, owner: Owner) -> str:
 
 async def remaining(service: Service) -> dict[str, int]:
     """Do what the background does: encrypt anew what older secrets have encrypted."""
-    return await reencrypt(service.services.database.begin, service.services.cipher)
+    return await reencrypt(service.services.database.transaction, service.services.cipher)
 
 
 @pytest.mark.threat("R44")
