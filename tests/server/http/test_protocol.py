@@ -22,7 +22,7 @@ PATIENCE = 10.0
 LONG = PATIENCE * 6
 """A time limit for requests that no test waits for."""
 
-SHORT = 0.2
+SHORT = 0.5
 """A time limit for requests that a test can wait for."""
 
 LARGE = 2**24
