@@ -3,7 +3,8 @@
 import gc
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, cast
+from importlib.metadata import version
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -107,13 +108,25 @@ app = typer.Typer(
     name="gatewright",
     cls=Commands,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gatewright {version('gatewright')}")
+        raise typer.Exit
+
+
 @app.callback()
-def gatewright() -> None:
+def gatewright(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
     """An authentication server."""
 
 

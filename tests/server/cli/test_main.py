@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,14 @@ def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> s
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+class TestHelp:
+    def test_has_a_short_option(self, run: Run) -> None:
+        assert run("users", "-h").output == run("users", "--help").output
+
+    def test_prints_the_version(self, run: Run) -> None:
+        assert run("--version").stdout == f"gatewright {version('gatewright')}\n"
 
 
 class TestCheckConfig:
