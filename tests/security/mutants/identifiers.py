@@ -115,7 +115,7 @@ MUTANTS = (
             "    row = await one_time_tokens.find_live(other, Purpose.RESET, token or '')\n"
             "    if row is not None and len(new) < 8:\n"
             "        await one_time_tokens.consume(other, Purpose.RESET, row[1].id, token or '')\n"
-            "await ctx.apart(burn)"
+            "await ctx.in_new_transaction(burn)"
         ),
     ),
     Mutant("V84", "a page of another origin burns no token", "origin-check", Always(False)),
