@@ -156,7 +156,7 @@ class TestOtherSignals:
         assert await place.rows('SELECT email FROM "user"') == []
         assert live.output.faults() == []
 
-    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    @pytest.mark.parametrize("workers", [1, 2])
     async def test_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
         with reacting(signal.SIGHUP, signal.SIG_DFL), place.serving(PATIENT, workers=workers) as live:
             requests = await in_flight(live, 4)
