@@ -4,16 +4,18 @@ import asyncio
 import base64
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 
 import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
-from sqlalchemy import text
 
 from domain import tokens
 from domain.admin import users
 from models import Account, OneTimeToken, Purpose, Session, User
+from server.database.database import open_database
 from server.jobs import cleanup
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import OPERATIONS, responses
@@ -468,27 +470,35 @@ class TestClaims:
     async def test_nobody_slips_in_after_a_look_that_saw_no_mark(
         self, open_instance: OpenInstance, provider: ProviderProcess
     ) -> None:
-        first, second = [await open_instance(social_settings(provider)) for _ in range(2)]
-        token = provider.mint(claims={"nonce": "abc"})
-        now, digest = first.clock.now, tokens.digest(token.rpartition(".")[0])
+        instance = await open_instance(social_settings(provider))
+        token, now = provider.mint(claims={"nonce": "abc"}), instance.clock.now
+        digest = tokens.digest(token.rpartition(".")[0])
+        mark = OneTimeToken(
+            digest=digest, purpose=Purpose.SPENT, expires_at=now, created_at=now, updated_at=now
+        )
+        looks: list[str] = []
 
-        # The mark of a sign-in that is about to be committed is not seen, but in the way of another one.
-        async with first.services.database.begin() as db:
-            db.add(
-                OneTimeToken(
-                    digest=digest, purpose=Purpose.SPENT, expires_at=now, created_at=now, updated_at=now
-                )
-            )
-            await db.flush()
-            slower = asyncio.create_task(sign_in_directly(second, {"token": token, "nonce": "abc"}))
-            waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-            async with asyncio.timeout(20):
-                while not await db.execute(text(waits)):  # noqa: ASYNC110 - the database tells no one
-                    await asyncio.sleep(0.01)
-            await db.commit()
+        async def commit_mark() -> None:
+            url = instance.services.settings.database_url.get_secret_value()
+            database = await open_database(url, pool_size=3, timeout=20)
+            async with database.transaction() as db:
+                db.add(mark)
+            await database.close()
 
-        assert code(await slower) == "401 INVALID_TOKEN"
-        assert await session_count(first) == 0
+        @contextmanager
+        def let_another_go_ahead(sql: str, arguments: Sequence[object]) -> Iterator[None]:
+            yield
+            if digest in arguments and not looks:
+                looks.append(sql)
+                other = Thread(target=asyncio.run, args=(commit_mark(),))
+                other.start()
+                other.join()
+
+        instance.services.database.hook = let_another_go_ahead
+
+        assert code(await sign_in_directly(instance, {"token": token, "nonce": "abc"})) == "401 INVALID_TOKEN"
+        assert looks[0].startswith("SELECT")
+        assert await session_count(instance) == 0
 
     async def test_it_stays_used_as_long_as_it_is_valid(
         self, social: Service, provider: ProviderProcess
