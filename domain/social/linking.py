@@ -59,8 +59,8 @@ async def check_start(ctx: Context, user_id: str, session_id: str) -> None:
 
 
 async def _locked(ctx: Context, user_id: str, session_id: str) -> UserRow:
-    user = await locking.lock_with_session(ctx, user_id, session_id)
-    if user is None:  # defence: V54 live-session
+    user = await locking.lock_with_session(ctx, user_id, session_id)  # defence: V54 live-session
+    if user is None:
         raise errors.Unauthenticated
     return user
 

@@ -130,7 +130,12 @@ MUTANTS = (
         ),
     ),
     Mutant("V54", "nobody links for somebody else", "presented", Unwrap("body")),
-    Mutant("V54", "the session that began a link is live", "live-session", Always(False)),
+    Mutant(
+        "V54",
+        "the session that began a link is live",
+        "live-session",
+        Replace("locking.lock(ctx, user_id)", "value.value"),
+    ),
     Mutant(
         "V55",
         "there is no flow without a state",
