@@ -49,7 +49,7 @@ MUTANTS = (
         "V36",
         "what belongs to a user goes with them",
         "delete-user",
-        Replace(f"{RENAME_USER}\nfrom domain import sessions\nawait sessions.end_all(ctx, user)"),
+        Replace(f"{RENAME_USER}\nfrom domain.sessions import sessions\nawait sessions.end_all(ctx, user)"),
     ),
     Mutant(
         "V36",
