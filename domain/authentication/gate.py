@@ -45,7 +45,7 @@ class SignInOptions:
 async def complete_sign_in(
     ctx: Context, user: UserRow, wanted: SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Let a proven user in: the gate that every sign-in passes, whatever the proof was (behaviour 5.1, steps 6 to 9).
+    """Complete the sign-in of a proven user: every way to sign in passes here (behaviour 5.1, steps 6 to 9).
 
     `user` is the locked row, one that is required to be unchanged, or a new one that is stored. Who has a second
     factor gets a session only on a device they trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a
@@ -84,6 +84,6 @@ async def complete_sign_in(
 
 
 async def lift_ban(ctx: Context, user: UserRow, *, by_operator: bool = False) -> None:
-    """Let a user in again whose ban has ended, or is ended by the operator."""
+    """Remove a ban that has expired, or that the operator ends."""
     await profile.change(ctx, user, banned=False, ban_reason=None, ban_expires=None)
     user_events.user_updated(ctx, user.id, BAN, by_operator=by_operator)

@@ -5,5 +5,5 @@ from domain.mail.messages import Addressee, queue_mail
 
 
 def existing_account(ctx: Context, user: Addressee) -> None:
-    """Tell the owner of an address that somebody tried to sign up with it."""
+    """Notify the owner of an email address of an attempt to sign up with it."""
     queue_mail(ctx, "existing-account", user)

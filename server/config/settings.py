@@ -154,7 +154,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def _line(fault: Mapping[str, Any], environment: Environment, file: Path) -> str:
-    """Say what is wrong with one value, and where it was written; it may be a secret and stays out."""
+    """Return what is wrong with one value and where it was set, without the value: it may be a secret."""
     names = tuple(str(part) for part in fault["loc"] if part != "[key]")
     found = (environment.origins.get(names[:length]) for length in range(len(names), 0, -1))
     origin = next((name for name in found if name), str(file))

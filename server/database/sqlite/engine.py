@@ -69,5 +69,5 @@ def revision_in_file(path: Path, timeout: float) -> str | None:
 
 
 def _keep_what_is_no_text(connection: Any, record: object) -> None:
-    """Let a text that is not UTF-8 through, for the row to be refused; the driver would end the whole import."""
+    """Accept text that is not UTF-8, so that only its row is refused; the driver would end the whole import."""
     connection.driver_connection.text_factory = lambda octets: octets.decode("utf-8", "surrogateescape")
