@@ -1,6 +1,6 @@
 """The tables, and nothing but tables. A new one is imported from its module: `from models.x import X`."""
 
-import sys
+from importlib import import_module
 
 from models.account import CREDENTIAL, Account
 from models.audit import Audit, AuditRecord, AuditRow, Outcome
@@ -41,4 +41,4 @@ __all__ = [
 ]  # fmt: skip
 
 # With this the metadata is complete wherever anything of this package is imported. Migrations would run.
-import_modules(sys.modules[__name__], except_for=["models.migrations"])
+import_modules(import_module(__name__), except_for=["models.migrations"])
