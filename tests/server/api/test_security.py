@@ -54,6 +54,7 @@ class TestCookie:
         [
             COOKIE,
             f"a=1;{COOKIE} ; b=2",
+            f"a=%; {COOKIE}; b=%zz",
             f'broken"; {{"json": 1}}; =; {COOKIE}',
             f"{COOKIE}; {COOKIE}",
             f"xservice.session-token=x; {COOKIE}",
