@@ -1,16 +1,14 @@
-"""Putting the pipeline together: Connexion around it, the contract into it, all compiled before the first request."""
+"""Build the pipeline: Connexion reads the contract, and every operation is compiled before the first request."""
 
-from functools import partial
 from typing import Any
 
-from connexion import ConnexionMiddleware
 from connexion.middleware.lifespan import Lifespan, LifespanMiddleware
 from connexion.resolver import RelativeResolver
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain.policy import Policy
 from server.api.client_address import ClientAddressResolver
-from server.api.compiler import check_quickly
+from server.api.compiler import checked
 from server.api.interfaces import (
     Challenges,
     Dependencies,
@@ -64,21 +62,20 @@ def build(  # noqa: PLR0913
         limiter,
         request_hook,
     )
-    pipeline = partial(
-        Pipeline, policy=policy, dependencies=dependencies, disabled=disabled, max_body=max_body
+    pipeline = Pipeline(
+        LifespanMiddleware(_nowhere, lifespan=lifespan),
+        policy=policy,
+        dependencies=dependencies,
+        disabled=disabled,
+        max_body=max_body,
     )
-    check_quickly()
-    connexion = ConnexionMiddleware(
-        _nowhere,
-        middlewares=[pipeline, LifespanMiddleware],
-        lifespan=lifespan,
+    pipeline.add_api(
+        checked(document),
+        base_path=policy.base_path,
         resolver=RelativeResolver(handlers),
         security_map=security_map(policy.cookies),
     )
-    connexion.add_api(document, base_path=policy.base_path)
-    # Connexion would build its stack at the first request; a contract that does not fit must stop the start instead.
-    application, _ = connexion._build_middleware_stack()
-    return application  # type: ignore[no-any-return]
+    return pipeline
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

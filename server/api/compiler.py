@@ -1,11 +1,11 @@
 """The contract, compiled at start: Connexion walks through it, and everything a request needs is decided here.
 
-Connexion's check of the contract is replaced by one in a hundredth of its time: a validator in Rust asks the same
-schema, and only what does not pass goes on to Connexion's, which says what is wrong. The defaults of a contract, which
-the schema cannot see, are left to the tests: they send the contract through Connexion's own check.
+Two methods override private ones of Connexion, whose base class for routing has no public hook for them:
+`_framework_path_and_name` keeps the path as the contract writes it, `_add_operation_internal` puts an operation into
+our routes. pyproject.toml limits the version of Connexion for that reason.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from connexion.middleware.abstract import AbstractRoutingAPI
 from connexion.operations import AbstractOperation
@@ -23,8 +23,22 @@ from server.api.request import Operation
 from server.api.routing import Routes
 from server.api.security import SecurityCompiler
 
-thorough = OpenAPISpecification._validate_spec
-"""Connexion's own check. Raises InvalidSpecification."""
+
+class CheckedSpecification(OpenAPISpecification):  # type: ignore[misc]
+    """A contract that was checked already: its schema permits everything."""
+
+    openapi_schema: ClassVar[dict[str, Any]] = {}
+
+
+def checked(document: dict[str, Any]) -> Specification:
+    """Return a contract as Connexion's object. Raises InvalidSpecification when it does not fit the OpenAPI schema.
+
+    A validator in Rust checks the schema in a hundredth of the time of Connexion's own, which explains what is wrong
+    with a document that does not pass. Only Connexion's own checks the defaults; the tests see to these.
+    """
+    if Draft4Validator(OpenAPISpecification.openapi_schema).is_valid(document):
+        return CheckedSpecification(document)
+    return OpenAPISpecification(document)
 
 
 class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]
@@ -101,13 +115,3 @@ def compile_operation(
         is_limited=extension.rate_limited,
         forget=(cookies.clear_session(policy.cookies),) if extension.signs_out else (),
     )
-
-
-def check_quickly() -> None:
-    """Replace Connexion's check of contracts, for which it has no public hook, by the faster one."""
-    OpenAPISpecification._validate_spec = classmethod(_validate)
-
-
-def _validate(specification: type[OpenAPISpecification], document: dict[str, Any]) -> None:
-    if not Draft4Validator(specification.openapi_schema).is_valid(document):
-        thorough(document)
