@@ -485,8 +485,8 @@ class TestFailure:
         [
             ({"error": "access_denied"}, "error=access_denied"),
             (
-                {"error": "access_denied", "error_description": "No,\r\n thanks & \u202egood bye"},
-                "error=access_denied&error_description=No%2C%20thanks%20%26%20good%20bye",
+                {"error": "access_denied", "error_description": "No,\r\n <thanks> (&) \u202egood bye"},
+                "error=access_denied&error_description=No%2C%20%3Cthanks%3E%20%28%26%29%20good%20bye",
             ),
             (
                 {"error": "not a code", "error_description": "x" * 300},

@@ -478,6 +478,14 @@ class TestUnicode:
             await join(service, email, password=password)
             assert await steps.opens(service, password, email)
 
+    async def test_names_are_stored_as_they_were_typed(self, service: Service) -> None:
+        ada = await join(service)
+        name = "\ufb03 \u2126 \u00b2" + "\U0001f600" * 200
+
+        await service.post("/update-user", {"name": name}, headers=ada)
+
+        assert (await steps.user_of(service, ada))["name"] == name
+
     async def test_marks_by_the_thousand_cost_nothing(self, service: Service) -> None:
         """In seconds of processor time; unbounded, the normal form of one such text takes about a second."""
         ada = await join(service)
