@@ -181,7 +181,7 @@ class Context:
 
     @property
     def db(self) -> Transaction:
-        """The transaction of this request. No password may be hashed once it has begun (behaviour 4.3)."""
+        """The transaction of this request. No password may be hashed once it has begun."""
         if self.transaction is None:
             self.transaction = self.resources.begin()
         return self.transaction

@@ -1,7 +1,7 @@
 """Every refusal the service can give, once: its status on the family, its code from the name, its message.
 
 A refusal is raised bare (`raise InvalidToken`). `server/api/errors.py` renders it as `{"message": …, "code": …}`; the
-contract lists each of them as an example. Sources: interface section 7, behaviour 1.4 and chapter 5.
+contract lists each of them as an example.
 """
 
 import re
@@ -115,7 +115,7 @@ class Unavailable(Refusal):
     retry_after = 5
 
 
-# --- HTTP itself (behaviour 1.3, 1.4) -----------------------------------------------------------------------
+# --- HTTP itself -----------------------------------------------------------------------
 
 
 class Field(NamedTuple):
@@ -195,7 +195,7 @@ class Overloaded(Unavailable):
     retry_after = 1
 
 
-# --- Origins and redirect targets (behaviour 1.6, 3.4) ------------------------------------------------------
+# --- Origins and redirect targets ------------------------------------------------------
 
 
 class InvalidOrigin(Forbidden):
@@ -240,7 +240,7 @@ class InvalidNewUserCallbackUrl(Forbidden):
     message = "Invalid newUserCallbackURL"
 
 
-# --- Email and user (behaviour 5.4, 5.7) --------------------------------------------------------------------
+# --- Email and user --------------------------------------------------------------------
 
 
 class InvalidToken(Unauthenticated):

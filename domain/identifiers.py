@@ -1,4 +1,4 @@
-"""What users are called: addresses, usernames, display names and names (behaviour 1.5, 5.7).
+"""What users are called: addresses, usernames, display names and names.
 
 The patterns are read alike by Python, JavaScript and Rust, so the contract may quote them. Lengths are
 code points.
@@ -83,7 +83,7 @@ IMAGE_PATTERN = r"^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\[][!#-;=?-\[\]_a-z~]*$"
 IMAGE_LENGTH = 2048
 DISPLAY_USERNAME_LENGTHS = range(1, 65)
 ISSUER_PATTERN = r"^[^\u0000-\u001F\u007F-\u009F:]*$"
-"""No control characters, and no colon, which ends the issuer in the address an authenticator reads (behaviour 6.1)."""
+"""No control characters, and no colon, which ends the issuer in the address an authenticator reads."""
 ISSUER_LENGTH = 64
 
 _EMAIL = re.compile(EMAIL_PATTERN)

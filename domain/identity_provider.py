@@ -1,4 +1,4 @@
-"""Identity providers as the rules see them: what is asked of one, what it proves, and how it fails (behaviour 7).
+"""Identity providers as the rules see them: what is asked of one, what it proves, and how it fails.
 
 `server/identity_providers` speaks OpenID Connect and OAuth 2.0; the rules know only what stands here.
 """
@@ -37,7 +37,7 @@ class RefreshRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProviderTraits:
-    """What the operator decided about one provider, and what follows from its kind (behaviour 7.1)."""
+    """What the operator decided about one provider, and what follows from its kind."""
 
     id: str
     scopes: tuple[str, ...]
@@ -121,7 +121,7 @@ class Tokens:
 
 
 class TokenUse(Enum):
-    """Who may bring the ID token of a proof directly, and how often (behaviour 7.6)."""
+    """Who may bring the ID token of a proof directly, and how often."""
 
     OURS = auto()
     """Nobody: the provider gave it to this service."""
@@ -163,7 +163,7 @@ class Provider(Protocol):
         """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
 
     async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
-        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused, SubjectMissing."""
+        """Check an ID token that came directly. Raises IdentityRefused, SubjectMissing."""
 
     async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
         """Renew tokens. Raises RefreshRefused."""

@@ -1,4 +1,4 @@
-"""One-time things: issue, look at, use up by one atomic statement, take back (behaviour 9.1)."""
+"""One-time things: issue, look at, use up by one atomic statement, take back."""
 
 from datetime import timedelta
 

@@ -11,7 +11,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """How cookies are set (interface 5.5, behaviour 3.3)."""
+    """How cookies are set."""
 
     session_name: str
     prefix: str

@@ -94,7 +94,7 @@ class Transaction(Protocol):
 
 
 class Hasher(Protocol):
-    """Password hashing in a bounded pool of threads (behaviour 4.2, 4.3). Passwords go in as sent."""
+    """Password hashing in a bounded pool of threads. Passwords go in as sent."""
 
     def admission(self) -> AbstractAsyncContextManager[None]:
         """Admit a few callers at a time, first come first served, to prepare what they will hash. Raises Overloaded.
@@ -123,7 +123,7 @@ class Hasher(Protocol):
 
 
 class Cipher(Protocol):
-    """Encryption at rest and keyed digests, one derived key per purpose (behaviour 9.2)."""
+    """Encryption at rest and keyed digests, one derived key per purpose."""
 
     def encrypt(self, purpose: str, text: str) -> bytes:
         """Encrypt under the newest secret."""
@@ -156,7 +156,7 @@ class LimitResult(NamedTuple):
 
 
 class Counters(Protocol):
-    """Counts in fixed windows that begin with the first count, shared by every instance (behaviour 10.2).
+    """Counts in fixed windows that begin with the first count, shared by every instance.
 
     They stand in the database, or in another store, which changes at once whatever becomes of the transaction. A window
     that ends long after one that begins now is from before the clock was set back: it is over.

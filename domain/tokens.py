@@ -1,4 +1,4 @@
-"""The only door to randomness and digests (behaviour 1.5, 9.2)."""
+"""The only door to randomness and digests."""
 
 import hashlib
 import os

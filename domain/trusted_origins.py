@@ -1,4 +1,4 @@
-"""Which origins are trusted, and which redirect targets lead nowhere else (behaviour 1.6 and 3.4).
+"""Which origins are trusted, and which redirect targets lead nowhere else.
 
 The grammar of what is accepted is written out here, narrower than what browsers understand, so that no two
 readings of one string exist: nothing is decoded, repaired or resolved before it is compared.

@@ -1,4 +1,4 @@
-"""The one builder of public addresses: the configured base alone says where they lead (behaviour 1.1)."""
+"""The one builder of public addresses: the configured base alone says where they lead."""
 
 from urllib.parse import quote
 

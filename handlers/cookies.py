@@ -1,5 +1,4 @@
-"""Set and clear the cookies of the service: one Set-Cookie per name, the same attributes either way
-(behaviour 3.3)."""
+"""Set and clear the cookies of the service: one Set-Cookie per name, the same attributes either way."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where a browser goes on from a provider's callback, and with which cookies (behaviour 7.3, 7.4)."""
+"""Where a browser goes on from a provider's callback, and with which cookies."""
 
 from dataclasses import replace
 from typing import Any

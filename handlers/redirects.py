@@ -1,4 +1,4 @@
-"""Where a redirect leads: a target that was accepted, checked once more when it is used (behaviour 1.6)."""
+"""Where a redirect leads: a target that was accepted, checked once more when it is used."""
 
 from dataclasses import replace
 from urllib.parse import quote, unquote_plus

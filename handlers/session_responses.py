@@ -1,4 +1,4 @@
-"""The answers that hand a new session over or take one away: body, cookie and header together (interface 5.4)."""
+"""The answers that hand a new session over or take one away: body, cookie and header together."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""From rows to JSON shapes and back: the one place that knows the names on the wire (behaviour 1.5)."""
+"""From rows to JSON shapes and back: the one place that knows the names on the wire."""
 
 import re
 from datetime import datetime
@@ -121,7 +121,7 @@ def user(row: UserRow) -> shapes.User:
 
 
 def reduced_user(row: UserRow) -> shapes.ReducedUser:
-    """Write the seven keys that authentication answers carry (interface 2.2)."""
+    """Write the seven keys that authentication answers carry."""
     return {
         "id": row.id,
         "email": row.email,
@@ -139,7 +139,7 @@ def two_factor_user(row: UserRow) -> shapes.TwoFactorUser:
 
 
 def reduced_session(row: SessionRow, token: str) -> shapes.ReducedSession:
-    """Write the four keys of a session that the answer to a backup code carries (interface 2.1)."""
+    """Write the four keys of a session that the answer to a backup code carries."""
     return {
         "token": token,
         "userId": row.user_id,

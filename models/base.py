@@ -104,6 +104,6 @@ class Timestamped(SQLModel):
 
 
 class Record(Timestamped):
-    """Rows with an id of 32 random letters and digits (behaviour 1.5)."""
+    """Rows with an id of 32 random letters and digits."""
 
     id: str = Field(primary_key=True, max_length=32)

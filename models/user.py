@@ -8,7 +8,7 @@ from models.base import Instant, Record
 
 
 def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
-    """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
+    """Whether a ban holds at `now`; one that has expired does not."""
     return banned and (expires is None or now < expires)  # defence: V33 ban-expiry
 
 

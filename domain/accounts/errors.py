@@ -1,4 +1,4 @@
-"""Errors about linked accounts (behaviour 5.5)."""
+"""Errors about linked accounts."""
 
 from domain.errors import BadRequest
 

@@ -1,4 +1,4 @@
-"""What the operator decides about the accounts of a user (behaviour 7.5)."""
+"""What the operator decides about the accounts of a user."""
 
 from dataclasses import dataclass
 

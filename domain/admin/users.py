@@ -1,5 +1,4 @@
-"""What the operator does to users: look, create, ban, unban, end their sessions, take the second factor off, delete
-(behaviour 5.9)."""
+"""What the operator does to users: look, create, ban, unban, end their sessions, take the second factor off, delete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Errors of sign-up and sign-in (behaviour 5.1)."""
+"""Errors of sign-up and sign-in."""
 
 from domain.errors import BadRequest, Unauthenticated
 

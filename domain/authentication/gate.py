@@ -1,4 +1,4 @@
-"""The gate: the one check that every sign-in passes after its first proof (behaviour 5.1).
+"""The gate: the one check that every sign-in passes after its first proof.
 
 It opens a session, or a challenge where a second factor is due.
 """
@@ -45,7 +45,7 @@ class SignInOptions:
 async def complete_sign_in(
     ctx: Context, user: UserRow, wanted: SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Complete the sign-in of a proven user: every way to sign in passes here (behaviour 5.1, steps 6 to 9).
+    """Complete the sign-in of a proven user: every way to sign in passes here.
 
     `user` is the locked row, one that is required to be unchanged, or a new one that is stored. Who has a second
     factor gets a session only on a device they trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a

@@ -1,4 +1,4 @@
-"""What the operator decides about signing up and in (behaviour 5.1)."""
+"""What the operator decides about signing up and in."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Sign in with an email address or a username, and a password (interface 4.1; behaviour 5.1)."""
+"""Sign in with an email address or a username, and a password."""
 
 from dataclasses import replace
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Sign up with a password (interface 4.1; behaviour 5.1)."""
+"""Sign up with a password."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Users of another program who want to come in: who they are, and who of them may (behaviour 9.3)."""
+"""Users of another program who want to come in: who they are, and who of them may."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Addresses: prove one, change one (interface 4.4; behaviour 5.4)."""
+"""Addresses: prove one, change one."""
 
 from domain import errors, one_time_tokens
 from domain.context import Context

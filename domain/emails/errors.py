@@ -1,4 +1,4 @@
-"""Errors about email addresses (behaviour 5.7)."""
+"""Errors about email addresses."""
 
 from domain.errors import BadRequest, Unauthenticated
 

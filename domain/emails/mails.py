@@ -1,4 +1,4 @@
-"""The mails about email addresses (behaviour 8.2)."""
+"""The mails about email addresses."""
 
 from domain import urls
 from domain.context import Context
@@ -28,5 +28,5 @@ async def email_changed(ctx: Context, user: Addressee, old_email: str, *, was_ve
 
 
 def queue_verification_request(ctx: Context, email: str, callback_url: str | None) -> None:
-    """File that somebody without a session asked for the verification of `email` (behaviour 8.1)."""
+    """File that somebody without a session asked for the verification of `email`."""
     queue_request(ctx, "verify-email", ctx.policy[MailPolicy].sender, email, callback_url)

@@ -1,4 +1,4 @@
-"""What the operator decides about email addresses (behaviour 5.4)."""
+"""What the operator decides about email addresses."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""One function per message, adding an outbox row: to whom, which template, which values (behaviour 8.2)."""
+"""One function per message, adding an outbox row: to whom, which template, which values."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ class Addressee(Protocol):
 
     @property
     def id(self) -> str | None:
-        """The user's id, None for nobody; queued mail goes when the user goes (behaviour 5.4)."""
+        """The user's id, None for nobody; queued mail goes when the user goes."""
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ def queue_mail(
 
 
 def queue_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:
-    """Queue a request for a mail to `email` made without a session; the worker looks up the user (behaviour 8.1)."""
+    """Queue a request for a mail to `email` made without a session; the worker looks up the user."""
     row = outbox.row(ctx, template, sender, {"email": email, "target": target, **asdict(ctx.client)})
     row.state = MailState.UNRESOLVED
     _add(ctx, row)

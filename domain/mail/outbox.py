@@ -1,4 +1,4 @@
-"""The life of an outbox row: made, claimed by lease, then delivered, postponed or given up (behaviour 8.1).
+"""The life of an outbox row: made, claimed by lease, then delivered, postponed or given up.
 
 A claim counts as an attempt, and the number of attempts proves it: whoever claims the row after the lease has
 run out makes it another number, so that a late note of the first holder touches nothing.

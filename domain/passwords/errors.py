@@ -1,4 +1,4 @@
-"""Errors about passwords (behaviour 4.1, 5.3)."""
+"""Errors about passwords."""
 
 from domain.errors import BadRequest
 

@@ -1,4 +1,4 @@
-"""The mails about passwords (behaviour 8.2)."""
+"""The mails about passwords."""
 
 from domain import urls
 from domain.context import Context
@@ -19,5 +19,5 @@ async def password_changed(ctx: Context, user: Addressee) -> None:
 
 
 def queue_reset_request(ctx: Context, email: str, redirect_to: str | None) -> None:
-    """File that somebody asked for a reset of `email`; the worker looks for the user (behaviour 8.1)."""
+    """File that somebody asked for a reset of `email`; the worker looks for the user."""
     queue_request(ctx, "reset-password", ctx.policy[PasswordResetPolicy].sender, email, redirect_to)

@@ -1,4 +1,4 @@
-"""Passwords: check, replace a forgotten one, change a known one (interface 4.3; behaviour 5.3)."""
+"""Passwords: check, replace a forgotten one, change a known one."""
 
 from typing import NoReturn
 

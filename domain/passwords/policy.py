@@ -1,4 +1,4 @@
-"""What the operator decides about passwords (behaviour 4.1, 5.3)."""
+"""What the operator decides about passwords."""
 
 from collections.abc import Set
 from dataclasses import dataclass, field

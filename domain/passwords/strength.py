@@ -1,4 +1,4 @@
-"""What a new password must satisfy (behaviour 4.1), on sign-up, reset and change alike."""
+"""What a new password must satisfy, on sign-up, reset and change alike."""
 
 import unicodedata
 

@@ -12,7 +12,7 @@ LIMIT_REACHED = Event("limit.reached")
 def limit_reached(
     ctx: Context, limit: str, *, user_id: str | None = None, identifier: str | None = None, **details: Any
 ) -> None:
-    """A limit is spent, by the name of its setting; to be called once per window and key (behaviour 11).
+    """A limit is spent, by the name of its setting; to be called once per window and key.
 
     `identifier` is what was typed where there is no such user.
     """

@@ -1,4 +1,4 @@
-"""How often passwords and codes may be wrong, and how many mails an address gets (behaviour 10.1, 10.2).
+"""How often passwords and codes may be wrong, and how many mails an address gets.
 
 What is counted lies under keyed digests: neither account nor address nor network can be read from it. Only the newest
 service key makes them, so that a change of keys begins every window anew, once; known networks outlive it.
@@ -117,7 +117,7 @@ async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool
 async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
     """Whether one more mail of this family may go to the address, which counts it; the answer must not show it.
 
-    While the counts are away mails go out: only what has a budget of failures waits for them (behaviour 12).
+    While the counts are away mails go out: only what has a budget of failures waits for them.
     """
     rules = ctx.policy[RateLimitPolicy]
     # defence: V74 daily-mails

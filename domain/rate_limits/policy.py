@@ -1,4 +1,4 @@
-"""What the operator decides about limits (behaviour 10.1)."""
+"""What the operator decides about limits."""
 
 from dataclasses import dataclass
 from datetime import timedelta

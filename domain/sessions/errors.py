@@ -1,4 +1,4 @@
-"""Errors about sessions (behaviour 3.5, 5.4)."""
+"""Errors about sessions."""
 
 from domain.errors import BadRequest
 

@@ -1,4 +1,4 @@
-"""What the operator decides about sessions (behaviour 3.5)."""
+"""What the operator decides about sessions."""
 
 from dataclasses import dataclass
 from datetime import timedelta

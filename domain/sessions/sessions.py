@@ -1,4 +1,4 @@
-"""Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
+"""Sessions: create, list, extend and revoke them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -149,7 +149,7 @@ def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
 async def revoke(ctx: Context, token: str) -> bool:
     """End the caller's session with this token or handle; say whether it was the current one.
 
-    Unknown and foreign values have no effect and are not told apart (behaviour 5.2).
+    Unknown and foreign values have no effect and are not told apart.
     """
     caller = ctx.signed_in
     session_id = await _own_session(ctx, caller, token)
@@ -200,7 +200,7 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def sign_out(ctx: Context) -> None:
-    """End every session that was presented, the cookie's beside a Bearer token too (behaviour 5.1).
+    """End every session that was presented, the cookie's beside a Bearer token too.
 
     One that has ended meanwhile is no sign-out.
     """
@@ -235,7 +235,7 @@ async def _end_presented(ctx: Context, presented: list[Caller]) -> None:
 
 
 async def discard(ctx: Context, session_id: str) -> None:
-    """Delete a session that was presented after its end, or by a banned user (behaviour 3.2).
+    """Delete a session that was presented after its end, or by a banned user.
 
     Nothing can cross this one statement, so it takes no lock.
     """
@@ -250,7 +250,7 @@ async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
 
 
 def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
-    """Return the new expiry of a session that is due for sliding extension, or None (behaviour 3.5)."""
+    """Return the new expiry of a session that is due for sliding extension, or None."""
     if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
         return None
     expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)

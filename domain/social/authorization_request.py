@@ -1,4 +1,4 @@
-"""Flows: a visit to a provider from its start to the moment the browser is back (behaviour 7.2, 7.3).
+"""Flows: a visit to a provider from its start to the moment the browser is back.
 
 What a flow must remember lies encrypted under the digest of its state, for a browser that brings the binding along.
 """

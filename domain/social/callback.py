@@ -1,4 +1,4 @@
-"""The way back from a provider: use the state up, prove the identity, sign in or link (behaviour 7.3)."""
+"""The way back from a provider: use the state up, prove the identity, sign in or link."""
 
 import re
 from dataclasses import dataclass, field

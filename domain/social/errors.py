@@ -1,4 +1,4 @@
-"""Errors of identity providers and linking (behaviour 5.1, 5.5)."""
+"""Errors of identity providers and linking."""
 
 from domain.errors import BadRequest, Conflict, NotFound, Unauthenticated, Unavailable
 

@@ -1,4 +1,4 @@
-"""How often an ID token signs in: never when it is the service's own, once when it answers a nonce (behaviour 7.6).
+"""How often an ID token signs in: never when it is the service's own, once when it answers a nonce.
 
 What is used up is marked in the transaction that uses it, so that what fails uses up nothing.
 """

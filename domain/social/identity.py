@@ -1,4 +1,4 @@
-"""From what an application or a browser hands over to an identity that a provider has proven (behaviour 7.5, 7.6)."""
+"""From what an application or a browser hands over to an identity that a provider has proven."""
 
 from domain import errors, identifiers
 from domain.context import Context

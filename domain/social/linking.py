@@ -1,4 +1,4 @@
-"""Linking: an identity becomes one more way for a signed-in user to sign in (behaviour 5.5, 7.5)."""
+"""Linking: an identity becomes one more way for a signed-in user to sign in."""
 
 from functools import partial
 
@@ -42,7 +42,7 @@ async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential)
 
 
 async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> None:
-    """Raise Unauthenticated when the browser that is back is signed in as somebody else (behaviour 7.5).
+    """Raise Unauthenticated when the browser that is back is signed in as somebody else.
 
     `presented` is its session cookie. Two that differ could be anybody's, so they are refused, too.
     """

@@ -20,7 +20,7 @@ class SocialPolicy:
 
 @dataclass(frozen=True, slots=True)
 class LinkingPolicy:
-    """Whose account an identity belongs to (behaviour 7.5)."""
+    """Whose account an identity belongs to."""
 
     enabled: bool
     implicit: bool

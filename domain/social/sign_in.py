@@ -1,4 +1,4 @@
-"""Sign-in through a provider: which user a verified identity belongs to, and the gate (behaviour 5.1, 7.5)."""
+"""Sign-in through a provider: which user a verified identity belongs to, and the gate."""
 
 from dataclasses import dataclass
 from functools import partial

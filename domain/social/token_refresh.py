@@ -1,4 +1,4 @@
-"""Renewing a provider's tokens: of all who want the same at once, one asks the provider (behaviour 7.6).
+"""Renewing a provider's tokens: of all who want the same at once, one asks the provider.
 
 Who asks holds a lease on the account's row. When it is over, what came of it stands in the lease's place, so that
 those who waited, on whatever instance, learn it: nothing after a success, else one of two moments long past.

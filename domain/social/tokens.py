@@ -1,4 +1,4 @@
-"""What a provider gave for later calls: show it, renew it, ask with it who the user is (behaviour 5.5, 7.6)."""
+"""What a provider gave for later calls: show it, renew it, ask with it who the user is."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime

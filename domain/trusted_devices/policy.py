@@ -1,4 +1,4 @@
-"""What the operator decides about trusted devices (behaviour 6.4)."""
+"""What the operator decides about trusted devices."""
 
 from dataclasses import dataclass
 from datetime import timedelta

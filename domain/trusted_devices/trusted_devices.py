@@ -1,4 +1,4 @@
-"""Trusted devices: browsers that are not asked for the second factor for 30 days (behaviour 6.4)."""
+"""Trusted devices: browsers that are not asked for the second factor for 30 days."""
 
 from sqlalchemy import delete, select, update
 from sqlmodel import col

@@ -1,4 +1,4 @@
-"""Backup codes: made in sets, stored hashed, used once each (behaviour 6.2)."""
+"""Backup codes: made in sets, stored hashed, used once each."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Sign-ins that wait for their second factor: made by the gate, found, tried, and finished (behaviour 6.3)."""
+"""Sign-ins that wait for their second factor: made by the gate, found, tried, and finished."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Codes by mail: each is bound to one challenge, or to one session where there is none (behaviour 6.2)."""
+"""Codes by mail: each is bound to one challenge, or to one session where there is none."""
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col

@@ -1,4 +1,4 @@
-"""Enrolling an authenticator: the secret that waits, the one that counts, the step between (behaviour 6.1)."""
+"""Enrolling an authenticator: the secret that waits, the one that counts, the step between."""
 
 from sqlalchemy import update
 from sqlmodel import col

@@ -1,4 +1,4 @@
-"""Errors of the second factor (behaviour 5.6, 6.3)."""
+"""Errors of the second factor."""
 
 from domain.errors import BadRequest, Limited, Unauthenticated, Unavailable
 

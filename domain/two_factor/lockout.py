@@ -1,4 +1,4 @@
-"""The lock of the second factor: ten wrong codes in a row close it for a quarter of an hour (behaviour 6.3)."""
+"""The lock of the second factor: ten wrong codes in a row close it for a quarter of an hour."""
 
 import math
 from datetime import datetime

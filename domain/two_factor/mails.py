@@ -1,4 +1,4 @@
-"""The mails of the second factor (behaviour 8.2)."""
+"""The mails of the second factor."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from domain.two_factor.policy import TwoFactorPolicy
 
 
 def otp(ctx: Context, user: Addressee, code: str) -> None:
-    """Mail a code of the second factor, without a link (behaviour 8.2)."""
+    """Mail a code of the second factor, without a link."""
     queue_mail(ctx, "otp", user, code=code, lives=ctx.policy[TwoFactorPolicy].otp_expires_in)
 
 

@@ -1,4 +1,4 @@
-"""Switching the second factor on and off (interface 4.6; behaviour 5.6, 6.1)."""
+"""Switching the second factor on and off."""
 
 from dataclasses import dataclass, field
 

@@ -23,7 +23,7 @@ def new_secret() -> str:
 
 
 def uri(issuer: str, email: str, secret: str) -> str:
-    """Return the address `otpauth://…` that an app reads, in the form of behaviour 6.1."""
+    """Return the `otpauth://` URL that authenticator apps read."""
     shown_by, account = quote(issuer, safe=""), quote(email, safe="")
     return f"otpauth://totp/{shown_by}:{account}?secret={secret}&issuer={shown_by}&digits=6&period={PERIOD}"
 

@@ -1,4 +1,4 @@
-"""Entering a code of the second factor, to end a sign-in or under a session (interface 4.6; behaviour 5.6, 6.3).
+"""Entering a code of the second factor, to end a sign-in or under a session.
 
 Each method has the same two callers: `ctx.challenge` is set for a sign-in that waits, `ctx.caller` otherwise.
 """
@@ -81,7 +81,7 @@ async def _enter_under_session(ctx: Context) -> UserRow:
 
 
 async def _lock_caller(ctx: Context) -> UserRow:
-    """Return the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
+    """Return the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left."""
     try:
         return await locking.lock_caller(ctx)
     except errors.Unauthenticated:
@@ -219,7 +219,7 @@ async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verifie
 
 
 async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
-    """Hash the code before the transaction, unless it will be refused whatever it is (behaviour 4.3)."""
+    """Hash the code before the transaction, unless it will be refused whatever it is."""
     if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
         return None
     return await backup_codes.hash_code(ctx, stored, code)

@@ -1,4 +1,4 @@
-"""Deleting one's own account (interface 4.4; behaviour 5.4)."""
+"""Deleting one's own account."""
 
 from sqlalchemy import delete
 from sqlmodel import col

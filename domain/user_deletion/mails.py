@@ -1,4 +1,4 @@
-"""The mails about the deletion of a user (behaviour 8.2)."""
+"""The mails about the deletion of a user."""
 
 from domain import urls
 from domain.context import Context

@@ -1,4 +1,4 @@
-"""What the operator decides about users who delete themselves (behaviour 5.4)."""
+"""What the operator decides about users who delete themselves."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Errors about users (behaviour 5.1, 5.4)."""
+"""Errors about users."""
 
 from domain.errors import BadRequest, Forbidden, Unprocessable
 

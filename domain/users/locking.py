@@ -1,4 +1,4 @@
-"""Locks on the user's row, and conditions on what was read before it (behaviour 9.1)."""
+"""Locks on the user's row, and conditions on what was read before it."""
 
 from domain import errors
 from domain.context import Context, StaleRead
@@ -14,7 +14,7 @@ async def lock(ctx: Context, user_id: str) -> UserRow | None:
     """Return the user's row, locked until the transaction ends; None when it is gone.
 
     Whatever changes a user's sessions, accounts or password does this first, so that revocation and sign-in
-    cannot cross (behaviour 9.1).
+    cannot cross.
     """
     user: UserRow | None = (await ctx.db.execute(LOCK_USER, id=user_id)).first()
     return user

@@ -1,4 +1,4 @@
-"""What the operator decides about users (behaviour 5.7)."""
+"""What the operator decides about users."""
 
 from dataclasses import dataclass
 

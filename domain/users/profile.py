@@ -1,4 +1,4 @@
-"""The user row: lock it, look for a free username, change the profile (behaviour 5.4, 5.7)."""
+"""The user row: lock it, look for a free username, change the profile."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +59,7 @@ async def is_username_available(ctx: Context, username: str) -> bool:
 
 
 async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
-    """Settle the two names of a sign-up: each may supply the other (behaviour 5.7).
+    """Settle the two names of a sign-up: each may supply the other.
 
     Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """

@@ -1,5 +1,4 @@
-"""The compiled pipeline: a request goes through every check of behaviour 1.3, in its order, and is answered
-once."""
+"""The compiled pipeline: a request goes through every check in a fixed order, and gets one response."""
 
 import asyncio
 import time
@@ -95,25 +94,25 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             self._request_hook.request(request.operation_id, rendered[0], seconds)
 
     async def _answer(self, request: Request) -> ErrorResponse:
-        """Find the operation and who calls it, then go on; the numbers are the steps of behaviour 1.3."""
+        """Find the operation and who calls it, then call the handler."""
         scope, head = request.scope, request.head
-        place, request.captured = self._routes.find(scope)  # 1
+        place, request.captured = self._routes.find(scope)
         if scope["method"] == "OPTIONS":  # defence: R39 options
             return responses.options(place.allow, is_preflight=cors.is_preflight(head, self._cors_of(head)))
         operation = place.operation(scope["method"])
         request.operation = operation
-        check_size(scope, head, self._max_body)  # 2
+        check_size(scope, head, self._max_body)
         if operation.inputs.reads_body:
             request.body = await request_body.read(request.receive, self._max_body)
         request.now = self._clock()
         if self._limiter is not None and operation.is_limited:
             network, name = request.client.network, operation.operation_id  # defence: R42 operation-name
             # defence: V67 R42 request-limit
-            if network is not None and not self._limiter.passes(network, name, request.now):  # 3
+            if network is not None and not self._limiter.passes(network, name, request.now):
                 await self._limiter.hit(request.client, name)
                 request.now = self._clock()
         try:
-            await operation.security.authenticate(request)  # 4
+            await operation.security.authenticate(request)
         except Unavailable:
             self._clear_cookies_on_sign_out(request, operation)
             raise
@@ -124,7 +123,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
                 await self._sessions.extend(request, request.caller, expires_at)
                 request.now = self._clock()
         try:
-            result = await self._dependencies.endpoint(operation, request)  # 8
+            result = await self._dependencies.endpoint(operation, request)
         except Refusal as refusal:
             if refusal.ends_challenge:
                 request.cookies += request.ending
@@ -141,8 +140,8 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Let the operation's remaining checks decide, and find what its handler is called with."""
-        self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
-        request.arguments = operation.inputs.arguments(  # 6, 7
+        self._check_origin(request, operation, by_cookie=request.by_cookie)
+        request.arguments = operation.inputs.arguments(
             request.scope["query_string"], request.captured, request.head, request.body
         )
         request.cookies += operation.forget

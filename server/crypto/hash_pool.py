@@ -1,4 +1,4 @@
-"""Threads for hashing: a bounded queue, and a lower priority than the event loop (behaviour 4.3)."""
+"""Threads for hashing: a bounded queue, and a lower priority than the event loop."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
+"""Password hashing in a bounded pool of threads."""
 
 import base64
 import unicodedata

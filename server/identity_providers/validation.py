@@ -1,4 +1,4 @@
-"""What is wrong with the tables of providers, found before the service starts (behaviour 2.1, 7.1)."""
+"""What is wrong with the tables of providers, found before the service starts."""
 
 from collections.abc import Iterator
 

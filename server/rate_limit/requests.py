@@ -1,4 +1,4 @@
-"""The limit of requests per client network and operation (behaviour 10.1, 10.2).
+"""The limit of requests per client network and operation.
 
 Each instance lets the first tenth of a window pass by itself, so that ordinary reads cost no write, and then takes
 tenths from a counter that all instances share.

@@ -1,4 +1,4 @@
-"""Users, their accounts and sessions, one-time grants, the mail outbox, and leases (behaviour 9.3).
+"""Users, their accounts and sessions, one-time grants, the mail outbox, and leases.
 
 The first step: it needs an empty database and leaves an empty one behind when it is taken back. Everything that
 belongs to a user falls with the user. Instants are integer milliseconds on SQLite, which has no time type, and

@@ -1,5 +1,4 @@
-"""The second factor: secrets, backup codes, trusted devices, and what grants need for challenges and mailed codes
-(behaviour 9.3).
+"""The second factor: secrets, backup codes, trusted devices, and what grants need for challenges and mailed codes.
 
 Nothing that is there changes its meaning: an older program goes on beside it, because the one new column of `grant`
 that must have a value has a default.

@@ -1,4 +1,4 @@
-"""Tokens of external providers, and what a flow to a provider has to remember (behaviour 9.3).
+"""Tokens of external providers, and what a flow to a provider has to remember.
 
 Only columns that may be empty are added: an older program goes on beside it.
 """

@@ -1,4 +1,4 @@
-"""Counters of the limits, the networks a user signed in from, and the audit records (behaviour 9.3).
+"""Counters of the limits, the networks a user signed in from, and the audit records.
 
 Three new tables; an older program goes on beside them and neither counts nor records.
 """
