@@ -76,7 +76,7 @@ def state_name(cookies: Cookies, state: str) -> str:
 
 
 def _for_states(cookies: Cookies) -> Cookies:
-    """Return the attributes of a flow's cookie: Lax, because the browser returns from another site; never for scripts."""
+    """Return a flow's cookie attributes: Lax, because the browser returns from another site; HttpOnly."""
     return replace(cookies, same_site="Lax", http_only=True)
 
 
