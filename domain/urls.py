@@ -1,4 +1,4 @@
-"""The one builder of public addresses: the configured base alone says where they lead."""
+"""Build public URLs; the configured base alone decides where they lead."""
 
 from urllib.parse import quote
 

@@ -4,6 +4,6 @@ from domain.errors import BadRequest
 
 
 class SessionExpired(BadRequest):
-    """The session is too old for this without a password."""
+    """The session is too old to do this without a password."""
 
     message = "Session expired. Re-authenticate to perform this action."
