@@ -242,7 +242,7 @@ class Services:
             await self.tracing.close()
 
     async def is_ready(self) -> bool:
-        """Whether requests can be served: the database answers in time, its schema suffices, no stop is under way."""
+        """Return whether requests can be served: database and schema are ready, and no shutdown is under way."""
         if self._stopping.is_set():
             return False
         try:

@@ -113,7 +113,7 @@ class BoundedExecutor:
 
     @property
     def _is_full(self) -> bool:
-        """Whether nobody more may wait for a thread."""
+        """Return whether nobody more may wait for a thread."""
         return self._busy >= self._size and len(self._waiting) >= self._queue  # defence: V72 R42 queue-bound
 
     def _dispatch(self) -> None:

@@ -21,7 +21,7 @@ class Workers(Multiprocess):
 
     @property
     def has_failed(self) -> bool:
-        """Whether a process could not start; it would fail in the same way whenever it is started."""
+        """Return whether a process could not start; it would fail in the same way whenever it is started."""
         return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
 
     def keep_subprocess_alive(self) -> None:

@@ -175,7 +175,7 @@ class OutboxWorker:
         await self._attempt(row, self._find_user)
 
     async def _attempt(self, row: LeasedMail, act: Callable[[LeasedMail], Awaitable[None]]) -> bool:
-        """Whether it worked; if not, the row is postponed or given up."""
+        """Return whether it worked; if not, the row is postponed or given up."""
         try:
             if row.expires_at <= self._clock():
                 raise FinalError("expired")

@@ -119,7 +119,7 @@ class Backoff:
         self._pause_ends = time.monotonic() + self._pause
 
     def is_exhausted(self) -> bool:
-        """Whether nothing should be asked; after the pause a single question goes first."""
+        """Return whether nothing should be asked; after the pause a single question goes first."""
         if not self._pause_ends:
             return False
         if time.monotonic() < self._pause_ends:

@@ -103,7 +103,7 @@ async def _rows(service: Service) -> dict[str, int]:
 
 
 def alike(one: httpx.Response, other: httpx.Response) -> bool:
-    """Whether two answers have the same status, headers and body, keys in the same order.
+    """Return whether two answers have the same status, headers and body, keys in the same order.
 
     Of an invented user the id is as random as a real one's, and the address is the one that was sent.
     """

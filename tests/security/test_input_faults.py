@@ -164,7 +164,7 @@ async def dial(live: LiveService) -> AsyncIterator[Dial]:
 
 
 async def is_well(live: LiveService) -> bool:
-    """Whether the process still answers somebody else."""
+    """Return whether the process still answers somebody else."""
     async with httpx.AsyncClient(base_url=live.url, timeout=PATIENCE) as client:
         return (await client.get("/ok")).status_code == 200
 

@@ -200,7 +200,7 @@ async def _fetch(
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Whether a read failed of the database's state; a standby calls it a conflict when it must change what is read."""
+    """Return whether the database's state made a read fail; a standby reports changes of the rows as a conflict."""
     return is_unavailable(error) or is_retryable(error)  # defence: R7 lost-read
 
 

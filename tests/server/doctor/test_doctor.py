@@ -63,7 +63,7 @@ def only(findings: list[Finding], check: str) -> Finding:
 
 
 def is_wrong(finding: Finding, words: str) -> bool:
-    """Whether something is wrong, for a reason that holds certain words, and can be mended."""
+    """Return whether something is wrong, for a reason that holds certain words, and can be mended."""
     return finding.verdict is Verdict.WRONG and words in finding.found and bool(finding.mend)
 
 
