@@ -3,10 +3,7 @@ once."""
 
 import asyncio
 import time
-from typing import Any
 
-from connexion.middleware.abstract import SpecMiddleware
-from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
@@ -15,7 +12,6 @@ from domain.policy import Policy
 from handlers.reply import Redirect
 from server.api import cors, errors, request_body, responses
 from server.api.client_address import client_of
-from server.api.compiler import CompiledApi
 from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 from server.api.interfaces import Dependencies
@@ -26,18 +22,13 @@ from server.observability.access_log import access
 from server.observability.redaction import mask_path
 
 
-class Pipeline(SpecMiddleware):  # type: ignore[misc]
-    """The one middleware of the service; what is no HTTP request goes on to the next application."""
+class Pipeline:
+    """An ASGI application; what is no HTTP request goes on to the next one."""
 
     def __init__(
-        self,
-        next_app: ASGIApp,
-        *,
-        policy: Policy,
-        dependencies: Dependencies,
-        disabled: frozenset[str],
-        max_body: int,
+        self, routes: Routes, next_app: ASGIApp, *, policy: Policy, dependencies: Dependencies, max_body: int
     ) -> None:
+        self._routes = routes
         self._next_app = next_app
         self._policy = policy
         self._dependencies = dependencies
@@ -45,22 +36,8 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         self._sessions = dependencies.sessions
         self._limiter = dependencies.limiter
         self._request_hook = dependencies.request_hook
-        self._disabled = disabled
         self._max_body = max_body
         self._cors_of = cors.cors(policy.origins)
-        self._routes = Routes()
-
-    def add_api(self, specification: Specification, **options: Any) -> CompiledApi:
-        """Compile the contract; Connexion calls this once, at start."""
-        api = CompiledApi(
-            specification,
-            policy=self._policy,
-            dependencies=self._dependencies,
-            disabled=self._disabled,
-            **options,
-        )
-        self._routes = api.routes
-        return api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
