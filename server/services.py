@@ -69,7 +69,7 @@ CHECKS: tuple[Check, ...] = (
 """What the packages above the settings have to say about them, before anything is opened."""
 
 READY_WITHIN = 1.0
-"""Seconds the database has to answer /ready (behaviour 5.8)."""
+"""Seconds the database has to answer /ready."""
 
 _log = structlog.get_logger(__name__)
 

@@ -83,8 +83,7 @@ def compile_operation(
         template=policy.base_path + operation.path,
         security=security.compile(operation, without_session=is_lenient),
         inputs=inputs,
-        # A provider posts its form from its own origin; that operation has the state cookie instead
-        # (behaviour 3.4).
+        # A provider posts its form from its own origin; that operation has the state cookie instead.
         checks_origin=operation.method == "post" and inputs.media_type != request_body.FORM,
         signs_in=extension.signs_in,
         answers_head=extension.answers_head,

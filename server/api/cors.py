@@ -1,4 +1,4 @@
-"""The origin check and CORS: which pages may send what, and which may read the answer (behaviour 3.4)."""
+"""The origin check and CORS: which pages may send what, and which may read the answer."""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -47,7 +47,7 @@ class RequestHeaders:
         return size
 
     def cookie(self, name: bytes) -> str | None:
-        """Return the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
+        """Return the raw value of a cookie, None without one, MALFORMED for two that differ.
 
         Only the cookie asked for is read, so that no other one, however broken, can hide it.
         """
@@ -74,7 +74,7 @@ class RequestHeaders:
         return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
 
     def bearer(self) -> str | None:
-        """Return the token of the Authorization header (behaviour 3.2, rule 1).
+        """Return the token of the Authorization header.
 
         None without such a header or with another scheme, which a proxy may use for itself. MALFORMED for
         several headers, for a value that is no credential, and for a bearer token of impossible characters.

@@ -1,5 +1,8 @@
-"""The compiled pipeline: a request goes through every check of behaviour 1.3, in its order, and is answered
-once."""
+"""The compiled pipeline: a request goes through every check, in one order, and gets one response.
+
+Routing (1), size (2), rate limit (3), authentication (4), origin (5), parameters and body (6), redirect targets (7),
+handler (8).
+"""
 
 import asyncio
 import time
@@ -72,7 +75,7 @@ class Pipeline:
             self._request_hook.request(request.operation_id, rendered[0], seconds)
 
     async def _answer(self, request: Request) -> ErrorResponse:
-        """Find the operation and who calls it, then go on; the numbers are the steps of behaviour 1.3."""
+        """Return the response of a request that passes every check. Raises refusals."""
         scope, head = request.scope, request.head
         place, request.captured = self._routes.find(scope)  # 1
         if scope["method"] == "OPTIONS":  # defence: R39 options
@@ -111,13 +114,13 @@ class Pipeline:
         return responses.answer(result, operation.method)
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
-        """Let who wants to leave forget the cookie at least, while nobody can be found."""
+        """Clear the session cookie of a sign-out whose session cannot be looked up."""
         if operation.forget:
             self._check_origin(request, operation, by_cookie=False)
             request.cookies += operation.forget
 
     def _admit(self, request: Request, operation: Operation) -> None:
-        """Let the operation's remaining checks decide, and find what its handler is called with."""
+        """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""
         self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
         request.arguments = operation.inputs.arguments(  # 6, 7
             request.scope["query_string"], request.captured, request.head, request.body

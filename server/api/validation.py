@@ -1,4 +1,4 @@
-"""Schemas of the contract, compiled at start, and what they say of a value (behaviour 1.2, 1.4).
+"""Schemas of the contract, compiled at start, and what they say of a value.
 
 Messages hold names and limits of the contract only, never a value that was sent.
 """

@@ -1,4 +1,4 @@
-"""Checking password hashes that other programs made (behaviour 4.2); nothing here ever makes one."""
+"""Checking password hashes that other programs made; nothing here ever makes one."""
 
 import base64
 import hashlib

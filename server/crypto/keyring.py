@@ -1,4 +1,4 @@
-"""Encryption at rest and keyed digests: one derived key per secret and purpose (behaviour 9.2)."""
+"""Encryption at rest and keyed digests: one derived key per secret and purpose."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The schema this program needs, and whether a database has it (behaviour 2, 12)."""
+"""The schema this program needs, and whether a database has it."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A copy of what a provider publishes: kept for an hour, and for longer while the provider is down (behaviour 7.6)."""
+"""A copy of what a provider publishes: kept for an hour, and for longer while the provider is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The messages of OAuth 2.0: the authorization URL, token requests, what token answers say (behaviour 7.2, RFC 6749).
+"""The messages of OAuth 2.0: the authorization URL, token requests, what token answers say (RFC 6749).
 
 Authlib writes them; `http_client.py` says why it does not send them.
 """

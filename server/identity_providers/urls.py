@@ -1,4 +1,4 @@
-"""Which addresses of a provider are asked at all: https, and in development http on this machine (behaviour 7.6)."""
+"""Which addresses of a provider are asked at all: https, and in development http on this machine."""
 
 import re
 from urllib.parse import urlsplit

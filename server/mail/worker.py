@@ -1,4 +1,4 @@
-"""The outbox worker: delivers queued mail in the background, woken when some is queued (behaviour 8.1)."""
+"""The outbox worker: delivers queued mail in the background, woken when some is queued."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

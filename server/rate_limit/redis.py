@@ -1,4 +1,4 @@
-"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole (behaviour 10.2).
+"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole.
 
 Windows are measured by that server's clock. It forgets a count when its window ends, and nothing depends on it after
 that; what is counted there stays counted when the transaction of the request is rolled back.

@@ -1,4 +1,4 @@
-"""The limit of requests per client network and operation (behaviour 10.1, 10.2).
+"""The limit of requests per client network and operation.
 
 Each instance lets the first tenth of a window pass by itself, so that ordinary reads cost no write, and then takes
 tenths from a counter that all instances share.
@@ -93,7 +93,7 @@ class RequestLimiter:
         return False
 
     async def hit(self, client: Client, operation_id: str) -> None:
-        """Let a request pass if the shared counter has room. Raises Limited.
+        """Count a request in the shared counter. Raises Limited.
 
         When the counter is away the requests of this window pass.
         """
