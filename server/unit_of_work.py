@@ -43,9 +43,8 @@ Result = TypeVar("Result")
 Job = Callable[[Context], Awaitable[Result]]
 
 PAUSES = (0.0, 0.02, 0.1, 0.5)  # defence: R7 pauses
-"""Seconds before each attempt: the first and three more after a serialization fault, a deadlock or a stale read.
-
-A transaction that lost a deadlock and retried at once would get the lock before the winner.
+"""Seconds before each attempt: the first and three more after a serialization fault, a deadlock or a stale read. A
+transaction that lost a deadlock and retried at once would get the lock before the winner.
 """
 
 NOBODY = Client()

@@ -96,7 +96,7 @@ class Documents:
 
     `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash. Pages of
     `trusted` origins may read the answers; `max_body` is in bytes; `files` are read when they are first asked for.
-    Requests go through the same checks as operations.
+    Requests go through the same checks as in the pipeline.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Documents:
         self._max_body = max_body
 
     def matches(self, path: str) -> bool:
-        """Return whether a decoded request path (base path included) is one of the documents."""
+        """Whether a decoded request path (base path included) is one of the documents."""
         return path in self._files or path in (self._path, self._for_clients)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -158,7 +158,7 @@ class Documents:
 
 
 def _is_known(etag: bytes, head: RequestHeaders) -> bool:
-    """Return whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
+    """Whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
     listed = b",".join(head.every(b"if-none-match"))
     tags = {tag.strip().removeprefix(b"W/") for tag in listed.split(b",")}
     return etag in tags or b"*" in tags

@@ -71,7 +71,10 @@ class RequireChallenge:
     forget_pending: tuple[Header, ...]
 
     async def authenticate(self, request: Request) -> None:
-        """Find the challenge or session, by bearer token, then cookies. Raises Unavailable, InvalidTwoFactorCookie."""
+        """Find the challenge, or else the session; a Bearer header precedes a cookie.
+
+        Raises Unavailable, InvalidTwoFactorCookie.
+        """
         head = request.head
         bearer = head.bearer()
         pending, session = head.cookie(self.pending_cookie), head.cookie(self.session_cookie)
@@ -106,7 +109,7 @@ class RequireChallenge:
 
 
 def security_map(policy: Cookies) -> dict[str, type]:
-    """Return Connexion's map from scheme type to handler; ours read the token themselves.
+    """Return Connexion's map from scheme type to handler; the handlers only say where the token is.
 
     The contract names the cookies by their defaults; the operator may have renamed them.
     """

@@ -1,4 +1,4 @@
-"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen (behaviour chapter 2)."""
+"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -99,7 +99,7 @@ class PasswordHasher:
         )
 
     def admission(self) -> AbstractAsyncContextManager[None]:
-        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded."""
+        """Admit a few callers at a time, first come first served, to prepare what they will hash. Raises Overloaded."""
         return self._threads.admission()
 
     async def hash(self, password: str) -> str:

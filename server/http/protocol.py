@@ -21,7 +21,7 @@ from server.http.response_cycle import EXTENSIONS, ResponseCycle, error_response
 
 MAX_OVERHEAD = 64 * 1024
 """Bytes of an unfinished head, of line ends before one, or of chunk extensions and trailers. Shorter heads are finished
-first and refused, if need be, by the pipeline; this bound is for those that never end."""
+first, and the pipeline refuses them if need be; this bound is for those that never end."""
 
 PIECE = 4 * 1024
 """Bytes that are parsed at a time; the bound, and whether requests wait, are checked after each piece."""

@@ -115,7 +115,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _available(self) -> AsyncIterator[None]:
-        """Tell the operator of a fault, and the rules that there was one."""
+        """Log a fault of the provider, and raise ProviderUnavailable for it."""
         try:
             with self.instrumentation.measure(self.traits.id):
                 yield

@@ -93,7 +93,7 @@ class RequestLimiter:
         return False
 
     async def hit(self, client: Client, operation_id: str) -> None:
-        """Let a request pass if the shared counter has room. Raises Limited.
+        """Count a request in the shared counter. Raises Limited.
 
         When the counter is away the requests of this window pass.
         """

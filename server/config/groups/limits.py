@@ -1,4 +1,4 @@
-"""The settings of limits (behaviour chapters 2 and 10)."""
+"""The settings of limits."""
 
 from collections.abc import Iterable
 from datetime import timedelta

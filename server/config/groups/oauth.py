@@ -1,4 +1,4 @@
-"""The settings of sign-in through providers and of linked accounts (behaviour chapter 2)."""
+"""The settings of sign-in through providers and of linked accounts."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal

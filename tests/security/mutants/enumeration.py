@@ -160,7 +160,7 @@ MUTANTS = (
         "V72",
         "hashing leaves the event loop to others",
         "executor",
-        Replace("_run_batch(jobs, self._end)", "value"),
+        Replace("self._executor.submit(lambda value=job(*arguments, **named): value)", "value"),
     ),
     Mutant("V72", "only so many hashes wait", "queue-bound", Always(False, "value")),
     Mutant(

@@ -7,12 +7,11 @@ from connexion.exceptions import InvalidSpecification
 from connexion.spec import OpenAPISpecification
 
 from codegen.bundle import bundle
-from server.api.compiler import checked
+from server.api.build import load_specification
 
 
 def test_the_contract_passes_connexions_own_check() -> None:
     OpenAPISpecification(bundle())
-    assert checked(bundle()).raw == bundle()
 
 
 @pytest.mark.parametrize(
@@ -28,4 +27,4 @@ def test_a_broken_contract_is_refused_in_connexions_words(spoil) -> None:  # typ
     spoil(document)
 
     with pytest.raises(InvalidSpecification):
-        checked(document)
+        load_specification(document)
