@@ -20,9 +20,9 @@ _INTRODUCTION = """
 
 Later wins: defaults, a TOML file (`gatewright.toml`, or the one `GATEWRIGHT_CONFIG` names), environment variables. The
 variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with `_FILE` behind it the value is read from a
-file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are comma-separated. What is wrong stops the start with
-one line that names the key; `gatewright check-config` says the same without starting. `gatewright settings` prints all
-of this as one table.
+file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are comma-separated. An invalid setting stops the start
+with an error that names it. `gatewright check-config` checks the same without starting, and that every `GATEWRIGHT_`
+variable names a setting. `gatewright settings` shows the values in force and where each comes from.
 
 The same two settings in a file and in the environment:
 

@@ -102,6 +102,8 @@ class Commands(TyperGroup):
                 raise
             program = paint("gatewright:", "red", sys.stderr)
             lines = (str(error) or type(error).__name__).splitlines()
+            if details := getattr(error, "details", None):
+                lines[-1] += f" ({', '.join(f'{name}: {value}' for name, value in details.items())})"
             for line in (*lines, f"configuration: {describe_sources(os.environ, Path.cwd())}"):
                 typer.echo(f"{program} {line}", err=True)
             raise typer.Exit(1) from None

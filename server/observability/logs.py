@@ -14,13 +14,14 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, Literal, cast
 
 import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+from server.observability import terminal
 from server.observability.redaction import hide_secrets
 
 Format = Literal["json", "console"]
@@ -29,6 +30,13 @@ _FOREIGN_LINE = 500
 """Characters of a library's message that are kept, of its first line only."""
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
 """Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
+
+_HEAD = frozenset({"timestamp", "level", "event"})
+_LEFT_OUT = frozenset(
+    {"id", "time", "outcome", "operation", "actor_id", "session_id", "address", "user_agent", "request_id"}
+)
+"""Fields that lines for people do not show, unless they report an error."""
+_COLOURS = {"debug": "dim", "info": "green", "warning": "yellow"}
 
 _output: "Output | None" = None
 
@@ -112,11 +120,12 @@ class _Forward(logging.Handler):
 def configure(
     level: str, form: Format, stream: BinaryIO | None = None, *, shows_requests: bool = True
 ) -> None:
-    """Set up all logging of the process by the settings `log.level`, `log.format` and `log.requests`."""
+    """Configure the logging of this process by the settings `log.level`, `log.format` and `log.requests`."""
     least = logging.getLevelNamesMapping()[level.upper()]
     # Without Python's buffer it is known how much of a line was written.
     standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
-    render = _json_line if form == "json" else _console_line
+    colours = terminal.shows_colours(stream or standard)
+    render = _json_line if form == "json" else partial(_console_line, colours=colours)
     global _output  # noqa: PLW0603  # What structlog keeps takes ten times as long to ask for, and every request asks.
     output = _output = Output(stream or standard, render, least, shows_requests)
     structlog.configure(
@@ -214,12 +223,32 @@ def _json_line(event: Mapping[str, Any]) -> bytes:
     return line
 
 
-def _console_line(event: Mapping[str, Any]) -> bytes:
-    head = f"{event['timestamp']} {event['level']:<8} {_word(event['event'])}"
-    rest = (
-        f"{key}={_word(value)}" for key, value in event.items() if key not in ("timestamp", "level", "event")
-    )
-    return " ".join((head, *rest)).encode("ascii", "backslashreplace") + b"\n"
+def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
+    """Return a line for people: the local time, level and event, and the fields that matter during development.
+
+    The trace of an error follows in lines of its own, which are indented.
+    """
+    paint = terminal.paint if colours else _unpainted
+    level = event["level"]
+    hidden = _HEAD if level in ("error", "critical") else _HEAD | _LEFT_OUT
+    fields = {key: value for key, value in event.items() if key not in hidden and value is not None}
+    parts = [f"{datetime.fromisoformat(event['timestamp']).astimezone():%H:%M:%S}"]
+    parts.append(paint(f"{level:<8}", _COLOURS.get(level, "red")))
+    if event["event"] == "request" and "path" in fields:
+        status = fields.pop("status")
+        ok = "green" if status < 400 else "yellow" if status < 500 else "red"
+        parts += [_word(fields.pop("method")), _word(fields.pop("path")), paint(str(status), ok)]
+        parts.append(paint(f"{fields.pop('ms')} ms", "dim"))
+    else:
+        parts.append(paint(_word(event["event"]), "bold"))
+    trace = fields.pop("trace", ())
+    parts += [f"{paint(f'{key}=', 'dim')}{_word(value)}" for key, value in fields.items()]
+    lines = (" ".join(parts), *(f"    {_word(frame)}" for frame in trace))
+    return b"".join(line.encode("ascii", "backslashreplace") + b"\n" for line in lines)
+
+
+def _unpainted(text: str, _: str) -> str:
+    return text
 
 
 def _word(value: Any) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -243,6 +244,23 @@ class TestSettings:
         assert rows["providers.google.client_secret"] == ["********", "gatewright.toml"]
         assert "hunter2" not in done.output
 
+    @pytest.mark.parametrize("stream", ["a terminal", "a pipe"])
+    def test_the_log_is_for_people_on_a_terminal_in_development(self, tmp_path: Path, stream: str) -> None:
+        primary, secondary = pty.openpty()
+        errors = secondary if stream == "a terminal" else subprocess.PIPE
+        words = (*PROGRAM, "settings", "log.format")
+        environ = {**os.environ, **DEVELOPMENT, "PYTHONPATH": str(ROOT)}
+
+        done = subprocess.run(
+            words, check=True, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+
+        os.close(primary)
+        os.close(secondary)
+        form, source = done.stdout.splitlines()[1].split(maxsplit=2)[1:]
+        expected = ("console", "profile development") if stream == "a terminal" else ("json", "default")
+        assert (form, source.strip()) == expected
+
     def test_show_only_some(self, run: Run) -> None:
         done = run("settings", "mail", "--changed", GATEWRIGHT_APP_NAME="Ada")
 
@@ -351,7 +369,7 @@ class TestUsers:
         missing = run("users", "create", "bob@example.com")
 
         assert (taken.exit_code, complaint(taken.stderr)) == (1, "User already exists. Use another email.")
-        assert (short.exit_code, complaint(short.stderr)) == (1, "Password too short")
+        assert (short.exit_code, complaint(short.stderr)) == (1, "Password too short (minimumLength: 8)")
         assert missing.exit_code == 1
 
     def test_list(self, run: Run, ada: str) -> None:
