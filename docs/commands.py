@@ -14,9 +14,9 @@ _INTRODUCTION = """
 # Commands
 
 All commands read the same settings as the service, from `gatewright.toml` in the working folder (or the file that
-`GATEWRIGHT_CONFIG` names) and the environment. The exit status is 0 on success, 1 for an error that an operator can fix,
-with a message on standard error that also names the settings used, and 2 for a wrong command line. `-h` or `--help`
-after any command describes it, and `gatewright --version` prints the version.
+`GATEWRIGHT_CONFIG` names) and the environment. The exit status is 0 on success, 1 for an error that an operator can
+fix, with a message on standard error that also names the settings used, and 2 for a wrong command line. `-h` or
+`--help` after any command describes it, and `gatewright --version` prints the version.
 
 Colours are used on terminals only; set `NO_COLOR` to disable them.
 
