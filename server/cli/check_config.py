@@ -62,11 +62,11 @@ def check_config() -> None:
 
 
 def mail_route(settings: "Settings") -> str:
-    """Return in a few words where emails go."""
+    """Return the sender of emails and its target."""
     smtp = settings.mail.smtp
     return {
-        "none": "not sent",
+        "none": "none",
         "console": "console",
-        "file": f"appended to {settings.mail.file_path}",
-        "smtp": f"sent through {smtp.host}:{smtp.port}",
+        "file": f"file {settings.mail.file_path}",
+        "smtp": f"smtp {smtp.host}:{smtp.port}",
     }[settings.mail.sender]

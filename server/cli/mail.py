@@ -27,4 +27,4 @@ def test(
 
     settings = check_config.read()
     asyncio.run(deliver_test(settings, email))
-    typer.echo(f"Test email for {email}: {check_config.mail_route(settings)}.")
+    typer.echo(f"Sent a test email to {email} (mail.sender: {check_config.mail_route(settings)}).")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
     from pydantic.fields import FieldInfo
 
 HEAD = ("| Setting | Default | Meaning |", "|---|---|---|")
@@ -70,7 +71,21 @@ def in_force(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str,
             source = f"profile {written.profile}"
         else:
             source = "default"
-        yield ".".join(path), shown(value, is_secret=value != defaults.get(path)), source
+        is_secret = value != defaults.get(path)
+        text = (
+            _database(value) if path == ("database_url",) and is_secret else shown(value, is_secret=is_secret)
+        )
+        yield ".".join(path), text, source
+
+
+def _database(url: "SecretStr") -> str:
+    """Return the URL of a database without its password."""
+    from server.database.database import parse
+
+    try:
+        return parse(url.get_secret_value()).label
+    except ValueError:
+        return _MASK
 
 
 def _is_in(table: Any, path: tuple[str, ...]) -> bool:

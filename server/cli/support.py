@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_WIDTH = 160
-"""Columns of a table that does not go to a terminal, so that nothing is cut."""
+_WIDTH = 10_000
+"""Columns of a table that does not go to a terminal, so that every row is one line."""
+_PROSE = frozenset({"", "Found", "Fix", "Details", "User agent", "Value"})
+"""Columns whose text may be wrapped."""
+_LEAST = 20
+"""Least width of such a column."""
 _NO_COLOURS: Mapping[str, str] = {}
 
 
@@ -52,20 +56,31 @@ def cell(value: object) -> str:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], colours: Mapping[str, str] = _NO_COLOURS
 ) -> None:
-    """Print rows of text under their columns, as wide as the terminal; `colours` are those of certain cells.
+    """Print rows of text under their columns; `colours` are those of certain cells.
 
+    A terminal gets no empty columns, and one block per row if the rows are too wide for it. Only prose is wrapped.
     Markup in cells counts as text, and control characters are replaced.
     """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
+    cells = [[_visible(text) for text in row] for row in rows]
+    shown = [n for n in range(len(columns)) if not console.is_terminal or any(row[n] for row in cells)]
+    widths = [max(map(cell_len, (columns[n], *(row[n] for row in cells)))) for n in shown]
+    least = [_LEAST if columns[n] in _PROSE else width for n, width in zip(shown, widths, strict=True)]
+    if sum(least) + 2 * len(least) > console.width and any(columns):
+        for row in cells:
+            print_table(("", ""), [(columns[n], row[n]) for n in shown if row[n]], colours)
+            console.print()
+        return
     table = Table(box=None, show_header=any(columns), header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_visible(text), colours.get(text, "")) for text in row))
+    for n in shown:
+        table.add_column(columns[n], overflow="fold", no_wrap=columns[n] not in _PROSE)
+    for row in cells:
+        table.add_row(*(Text(row[n], colours.get(row[n], "")) for n in shown))
     console.print(table)
 
 

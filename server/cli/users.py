@@ -227,7 +227,7 @@ def _read_password() -> str:
 
 def _row(user: "UserRow") -> tuple[str, ...]:
     state = "banned" if user.banned else "" if user.email_verified else "unverified"
-    return (user.id, user.email, user.username or "", user.name, cell(user.created_at), state)
+    return (user.id, user.email, user.username or "", user.name, f"{user.created_at:%Y-%m-%d}", state)
 
 
 def _session(session: "SessionRow") -> tuple[str, ...]:

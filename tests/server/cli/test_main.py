@@ -1,6 +1,7 @@
 """The command `gatewright`: through typer's runner, and as processes of its own."""
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -277,6 +278,50 @@ class TestSettings:
 
         assert done.stdout.startswith("| Setting | Default | Meaning |\n")
         assert "\n| `app_name` | Gatewright |" in done.stdout
+
+
+class TestTables:
+    """Tables on a terminal of 80 columns."""
+
+    @pytest.mark.parametrize(
+        "words", [("users", "list"), ("audit",), ("settings",), ("doctor",), ("users", "show", ADA)]
+    )
+    def test_fit_and_break_no_word(self, ada: str, tmp_path: Path, words: tuple[str, ...]) -> None:
+        shown = on_terminal(tmp_path, *words)
+
+        assert max(map(len, shown.splitlines())) <= 80
+        if words[0] in ("users", "audit"):
+            assert ada in shown
+            assert "user.created" in shown or words[0] == "users"
+
+    def test_show_verdicts_in_colour(self, tmp_path: Path) -> None:
+        assert "\x1b[32mok" in on_terminal(tmp_path, "doctor", plain=False, NO_COLOR="")
+        assert "\x1b[32m" not in on_terminal(tmp_path, "doctor", plain=False, NO_COLOR="1")
+        assert "\x1b[31mgatewright:\x1b[0m There is no such user" in on_terminal(
+            tmp_path, "users", "show", "nobody", plain=False, NO_COLOR=""
+        )
+
+
+def on_terminal(directory: Path, *words: str, plain: bool = True, **variables: str) -> str:
+    """Return what a command shows on a terminal of 80 columns, without colours if `plain`."""
+    primary, secondary = pty.openpty()
+    environ = {
+        **os.environ,
+        **DEVELOPMENT,
+        **variables,
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm",
+        "COLUMNS": "80",
+    }
+    with subprocess.Popen((*PROGRAM, *words), cwd=directory, env=environ, stdout=secondary, stderr=secondary):
+        os.close(secondary)
+        shown = b""
+        with contextlib.suppress(OSError):  # The end of the output, on Linux.
+            while read := os.read(primary, 4096):
+                shown += read
+    os.close(primary)
+    text = shown.decode().replace("\r\n", "\n")
+    return re.sub(r"\x1b\[[0-9;]*m", "", text) if plain else text
 
 
 class TestMigrate:
