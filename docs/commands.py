@@ -13,11 +13,20 @@ PAGE = "reference/commands.md"
 _INTRODUCTION = """
 # Commands
 
-All commands read the same settings as the service, from `gatewright.toml` and the environment. The exit status is 0 on
-success, 1 for an error that an operator can fix, with a message on standard error, and 2 for a wrong command line.
+All commands read the same settings as the service, from `gatewright.toml` in the working folder (or the file that
+`GATEWRIGHT_CONFIG` names) and the environment. The exit status is 0 on success, 1 for an error that an operator can
+fix, with a message on standard error that also names the settings used, and 2 for a wrong command line. `-h` or
+`--help` after any command describes it, and `gatewright --version` prints the version.
+
+Colours are used on terminals only; set `NO_COLOR` to disable them.
+
+**Completion.** `gatewright --install-completion` installs completion of commands and options for the current shell
+(bash, zsh, fish or PowerShell), from the next start of the shell on. `gatewright --show-completion` prints the script
+instead.
 """
 
 Command = TyperCommand | TyperGroup
+_EXAMPLE = "Example: "
 
 
 def pages() -> dict[str, str]:
@@ -39,7 +48,7 @@ def _entry(name: str, command: Command) -> str:
     arguments = [one for one in command.params if isinstance(one, TyperArgument)]
     rows = [
         (
-            code((one.name or "").upper() if isinstance(one, TyperArgument) else ", ".join(one.opts)),
+            code(_name(one) if isinstance(one, TyperArgument) else ", ".join(one.opts)),
             one_line(getattr(one, "help", None) or ""),
         )
         for one in command.params
@@ -55,10 +64,18 @@ def _entry(name: str, command: Command) -> str:
 
 
 def _typed(argument: TyperArgument) -> str:
-    name = (argument.name or "").upper()
-    return name if argument.required else f"[{name}]"
+    return _name(argument) if argument.required else f"[{_name(argument)}]"
+
+
+def _name(argument: TyperArgument) -> str:
+    return argument.metavar or (argument.name or "").upper()
 
 
 def _unwrapped(text: str) -> str:
     """Return a docstring's paragraphs, each on one line."""
-    return page(*(one_line(paragraph) for paragraph in text.split("\n\n")))
+    return page(*(_paragraph(one_line(one)) for one in text.split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    """Return a paragraph; an example becomes a block of code."""
+    return fenced("sh", text.removeprefix(_EXAMPLE)) if text.startswith(_EXAMPLE) else text

@@ -5,6 +5,8 @@ contract lists each as an example.
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import domain
@@ -28,6 +30,8 @@ class Refusal(Exception):
     keeps_writes: ClassVar[bool] = False
     ends_challenge: ClassVar[bool] = False
     retry_after: int | None = None
+    details: Mapping[str, int] = MappingProxyType({})
+    """Further keys of the body, which the contract documents."""
 
     def __init_subclass__(cls) -> None:
         """Register the class, and derive its code from its name: `InvalidToken` becomes `INVALID_TOKEN`."""
@@ -35,8 +39,10 @@ class Refusal(Exception):
         if "code" not in cls.__dict__:
             cls.code = _WORD_START.sub("_", cls.__name__).upper()
 
-    def __init__(self, message: str | None = None, *, retry_after: int | None = None) -> None:
+    def __init__(self, message: str | None = None, *, retry_after: int | None = None, **details: int) -> None:
         """Use the class's message unless another one names a field; `retry_after` is in seconds."""
+        if details:
+            self.details = details
         if message is not None:
             self.message = message
         if retry_after is not None:

@@ -200,6 +200,8 @@ class Error(TypedDict):
     message: str
     code: ErrorCode
     fields: NotRequired[list[InvalidField]]
+    minimumLength: NotRequired[int]
+    maximumLength: NotRequired[int]
 
 
 class NewBackupCodes(TypedDict):

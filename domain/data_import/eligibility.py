@@ -109,7 +109,7 @@ def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tup
     if there == user.email:
         return user, Eligibility(Outcome.PRESENT)
     if there is not None:
-        return user, _refused(Problem("id", "belongs to a user with another address"))
+        return user, _refused(Problem("id", "belongs to a user with another email address"))
     if email_key(user.email) in known:
         return user, _refused(Problem("email", "belongs to another user"))
     left: list[Problem] = []

@@ -18,12 +18,12 @@ def canonical(text: str) -> str:
 def check_length(rules: PasswordPolicy, password: str) -> None:
     """Check the length. Raises PasswordTooLong, PasswordTooShort."""
     if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 new-password-length
-        raise PasswordTooLong
+        raise PasswordTooLong(maximumLength=rules.max_length)
     length = len(unicodedata.normalize("NFKC", password))
     if length > rules.max_length:
-        raise PasswordTooLong
+        raise PasswordTooLong(maximumLength=rules.max_length)
     if length < rules.min_length:
-        raise PasswordTooShort
+        raise PasswordTooShort(minimumLength=rules.min_length)
 
 
 def check_common(

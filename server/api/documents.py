@@ -1,9 +1,10 @@
-"""The service's own documents: the contract at /openapi.json, and as generators of clients want it, and Swagger UI."""
+"""The documents of the service: its name and version, the OpenAPI document and its variant for clients, Swagger UI."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -60,14 +61,14 @@ _SWAGGER_UI = _folder("flask_swagger_ui") / "dist"
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "docs"
 
 FILES: dict[str, tuple[Path, bytes]] = {
+    "/favicon.ico": (_TEMPLATES / "favicon.ico", b"image/x-icon"),
     "/docs": (_TEMPLATES / "page.html", HTML),
     "/docs/start.js": (_TEMPLATES / "start.js", SCRIPT),
     "/docs/page.css": (_TEMPLATES / "page.css", STYLE),
     "/docs/swagger-ui.css": (_SWAGGER_UI / "swagger-ui.css", STYLE),
     "/docs/swagger-ui-bundle.js": (_SWAGGER_UI / "swagger-ui-bundle.js", SCRIPT),
-    "/docs/favicon-32x32.png": (_SWAGGER_UI / "favicon-32x32.png", b"image/png"),
 }
-"""The files of the page, with their media types. The page refers to them relative to its own URL."""
+"""The files, with their media types. The page at /docs refers to them relative to its own URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,10 @@ class Document:
     headers: tuple[Header, ...]
 
 
-def prepared(body: bytes, media_type: bytes) -> Document:
-    """A body with its strong ETag and the headers of its 200."""
+def prepared(body: bytes, media_type: bytes, *headers: Header) -> Document:
+    """Return a body with its strong ETag and the headers of its 200."""
     etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
-    return Document(body, etag, ((b"content-type", media_type), (b"etag", etag)))
+    return Document(body, etag, ((b"content-type", media_type), (b"etag", etag), *headers))
 
 
 @cache
@@ -107,19 +108,24 @@ class Documents:
         max_body: int,
         files: Mapping[str, tuple[Path, bytes]] = FILES,
     ) -> None:
+        self._base_path = base_path
+        self._roots = frozenset({base_path or "/", f"{base_path}/"})
         self._path = f"{base_path}/openapi.json"
         self._for_clients = f"{base_path}/openapi-clients.json"
+        self._moved = f"{base_path}/docs/"
         self._contract = prepared(orjson.dumps(document), JSON)
         self._files = {base_path + path: file for path, file in files.items()}
         self._cors_of = api_cors.cors(trusted)
         self._max_body = max_body
 
     def matches(self, path: str) -> bool:
-        """Whether a decoded request path (base path included) is one of the documents."""
-        return path in self._files or path in (self._path, self._for_clients)
+        """Return whether a decoded request path (base path included) is one of the documents."""
+        return (
+            path in self._files or path in self._roots or path in (self._path, self._for_clients, self._moved)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 200, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
+        """Respond with 200, 302 to /docs/, 304 to a known ETag, 204 to OPTIONS, 405 to other methods."""
         request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
         cors = self._cors_of(head)
         try:
@@ -140,19 +146,36 @@ class Documents:
             status, headers, body = render_refusal(MethodNotAllowed())
             return status, (*headers, (b"allow", METHODS.encode())), body
         check_size(scope, head, self._max_body)
-        document = self._document(scope["path"])
+        if scope["path"] == self._moved:
+            return 302, ((b"location", b"../docs"),), b""
+        document = self._document(scope["path"], head)
         if _is_known(document.etag, head):
             return 304, ((b"etag", document.etag),), b""
         return 200, document.headers, document.body
 
-    def _document(self, path: str) -> Document:
+    def _document(self, path: str, head: RequestHeaders) -> Document:
+        if path in self._roots:
+            return self._page if b"text/html" in b",".join(head.every(b"accept")) else self._root
         if path == self._for_clients:
             return self._contract_for_clients
         return self._contract if path == self._path else _file(*self._files[path])
 
     @cached_property
+    def _root(self) -> Document:
+        body = orjson.dumps({"name": "Gatewright", "version": version("gatewright")})
+        return prepared(body, JSON, (b"vary", b"Accept"))
+
+    @cached_property
+    def _page(self) -> Document:
+        page = (_TEMPLATES / "index.html").read_text("utf-8")
+        page = page.replace("{{ base_path }}", self._base_path).replace(
+            "{{ version }}", version("gatewright")
+        )
+        return prepared(page.encode(), HTML, (b"vary", b"Accept"))
+
+    @cached_property
     def _contract_for_clients(self) -> Document:
-        """What generators ask for; made when one first does, as few services are ever asked."""
+        """Return the variant for client generators, created when it is first requested."""
         contract = orjson.loads(self._contract.body)
         return prepared(orjson.dumps(client_forms(contract)), JSON)
 

@@ -4,6 +4,7 @@ A `VALIDATION_ERROR` has `fields` as well.
 """
 
 import re
+from collections.abc import Mapping
 from http import HTTPStatus
 
 import orjson
@@ -82,10 +83,10 @@ def render_refusal(refusal: Refusal) -> ErrorResponse:
     status = refusal.status
     if isinstance(refusal, errors.ValidationError):
         body = _validation_body(refusal)
-    elif refusal.message is type(refusal).message:
+    elif refusal.message is type(refusal).message and not refusal.details:
         body = _prepared(type(refusal))
     else:
-        body = _body(refusal.code, refusal.message)
+        body = _body(refusal.code, refusal.message, refusal.details)
     if status == HTTPStatus.BAD_REQUEST:
         return status, (CONTENT_TYPE,), body
     return status, (CONTENT_TYPE, *_headers(status, refusal.retry_after)), body
@@ -131,5 +132,5 @@ def _validation_body(refusal: errors.ValidationError) -> bytes:
     return orjson.dumps({"message": refusal.message, "code": refusal.code, "fields": fields})
 
 
-def _body(code: str, message: str) -> bytes:
-    return orjson.dumps({"message": message, "code": code})  # defence: V88 error-keys
+def _body(code: str, message: str, details: Mapping[str, int] | None = None) -> bytes:
+    return orjson.dumps({"message": message, "code": code, **(details or {})})  # defence: V88 error-keys

@@ -1,37 +1,36 @@
-"""`gatewright audit`: look through the audit records."""
+"""`gatewright audit`: search the audit records."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
 import typer
 
-from domain.admin import audit as admin_audit
-from domain.admin.audit import Wanted
-from domain.context import Context
-from handlers import wire
-from models import Outcome
 from server.cli.support import cell, print_table, run
 from server.config import durations
 
+if TYPE_CHECKING:
+    from domain.context import Context
+
 _COLUMNS = ("Time", "Event", "Outcome", "Code", "User", "Method", "Address", "Details")
+_COLOURS = {"success": "green", "refused": "yellow", "failure": "red"}
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time, or one that lies so long back."""
+    """A point in time, absolute or relative to now."""
 
     at: datetime | None = None
     ago: timedelta = timedelta(0)
 
     def resolve(self, now: datetime) -> datetime:
-        """Return the point in time, seen from now."""
+        """Return the point in time."""
         return self.at or now - self.ago
 
 
 def moment(written: str | Moment) -> Moment:
-    """Read `24h` (so long ago) or `2026-01-31T12:00` (in UTC unless it says otherwise). Raises ValueError."""
+    """Return the moment for `24h` (ago) or `2026-01-31T12:00` (UTC unless it has an offset). Raises ValueError."""
     if isinstance(written, Moment):
         return written
     try:
@@ -47,26 +46,40 @@ def moment(written: str | Moment) -> Moment:
 
 def audit(
     user: Annotated[
-        str | None, typer.Option(help="About whom: address, username or id, of somebody deleted, too.")
+        str | None,
+        typer.Option(metavar="USER", help="Email address, username or id of a user, also of a deleted one."),
     ] = None,
     event: Annotated[
-        str | None, typer.Option(help="How the event begins: sign_in, two_factor.locked.")
+        str | None,
+        typer.Option(metavar="EVENT", help="Beginning of the event, such as sign_in or two_factor.locked."),
     ] = None,
-    outcome: Annotated[Outcome | None, typer.Option(help="How it went.")] = None,
+    outcome: Annotated[
+        Literal["success", "failure", "refused"] | None, typer.Option(help="Outcome of the event.")
+    ] = None,
     since: Annotated[
-        Moment | None, typer.Option(parser=moment, metavar="TIME", help="From then on: 24h, 2026-01-31.")
+        Moment | None,
+        typer.Option(
+            parser=moment, metavar="TIME", help="Only records since, for example 24h or 2026-01-31."
+        ),
     ] = None,
     until: Annotated[
-        Moment | None, typer.Option(parser=moment, metavar="TIME", help="Before then, written likewise.")
+        Moment | None, typer.Option(parser=moment, metavar="TIME", help="Only records before this time.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Records shown at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="NUMBER", help="Maximum number of records.")
+    ] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show what happened, the newest first."""
+    """Show audit records, newest first.
 
-    async def job(ctx: Context) -> list[Any]:
+    Example: gatewright audit --user ada@example.com --event sign_in --since 24h
+    """
+    from domain.admin import audit as admin_audit
+    from models import Outcome
+
+    async def job(ctx: "Context") -> list[Any]:
         first, last = (None if bound is None else bound.resolve(ctx.now) for bound in (since, until))
-        wanted = Wanted(user, event, outcome, first, last)
+        wanted = admin_audit.Wanted(user, event, outcome and Outcome(outcome), first, last)
         return list(await admin_audit.find(ctx, wanted, limit=limit))
 
     found = run(job)
@@ -74,16 +87,17 @@ def audit(
         for record in found:
             typer.echo(orjson.dumps(shape(record)))
     else:
-        print_table(_COLUMNS, map(_row, found))
+        print_table(_COLUMNS, map(_row, found), _COLOURS)
 
 
 def shape(record: Any) -> dict[str, Any]:
-    """Write a record as JSON, with the names of the columns."""
+    """Return a record as JSON, with the names of the columns."""
+    from handlers import wire
+
     return {**record._asdict(), "time": wire.instant(record.time)}
 
 
 def _row(record: Any) -> tuple[str, ...]:
     who = record.user_id or (f"hint {record.hint[:12]}" if record.hint else "")
-    details = ", ".join(f"{name}={value}" for name, value in record.details.items())
-    columns = (record.event, record.outcome, record.code, who, record.method, record.address, details)
+    columns = (record.event, record.outcome, record.code, who, record.method, record.address, record.details)
     return f"{record.time:%Y-%m-%d %H:%M:%S}", *map(cell, columns)

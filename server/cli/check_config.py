@@ -1,26 +1,30 @@
 """The settings as the commands read them, and `gatewright check-config`."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import structlog
 import typer
 
-from server.config import profiles
-from server.config.settings import Settings
-from server.database.database import parse
-from server.observability import logs
-from server.services import load_settings
+if TYPE_CHECKING:
+    from server.config.settings import Settings
 
 NOTHING: Mapping[str, str] = {}
 
 
-def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
-    """Return the settings of this process and set up its log; `overrides` are variables that win over the environment.
+def read(overrides: Mapping[str, str] = NOTHING) -> "Settings":
+    """Return the settings of this process and configure its log; `overrides` take precedence over the environment.
 
     Raises ConfigurationError.
     """
+    import structlog
+
+    from server.config import profiles
+    from server.observability import logs
+    from server.services import load_settings
+
     environ = {**os.environ, **overrides}
     settings = load_settings(environ, Path.cwd())
     logs.configure(settings.log.level, settings.log.format, shows_requests=settings.log.requests)
@@ -30,9 +34,23 @@ def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
 
 
 def check_config() -> None:
-    """Say whether the service would start with the present settings, and what is wrong if not."""
-    settings = read()
+    """Check whether the service would start.
+
+    Fails with a line for each setting that is missing or invalid, and for each GATEWRIGHT_ variable that names none.
+
+    Example: gatewright check-config
+    """
+    from server.config.settings import describe_sources, misnamed_variables
+    from server.config.sources import ConfigurationError
+    from server.database.database import parse
+    from server.observability.terminal import paint
+    from server.services import load_settings
+
+    settings = load_settings(os.environ, Path.cwd())
+    if misnamed := misnamed_variables(os.environ):
+        raise ConfigurationError("\n".join(misnamed))
     for label, value in (
+        ("settings", describe_sources(os.environ, Path.cwd())),
         ("profile", settings.profile),
         ("base_url", settings.base_url + settings.base_path),
         ("database", parse(settings.database_url.get_secret_value()).label),
@@ -40,15 +58,15 @@ def check_config() -> None:
         ("reset mail", settings.password_reset.sender),
     ):
         typer.echo(f"{label:12}{value}")
-    typer.echo("The configuration is valid.")
+    typer.echo(paint("The configuration is valid.", "green", sys.stdout))
 
 
-def mail_route(settings: Settings) -> str:
-    """Say in a few words where mail goes."""
+def mail_route(settings: "Settings") -> str:
+    """Return the sender of emails and its target."""
     smtp = settings.mail.smtp
     return {
-        "none": "is not sent",
-        "console": "is printed here",
-        "file": f"is appended to {settings.mail.file_path}",
-        "smtp": f"goes to {smtp.host}:{smtp.port}",
+        "none": "none",
+        "console": "console",
+        "file": f"file {settings.mail.file_path}",
+        "smtp": f"smtp {smtp.host}:{smtp.port}",
     }[settings.mail.sender]

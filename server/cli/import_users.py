@@ -1,48 +1,45 @@
-"""`gatewright import`: users of other programs move in."""
+"""`gatewright import`: users of other programs, with their passwords."""
 
 import asyncio
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 from functools import partial
+from inspect import Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from domain.data_import.eligibility import Field, Outcome
-from domain.two_factor.policy import TwoFactorPolicy
 from server.cli import check_config
 from server.cli.private_files import created
-from server.config.settings import Settings
-from server.config.sources import ConfigurationError
-from server.database.sqlite.temporary_map import temporary_map
-from server.identity_providers.configuration import stored_issuers
-from server.importers import better_auth as of_better_auth
-from server.importers import fastapi_users as of_fastapi_users
-from server.importers import run, tables
-from server.importers.json_lines import JsonLines
-from server.importers.parse import Rules
-from server.importers.report import Report
-from server.importers.source import Source
-from server.importers.tables import SourceDatabase
-from server.observability import logs
-from server.services import opened
+from server.cli.support import count
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+    from server.importers.report import Report
+    from server.importers.source import Source
+    from server.importers.tables import SourceDatabase
 
 app = typer.Typer(
-    help="Take over the users of another program, with their passwords. Exit status 3: some rows were refused.",
+    help="Import users of another program, with their passwords.\n\nExit status 3: some rows were refused.",
     no_args_is_help=True,
 )
 
 SOME_REFUSED = 3
-"""The exit status of a run that went to its end and refused rows."""
+"""The exit status of a run that finished and refused rows."""
 REASONS_SHOWN = 20
 
-Open = Callable[[Settings], AbstractAsyncContextManager[Source]]
+Open = Callable[["Settings"], AbstractAsyncContextManager["Source"]]
 
 From = Annotated[
     str,
@@ -50,119 +47,136 @@ From = Annotated[
         "--from", metavar="URL", help="Its database: sqlite:///… or postgresql://…; it is only read."
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write no user; say what would become of each row.")]
-ReportFile = Annotated[
-    str | None,
-    typer.Option(
-        "--report", metavar="FILE", help="Write each refused row and why, as JSON lines (mode 0600)."
-    ),
-]
-IdsFile = Annotated[
-    str | None,
-    typer.Option("--ids", metavar="FILE", help="Write the id of each user there and here, as JSON lines."),
-]
-Without = Annotated[
-    list[Field] | None,
-    typer.Option(
-        "--without", help="Take users without this where it cannot be taken over, instead of refusing them."
-    ),
-]
-WithoutProvider = Annotated[
-    list[str] | None,
-    typer.Option("--without-provider", metavar="ID", help="Leave out the accounts at this provider."),
-]
-SecretFile = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--secret-file",
-        exists=True,
-        dir_okay=False,
-        help="A file with BETTER_AUTH_SECRET, to take over second factors; several are tried in turn.",
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How one run is to be done."""
+    """The options that all import commands have."""
 
-    dry_run: bool
-    report: str | None
-    ids: str | None
-    without: frozenset[Field]
-    without_providers: frozenset[str]
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; report what would happen to each row.")
+    ] = False
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write each refused row with the reason, as JSON lines (mode 0600)."
+        ),
+    ] = None
+    ids: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the old and the new id of each user, as JSON lines."),
+    ] = None
+    without: Annotated[
+        list[Field] | None,
+        typer.Option(
+            metavar="PART",
+            help=f"Import users without a part that is invalid ({', '.join(Field)}), instead of refusing them.",
+        ),
+    ] = None
+    without_provider: Annotated[
+        list[str] | None, typer.Option(metavar="PROVIDER", help="Leave out the accounts of this provider.")
+    ] = None
 
 
-@app.command("better-auth")
-def better_auth(
+def _command(name: str) -> Callable[[Callable[..., Open]], None]:
+    """Register an import command: a function that returns how to open a source. It gets the shared options."""
+
+    def register(opener: Callable[..., Open]) -> None:
+        own, shared = signature(opener).parameters, signature(Options).parameters
+
+        def command(**values: Any) -> None:
+            options = Options(**{key: values[key] for key in shared})
+            _run(opener(**{key: values[key] for key in own}), options)
+
+        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own.values(), *shared.values())]
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        command.__doc__ = opener.__doc__
+        app.command(name)(command)
+
+    return register
+
+
+@_command("better-auth")
+def _better_auth(
     from_: From,
-    secret_file: SecretFile = None,
-    dry_run: DryRun = False,
-    report: ReportFile = None,
-    ids: IdsFile = None,
-    without: Without = None,
-    without_provider: WithoutProvider = None,
-) -> None:
-    """Take over the users of a Better Auth database."""
+    secret_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+            help="File with BETTER_AUTH_SECRET, to import second factors; can be repeated for several secrets.",
+        ),
+    ] = None,
+) -> Open:
+    """Import the users of a Better Auth database.
+
+    Example: gatewright import better-auth --from sqlite:///old.db --secret-file secret.txt --dry-run
+    """
+    from server.importers.better_auth import better_auth
+
     secrets = [_secret(path) for path in secret_file or ()]
-    take = partial(of_better_auth.better_auth, secrets=secrets)
-    _run(_in_tables(from_, take), _options(dry_run, report, ids, without, without_provider))
+    return _in_tables(from_, partial(better_auth, secrets=secrets))
 
 
-@app.command("fastapi-users")
-def fastapi_users(
-    from_: From,
-    dry_run: DryRun = False,
-    report: ReportFile = None,
-    ids: IdsFile = None,
-    without: Without = None,
-    without_provider: WithoutProvider = None,
-) -> None:
-    """Take over the users of a fastapi-users database."""
-    _run(
-        _in_tables(from_, of_fastapi_users.fastapi_users),
-        _options(dry_run, report, ids, without, without_provider),
-    )
+@_command("fastapi-users")
+def _fastapi_users(from_: From) -> Open:
+    """Import the users of a fastapi-users database.
+
+    Example: gatewright import fastapi-users --from postgresql://localhost/app --dry-run
+    """
+    from server.importers.fastapi_users import fastapi_users
+
+    return _in_tables(from_, fastapi_users)
 
 
-@app.command("json-lines")
-def json_lines(
+@_command("json-lines")
+def _json_lines(
     file: Annotated[
-        typer.FileBinaryRead, typer.Argument(help="One JSON object per line; - is standard input.")
+        Path,
+        typer.Argument(dir_okay=False, metavar="FILE", help="One JSON object per line; - is standard input."),
     ],
-    dry_run: DryRun = False,
-    report: ReportFile = None,
-    ids: IdsFile = None,
-    without: Without = None,
-    without_provider: WithoutProvider = None,
-) -> None:
-    """Take over the users of a file, in the format of the guide."""
-    source = JsonLines(file)
-    _run(lambda _: nullcontext(source), _options(dry_run, report, ids, without, without_provider))
+) -> Open:
+    """Import the users in a file of JSON lines.
 
-
-def _in_tables(url: str, take: Callable[[SourceDatabase], Awaitable[Source]]) -> Open:
-    """Return what opens another program's database, and takes the users from it."""
+    Example: gatewright import json-lines users.jsonl --report refused.jsonl
+    """
+    from server.importers.json_lines import JsonLines
 
     @asynccontextmanager
-    async def open_source(settings: Settings) -> AsyncIterator[Source]:
+    async def open_source(_: "Settings") -> "AsyncIterator[Source]":
+        with _stream(file) as stream:
+            yield JsonLines(stream)
+
+    return open_source
+
+
+def _stream(file: Path) -> AbstractContextManager[BinaryIO]:
+    from server.config.sources import ConfigurationError, reason
+
+    try:
+        return nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb")
+    except OSError as fault:
+        raise ConfigurationError(f"{file}: {reason(fault)}") from None
+
+
+def _in_tables(url: str, take: "Callable[[SourceDatabase], Awaitable[Source]]") -> Open:
+    """Return a function that opens the database of another program and its users."""
+
+    @asynccontextmanager
+    async def open_source(settings: "Settings") -> "AsyncIterator[Source]":
+        from server.importers import tables
+
         async with tables.opened(url, settings.database_url.get_secret_value()) as database:
             yield await take(database)
 
     return open_source
 
 
-def _options(
-    dry_run: bool,
-    report: str | None,
-    ids: str | None,
-    without: list[Field] | None,
-    without_provider: list[str] | None,
-) -> Options:
-    return Options(dry_run, report, ids, frozenset(without or ()), frozenset(without_provider or ()))
-
-
 def _secret(path: Path) -> str:
+    from server.config.sources import ConfigurationError
+
     try:
         return path.read_text("utf-8").strip()
     except (OSError, ValueError) as fault:
@@ -170,9 +184,12 @@ def _secret(path: Path) -> str:
 
 
 def _run(open_source: Open, options: Options) -> None:
+    from server.importers.report import Report
+    from server.observability import logs
+
     settings = check_config.read()
     if settings.log.level in ("debug", "info"):
-        logs.configure("warning", settings.log.format)  # A line for every user would bury the report.
+        logs.configure("warning", settings.log.format)  # A line for every user would hide the report.
     with created("--report", options.report) as file, created("--ids", options.ids) as ids:
         report = Report(file, ids)
         asyncio.run(_import(settings, open_source, options, report))
@@ -182,15 +199,22 @@ def _run(open_source: Open, options: Options) -> None:
         raise typer.Exit(SOME_REFUSED)
 
 
-async def _import(settings: Settings, open_source: Open, options: Options, report: Report) -> None:
+async def _import(settings: "Settings", open_source: Open, options: Options, report: "Report") -> None:
+    from domain.two_factor.policy import TwoFactorPolicy
+    from server.database.sqlite.temporary_map import temporary_map
+    from server.identity_providers.configuration import stored_issuers
+    from server.importers import run
+    from server.importers.parse import Rules
+    from server.services import opened
+
     async with open_source(settings) as source, opened(settings) as services:
         rules = Rules(
             now=services.clock(),
             issuers=stored_issuers(settings),
             mails_codes=services.policy[TwoFactorPolicy].otp_available,
             origin=source.origin,
-            without=options.without,
-            without_providers=options.without_providers,
+            without=frozenset(options.without or ()),
+            without_providers=frozenset(options.without_provider or ()),
         )
         with (
             _progress(source.total) as progress,
@@ -203,7 +227,10 @@ async def _import(settings: Settings, open_source: Open, options: Options, repor
 
 @contextmanager
 def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show on standard error how far it is, where somebody looks at that."""
+    """Show a progress bar on standard error if it is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("Importing"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
@@ -211,18 +238,18 @@ def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda position: bar.update(task, completed=position)
 
 
-def _summary(report: Report, options: Options) -> Iterator[str]:
-    """Yield the lines that tell the operator how it went."""
+def _summary(report: "Report", options: Options) -> Iterator[str]:
+    """Yield the lines that summarize a run."""
     done = "would be imported" if options.dry_run else "imported"
     counts = report.outcomes
     yield (
-        f"{report.rows} rows: {counts[Outcome.IMPORTED]} {done}, {counts[Outcome.PRESENT]} there already,"
+        f"{count(report.rows, 'row')}: {counts[Outcome.IMPORTED]} {done}, {counts[Outcome.PRESENT]} already present,"
         f" {counts[Outcome.REFUSED]} refused."
     )
     yield from _reasons("Refused:", report.refused)
-    yield from _reasons("Taken without:", report.left)
+    yield from _reasons("Imported without:", report.left)
     if report.refused and options.report is None:
-        yield "Which rows these are is told with --report FILE."
+        yield "--report FILE lists these rows."
 
 
 def _reasons(title: str, reasons: Mapping[str, int]) -> Iterator[str]:
@@ -231,4 +258,4 @@ def _reasons(title: str, reasons: Mapping[str, int]) -> Iterator[str]:
     for reason, number in Counter(reasons).most_common(REASONS_SHOWN):
         yield f"{number:>10}  {reason}"
     if len(reasons) > REASONS_SHOWN:
-        yield f"{'':>10}  and {len(reasons) - REASONS_SHOWN} other reasons"
+        yield f"{'':>10}  and {count(len(reasons) - REASONS_SHOWN, 'other reason')}"

@@ -1,9 +1,16 @@
-"""The command `gatewright`."""
+"""The command `gatewright`.
+
+The modules of server/cli import what they run inside their functions: `--help` and completion load every command, and
+libraries such as SQLAlchemy take a second. The help of each command ends with an example.
+"""
 
 import gc
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -25,11 +32,11 @@ COMMANDS = {
     "providers": ("providers", "app"),
     "users": ("users", "app"),
 }
-"""Where each command is: a module of server/cli, and a function or a group of further commands in it."""
+"""The location of each command: a module of server/cli, and a function or a group of further commands in it."""
 
 
 class LazyCommands(Mapping[str, Command]):
-    """The commands by their names, each loaded when it is asked for: what the others need is of no use to a service."""
+    """The commands by their names, each loaded when it is first used."""
 
     def __init__(self) -> None:
         self._met: dict[str, Command] = {}
@@ -49,7 +56,7 @@ class LazyCommands(Mapping[str, Command]):
 def load_command(name: str) -> Any:
     """Return what a command runs: a function, or a group of further commands. Raises KeyError for an unknown name."""
     module, attribute = COMMANDS[name]
-    # Loading leaves no garbage, and looking for it meanwhile takes a tenth of a second of each start.
+    # Loading leaves no garbage, and looking for it meanwhile costs a tenth of a second of each start.
     gc.disable()
     try:
         return getattr(import_module(f"{__package__}.{module}"), attribute)
@@ -58,7 +65,7 @@ def load_command(name: str) -> Any:
 
 
 def _load(name: str) -> Command:
-    one, holder = load_command(name), typer.Typer()
+    one, holder = load_command(name), typer.Typer(rich_markup_mode=None)
     if isinstance(one, typer.Typer):
         holder.add_typer(one, name=name)
     else:
@@ -67,32 +74,38 @@ def _load(name: str) -> Command:
 
 
 class Commands(TyperGroup):
-    """The commands, with one way to report what went wrong."""
+    """The commands, with one way to report errors."""
 
     def __init__(self, **attributes: Any) -> None:
-        """Take what typer says of the group; the commands in it are ours."""
+        """Create the group with typer's attributes and our commands."""
         super().__init__(**{**attributes, "commands": LazyCommands()})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the words of the command line; no command has a use for one that cannot be stored."""
+        """Parse the command line; refuse arguments that cannot be stored as text."""
         if not all(map(_is_text, args)):
             typer.echo("gatewright: the arguments must be text in UTF-8 without NUL", err=True)
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an expected fault becomes lines on standard error and the exit status 1."""
+        """Run a command; an expected error becomes lines on standard error and the exit status 1."""
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
-            from server.cli.expected_errors import EXPECTED  # noqa: PLC0415 - costs most of a second to load
+            from server.cli.expected_errors import EXPECTED
+            from server.config.settings import describe_sources
+            from server.observability.terminal import paint
 
             if not isinstance(error, EXPECTED):
                 raise
-            for line in (str(error) or type(error).__name__).splitlines():
-                typer.echo(f"gatewright: {line}", err=True)
+            program = paint("gatewright:", "red", sys.stderr)
+            lines = (str(error) or type(error).__name__).splitlines()
+            if details := getattr(error, "details", None):
+                lines[-1] += f" ({', '.join(f'{name}: {value}' for name, value in details.items())})"
+            for line in (*lines, f"configuration: {describe_sources(os.environ, Path.cwd())}"):
+                typer.echo(f"{program} {line}", err=True)
             raise typer.Exit(1) from None
 
 
@@ -109,8 +122,8 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -127,7 +140,12 @@ def gatewright(
         typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """An authentication server."""
+    """Run and administer a Gatewright authentication server.
+
+    Settings come from gatewright.toml in the working folder, and from environment variables.
+
+    Example: gatewright users list --help
+    """
 
 
 def run() -> None:

@@ -1,4 +1,4 @@
-"""`gatewright openapi`: the contract, for generators of clients and for reading."""
+"""`gatewright openapi`: the OpenAPI document, for client generators and for reading."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -15,7 +15,7 @@ from codegen.version_3_1 import to_3_1
 
 
 class Version(StrEnum):
-    """The versions of OpenAPI the contract is published in."""
+    """The versions of OpenAPI in which the document is published."""
 
     V3_0 = "3.0"
     V3_1 = "3.1"
@@ -40,23 +40,22 @@ def openapi(
     ids: Annotated[
         Ids,
         typer.Option(
-            help="operationIds as in the contract, with `_` for the dot, or without the tag (for generators that group"
-            " by tag)."
+            help="Form of the operationIds: tag.verb, tag_verb, or verb for generators that group by tag."
         ),
     ] = Ids.DOTTED,
     links: Annotated[
-        bool, typer.Option("--links", help="Keep the links between operations, for tests that follow them.")
+        bool, typer.Option("--links", help="Keep the links between operations, for tests.")
     ] = False,
     for_clients: Annotated[
         bool,
-        typer.Option(
-            "--for-clients",
-            help="The form that generators of clients read, as at /openapi-clients.json.",
-        ),
+        typer.Option("--for-clients", help="The variant for client generators, as at /openapi-clients.json."),
     ] = False,
     version: Annotated[Version, typer.Option(help="Version of OpenAPI.")] = Version.V3_0,
 ) -> None:
-    """Print the contract as one JSON document."""
+    """Print the OpenAPI document as JSON.
+
+    Example: gatewright openapi --for-clients > openapi.json
+    """
     document = client_forms(bundle()) if for_clients else bundle()
     document = _RENAME[ids](document if links else without_links(document))
     if version is Version.V3_1:

@@ -1,4 +1,4 @@
-"""Files that only their owner may read: what is written there is about people."""
+"""Files with personal data, which only their owner may read."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from server.config.sources import ConfigurationError, reason
 
 @contextmanager
 def created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
-    """Yield the file that an option of a command names, or None. Raises ConfigurationError."""
+    """Yield the file that an option names, or None without one. Raises ConfigurationError."""
     if path is None:
         yield None
         return
@@ -23,10 +23,10 @@ def created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
 
 
 def create(path: str) -> BinaryIO:
-    """Open a file for writing, empty and with mode 0600, also where there is one already. Raises OSError."""
+    """Open a file for writing, empty and with mode 0600, even if it exists. Raises OSError."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        # Not before the mode is right: what is there already may be open to others.
+        # The mode comes first: an existing file may be readable by others.
         os.fchmod(descriptor, 0o600)
         os.ftruncate(descriptor, 0)
     except OSError:

@@ -1,40 +1,54 @@
-"""`gatewright providers`: what is configured, and whether it agrees with what the providers publish."""
+"""`gatewright providers`: the configured identity providers, and whether their settings match what they publish."""
 
 import asyncio
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from server.cli import check_config
-from server.config.settings import Settings
-from server.config.sources import ConfigurationError
-from server.identity_providers import inspection
-from server.identity_providers.configuration import Configuration, configurations
-from server.identity_providers.http_client import calls_of
+from server.cli.support import print_table
 
-app = typer.Typer(help="Look at the identity providers.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+    from server.identity_providers.configuration import Configuration
 
-
-@app.callback()
-def providers() -> None:
-    """Look at the identity providers."""
+app = typer.Typer(help="List and check identity providers.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_() -> None:
-    """List the configured providers with their kind, and what to register with each."""
+    """List the configured providers, with the redirect URI to register.
+
+    Example: gatewright providers list
+    """
+    from server.identity_providers.configuration import configurations
+
     settings = check_config.read()
-    for one in configurations(settings).values():
-        typer.echo(f"{one.traits.id:20}{_kind(one):20}{redirect_uri(settings, one.traits.id)}")
+    configured = configurations(settings).values()
+    rows = [(one.traits.id, _kind(one), redirect_uri(settings, one.traits.id)) for one in configured]
+    if rows:
+        print_table(("Provider", "Kind", "Redirect URI"), rows)
+    else:
+        typer.echo("No provider is configured.")
 
 
 @app.command()
 def check(
     provider_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="All of them unless named.")
+        str | None,
+        typer.Argument(metavar="PROVIDER", help="Id of one provider; by default all are checked."),
     ] = None,
 ) -> None:
-    """Ask each provider what it publishes, and say what does not agree with its settings and how to mend it."""
+    """Compare the settings of providers with what they publish.
+
+    Fails if a provider has a problem, and says how to fix it.
+
+    Example: gatewright providers check google
+    """
+    from server.identity_providers.configuration import configurations
+    from server.observability.terminal import paint
+
     settings = check_config.read()
     chosen = _chosen(configurations(settings), provider_id)
     problems = asyncio.run(_inspect(settings, chosen))
@@ -42,21 +56,23 @@ def check(
         typer.echo(f"{one.traits.id}: {_kind(one)}")
         typer.echo(f"  redirect URI to register: {redirect_uri(settings, one.traits.id)}")
         for problem in problems[one.traits.id]:
-            typer.echo(f"  problem: {problem}")
+            typer.echo(f"  {paint('problem:', 'red', sys.stdout)} {problem}")
         if not problems[one.traits.id]:
-            typer.echo(f"  {_verdict(one)}")
+            typer.echo(f"  {paint('ok:', 'green', sys.stdout)} {_verdict(one)}")
     if not chosen:
         typer.echo("No provider is configured.")
     if any(problems.values()):
         raise typer.Exit(1)
 
 
-def redirect_uri(settings: Settings, provider_id: str) -> str:
-    """Return the address that users come back to, as the provider has to know it (behaviour 7.2)."""
+def redirect_uri(settings: "Settings", provider_id: str) -> str:
+    """Return the URL that users come back to, which is registered with the provider."""
     return f"{settings.base_url}{settings.base_path}/callback/{provider_id}"
 
 
-def _chosen(configured: dict[str, Configuration], provider_id: str | None) -> list[Configuration]:
+def _chosen(configured: "dict[str, Configuration]", provider_id: str | None) -> "list[Configuration]":
+    from server.config.sources import ConfigurationError
+
     if provider_id is None:
         return list(configured.values())
     if provider_id not in configured:
@@ -64,18 +80,21 @@ def _chosen(configured: dict[str, Configuration], provider_id: str | None) -> li
     return [configured[provider_id]]
 
 
-async def _inspect(settings: Settings, chosen: list[Configuration]) -> dict[str, list[str]]:
-    """Return the problems of each provider by its id, asking all of them at once."""
+async def _inspect(settings: "Settings", chosen: "list[Configuration]") -> dict[str, list[str]]:
+    """Return the problems of each provider by its id, querying all of them at once."""
+    from server.identity_providers import inspection
+    from server.identity_providers.http_client import calls_of
+
     async with calls_of(settings) as calls:
         found = await asyncio.gather(*(inspection.problems(calls, one) for one in chosen))
     return {one.traits.id: problems for one, problems in zip(chosen, found, strict=True)}
 
 
-def _kind(one: Configuration) -> str:
+def _kind(one: "Configuration") -> str:
     return "OpenID Connect" if one.traits.is_openid else "OAuth 2.0"
 
 
-def _verdict(one: Configuration) -> str:
+def _verdict(one: "Configuration") -> str:
     if one.traits.is_openid:
-        return "what it publishes agrees with the settings"
-    return "publishes nothing to compare with; the settings are complete"
+        return "the settings match what it publishes"
+    return "it publishes nothing to compare with; the settings are complete"

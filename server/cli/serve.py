@@ -1,32 +1,49 @@
 """`gatewright serve`: the HTTP server."""
 
 import asyncio
-from typing import Annotated
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from server.cli import check_config, migrate
-from server.config.settings import Settings
-from server.http import server
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on; overrides server.host.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; overrides server.port.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that serve side by side.")] = 1,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address to listen on; overrides server.host.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Port to listen on; overrides server.port.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of server processes.")] = 1,
 ) -> None:
-    """Run the service until it is told to stop."""
+    """Run the service until it is stopped.
+
+    With GATEWRIGHT_PROFILE=development the first start creates gatewright.toml in the working folder.
+
+    Example: gatewright serve --port 8001 --workers 4
+    """
+    from server.config import profiles
+    from server.http import server
+
     chosen = {"GATEWRIGHT_SERVER__HOST": host, "GATEWRIGHT_SERVER__PORT": None if port is None else str(port)}
     settings = check_config.read({name: value for name, value in chosen.items() if value is not None})
     asyncio.run(migrate.prepare(settings, settings.database.migrate))
     if settings.profile == "development":
-        _greet(settings)
+        _greet(settings, profiles.create_settings_file(os.environ, Path.cwd()))
     server.serve(settings, workers)
 
 
-def _greet(settings: Settings) -> None:
+def _greet(settings: "Settings", created: Path | None) -> None:
     base = settings.base_url + settings.base_path
     typer.echo(f"Gatewright, development profile: {base}")
     if settings.documents.enabled:
         typer.echo(f"  Try it out:  {base}/docs")
-    typer.echo(f"  Mail:        {check_config.mail_route(settings)}")
+    typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
+    if created is not None:
+        typer.echo(f"  Settings:    {created} (created)")

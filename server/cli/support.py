@@ -1,27 +1,31 @@
-"""How a command runs a rule, and how it shows a table."""
+"""How a command runs a rule, and how it prints."""
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from domain.context import Context
 from server.cli import check_config
-from server.services import opened
+
+if TYPE_CHECKING:
+    from domain.context import Context
 
 Result = TypeVar("Result")
 
-_WIDTH = 160
-"""Columns of a table that nobody looks at directly, so that nothing is cut."""
+_WIDTH = 10_000
+"""Columns of a table that does not go to a terminal, so that every row is one line."""
+_PROSE = frozenset({"", "Found", "Fix", "Details", "User agent", "Value"})
+"""Columns whose text may be wrapped."""
+_LEAST = 20
+"""Least width of such a column."""
+_NO_COLOURS: Mapping[str, str] = {}
 
 
-def run(job: Callable[[Context], Awaitable[Result]]) -> Result:
+def run(job: "Callable[[Context], Awaitable[Result]]") -> Result:
     """Run one rule in a transaction of its own."""
+    from server.services import opened
+
     settings = check_config.read()
 
     async def run() -> Result:
@@ -31,26 +35,55 @@ def run(job: Callable[[Context], Awaitable[Result]]) -> Result:
     return asyncio.run(run())
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number of things, such as `1 user` or `2 users`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def cell(value: object) -> str:
-    """Write a value for a table."""
+    """Return a value as text for a table."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={cell(entry)}" for name, entry in value.items())
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ", ".join(map(cell, value))
     return "" if value is None else str(value)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of text under their columns; markup in them counts as text, and nothing steers the terminal."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], colours: Mapping[str, str] = _NO_COLOURS
+) -> None:
+    """Print rows of text under their columns; `colours` are those of certain cells.
+
+    A terminal gets no empty columns, and one block per row if the rows are too wide for it. Only prose is wrapped.
+    Markup in cells counts as text, and control characters are replaced.
+    """
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
+    cells = [[_visible(text) for text in row] for row in rows]
+    shown = [n for n in range(len(columns)) if not console.is_terminal or any(row[n] for row in cells)]
+    widths = [max(map(cell_len, (columns[n], *(row[n] for row in cells)))) for n in shown]
+    least = [_LEAST if columns[n] in _PROSE else width for n, width in zip(shown, widths, strict=True)]
+    if sum(least) + 2 * len(least) > console.width and any(columns):
+        for row in cells:
+            print_table(("", ""), [(columns[n], row[n]) for n in shown if row[n]], colours)
+            console.print()
+        return
     table = Table(box=None, show_header=any(columns), header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_visible(text)) for text in row))
+    for n in shown:
+        table.add_column(columns[n], overflow="fold", no_wrap=columns[n] not in _PROSE)
+    for row in cells:
+        table.add_row(*(Text(row[n], colours.get(row[n], "")) for n in shown))
     console.print(table)
 
 
 def _visible(text: str) -> str:
-    """Replace what cannot be seen: users, other programs and proxies choose some of what is shown."""
+    """Replace control characters: users, other programs and proxies choose some of what is shown."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)

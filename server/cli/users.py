@@ -1,48 +1,64 @@
-"""`gatewright users`: what the operator does to users."""
+"""`gatewright users`: administration of users."""
 
 import sys
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
-from domain.admin import users
-from domain.admin.users import NewUser, Overview
-from domain.context import Context
-from domain.errors import BadRequest
-from handlers import wire
-from models.queries import SessionRow, UserRow
-from server.cli.support import cell, print_table, run
+from server.cli.support import cell, count, print_table, run
 from server.config import durations
-from server.database.compile import is_storable
 
-app = typer.Typer(help="Look after users.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from domain.admin.users import Overview
+    from domain.context import Context
+    from models.queries import SessionRow, UserRow
 
-Identifier = Annotated[str, typer.Argument(metavar="USER", help="Address, username or id.")]
+app = typer.Typer(help="Administer users.", no_args_is_help=True)
+
+Identifier = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @app.command("list")
 def list_users(
-    search: Annotated[str, typer.Argument(help="Part of an address, name or username.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Users shown at most.")] = 50,
-    offset: Annotated[int, typer.Option(min=0, help="Users left out before them.")] = 0,
+    search: Annotated[
+        str, typer.Argument(metavar="SEARCH", help="Part of an email address, name or username.")
+    ] = "",
+    limit: Annotated[
+        int, typer.Option(min=1, max=10_000, metavar="NUMBER", help="Maximum number of users.")
+    ] = 50,
+    offset: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Number of users to skip.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """List users, the newest first."""
+    """List users, newest first.
+
+    Example: gatewright users list @example.com --limit 10
+    """
+    from domain.admin import users
+    from handlers import wire
+
     found, total = run(lambda ctx: users.list_users(ctx, search, limit=limit, offset=offset))
     if as_json:
         _print_json([wire.user(user) for user in found])
         return
-    print_table(("ID", "Address", "Username", "Name", "Created", "State"), [_row(user) for user in found])
-    typer.echo(f"{len(found)} of {total} users")
+    if found:
+        titles = ("ID", "Email", "Username", "Name", "Created", "State")
+        print_table(titles, map(_row, found), {"banned": "red", "unverified": "yellow"})
+    typer.echo(count(total, "user") if len(found) == total else f"{len(found)} of {count(total, 'user')}")
 
 
 @app.command()
 def show(user: Identifier, as_json: AsJson = False) -> None:
-    """Show one user, how they sign in, and their live sessions."""
+    """Show one user with sign-in methods and active sessions.
+
+    Example: gatewright users show ada@example.com
+    """
+    from domain.admin import users
+    from handlers import wire
+
     overview = run(lambda ctx: users.show(ctx, user))
     if as_json:
         _print_json(_overview_shape(overview))
@@ -50,19 +66,30 @@ def show(user: Identifier, as_json: AsJson = False) -> None:
     print_table(("", ""), [(key, cell(value)) for key, value in wire.user(overview.user).items()])
     typer.echo(f"Signs in with: {', '.join(overview.providers) or 'nothing'}")
     if overview.sessions:
-        titles = ("Session", "Last used", "Expires", "Address", "User agent")
+        titles = ("Session", "Last used", "Expires", "IP address", "User agent")
         print_table(titles, map(_session, overview.sessions))
 
 
 @app.command()
 def create(
-    email: Annotated[str, typer.Argument(help="Address.")],
-    name: Annotated[str, typer.Option(help="Name; by default the local part of the address.")] = "",
-    username: Annotated[str | None, typer.Option(help="Username to sign in with.")] = None,
-    verified: Annotated[bool, typer.Option("--verified", help="Count the address as verified.")] = False,
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address.")],
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Name; by default the email address up to the @.")
+    ] = "",
+    username: Annotated[
+        str | None, typer.Option(metavar="USERNAME", help="Username to sign in with.")
+    ] = None,
+    verified: Annotated[bool, typer.Option("--verified", help="Mark the email address as verified.")] = False,
 ) -> None:
-    """Create a user. The password is asked for, or read from standard input."""
-    wanted = NewUser(
+    """Create a user with a password.
+
+    Asks for the password, or reads it from standard input if that is not a terminal.
+
+    Example: gatewright users create ada@example.com --name Ada --verified
+    """
+    from domain.admin import users
+
+    wanted = users.NewUser(
         email=email,
         name=name or email.partition("@")[0],
         password=_read_password(),
@@ -76,17 +103,24 @@ def create(
 @app.command()
 def ban(
     user: Identifier,
-    reason: Annotated[str | None, typer.Option(help="Why; kept with the user.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Reason, stored with the user.")] = None,
     duration: Annotated[
         timedelta | None,
         typer.Option(
-            "--for", parser=durations.parse, metavar="DURATION", help="How long, such as 7d; else for ever."
+            "--for",
+            parser=durations.parse,
+            metavar="DURATION",
+            help="Duration, such as 7d; by default for ever.",
         ),
     ] = None,
 ) -> None:
-    """Shut a user out and end their sessions."""
+    """Ban a user and end their sessions.
 
-    async def job(ctx: Context) -> int:
+    Example: gatewright users ban ada@example.com --for 7d --reason spam
+    """
+    from domain.admin import users
+
+    async def job(ctx: "Context") -> int:
         until = None if duration is None else ctx.now + duration
         return await users.ban(ctx, user, reason=reason, until=until)
 
@@ -96,14 +130,24 @@ def ban(
 
 @app.command()
 def unban(user: Identifier) -> None:
-    """Let a banned user in again."""
+    """Lift a ban.
+
+    Example: gatewright users unban ada@example.com
+    """
+    from domain.admin import users
+
     was_banned = run(lambda ctx: users.unban(ctx, user))
     typer.echo(f"{user} may sign in again." if was_banned else f"{user} was not banned.")
 
 
 @app.command()
 def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
-    """Sign a user out everywhere."""
+    """Sign a user out everywhere.
+
+    Example: gatewright users revoke-sessions ada@example.com
+    """
+    from domain.admin import users
+
     _confirm(f"End every session of {user}?", yes)
     ended = run(lambda ctx: users.revoke_sessions(ctx, user))
     typer.echo(f"{_ended(ended)}.")
@@ -111,18 +155,30 @@ def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
 
 @app.command()
 def sign_out_everyone(yes: Yes = False) -> None:
-    """End every session of every user, trust no device, take back mailed links and codes; for after a restore."""
+    """Sign out all users.
+
+    Ends all sessions, removes all trusted devices, and invalidates all emailed links and codes, for example after
+    restoring a backup.
+
+    Example: gatewright users sign-out-everyone --yes
+    """
+    from domain.admin import users
+
     _confirm("End every session of every user?", yes)
     typer.echo(f"{_ended(run(users.sign_out_everyone))}.")
 
 
 @app.command()
 def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
-    """Switch off the second factor of a user who has lost it, and sign them out everywhere.
+    """Remove a lost second factor and sign the user out.
 
-    Make sure first that it is the user who asks: with the password alone they are in.
+    First make sure that the request comes from the user: the password alone is then enough.
+
+    Example: gatewright users two-factor-reset ada@example.com
     """
-    _confirm(f"Switch off the second factor of {user} and end every session?", yes)
+    from domain.admin import users
+
+    _confirm(f"Remove the second factor of {user} and end every session?", yes)
     found, ended = run(lambda ctx: users.reset_two_factor(ctx, user))
     if ended is None:
         typer.echo(f"{found.email} has no second factor.")
@@ -132,14 +188,19 @@ def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
 
 @app.command()
 def delete(user: Identifier, yes: Yes = False) -> None:
-    """Delete a user and everything that belongs to them."""
+    """Delete a user with all their data.
+
+    Example: gatewright users delete ada@example.com
+    """
+    from domain.admin import users
+
     _confirm(f"Delete {user} for good?", yes)
     deleted = run(lambda ctx: users.delete(ctx, user))
     typer.echo(f"Deleted {deleted.email}.")
 
 
 def _ended(number: int) -> str:
-    return f"{number} {'session' if number == 1 else 'sessions'} ended"
+    return f"{count(number, 'session')} ended"
 
 
 def _confirm(question: str, yes: bool) -> None:
@@ -148,10 +209,13 @@ def _confirm(question: str, yes: bool) -> None:
 
 
 def _read_password() -> str:
-    """Ask for the password where somebody can answer; never take it from the command line, which others can read.
+    """Ask for the password on a terminal, or read it from standard input; others can read the command line.
 
-    Raises BadRequest for what is no text.
+    Raises BadRequest unless it is text.
     """
+    from domain.errors import BadRequest
+    from server.database.compile import is_storable
+
     if sys.stdin.isatty():
         answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
     else:
@@ -161,12 +225,12 @@ def _read_password() -> str:
     return answer
 
 
-def _row(user: UserRow) -> tuple[str, ...]:
+def _row(user: "UserRow") -> tuple[str, ...]:
     state = "banned" if user.banned else "" if user.email_verified else "unverified"
-    return (user.id, user.email, user.username or "", user.name, cell(user.created_at), state)
+    return (user.id, user.email, user.username or "", user.name, f"{user.created_at:%Y-%m-%d}", state)
 
 
-def _session(session: SessionRow) -> tuple[str, ...]:
+def _session(session: "SessionRow") -> tuple[str, ...]:
     return (
         session.id,
         cell(session.updated_at),
@@ -176,8 +240,10 @@ def _session(session: SessionRow) -> tuple[str, ...]:
     )
 
 
-def _overview_shape(overview: Overview) -> dict[str, Any]:
-    """Write an overview as JSON; a session's token is not known here, its id stands for it."""
+def _overview_shape(overview: "Overview") -> dict[str, Any]:
+    """Return an overview as JSON; sessions have no token, which is not stored."""
+    from handlers import wire
+
     sessions = []
     for row in overview.sessions:
         shape = dict(wire.session(row, ""))

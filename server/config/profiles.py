@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from sqlalchemy import URL
 from domain import tokens
 from server.config import settings
 from server.config.settings import Settings
-from server.config.sources import ConfigurationError
+from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
 
 SECRET_FILE = "gatewright.secret"  # noqa: S105 - the name of a file
 DATABASE_FILE = "gatewright.db"
+_SAMPLE = Path(__file__).parents[1] / "templates" / "development.toml"
 
 
 def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = ()) -> Settings:
@@ -26,19 +28,37 @@ def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = 
     development a file with a secret is placed in `directory`. Raises ConfigurationError with one line per problem, each
     naming the key.
     """
-    written = settings.load(environ, directory)
-    completed = (
-        _with_development_defaults(written, directory) if written.profile == "development" else written
-    )
+    completed = complete(settings.load(environ, directory), directory)
     found = list(problems(completed, checks))  # defence: R43 all-problems
     if found:
         raise ConfigurationError("\n".join(found))
     return completed
 
 
+def complete(written: Settings, directory: Path) -> Settings:
+    """Return settings with what their profile supplies, not checked."""
+    return _with_development_defaults(written, directory) if written.profile == "development" else written
+
+
+def create_settings_file(environ: Mapping[str, str], directory: Path) -> Path | None:
+    """Create `gatewright.toml` with the development profile, if the environment asks for it and no file exists.
+
+    Other commands in the folder then use the same settings. Return the file if it was created.
+    """
+    if environ.get(variable(("profile",))) != "development" or CONFIG in environ:
+        return None
+    path = directory / settings.FILE
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(_SAMPLE.read_bytes())
+    except OSError:  # It exists, or the folder is read-only.
+        return None
+    return path
+
+
 def warnings(environ: Mapping[str, str]) -> list[str]:
-    """Return what is odd but no reason not to start: unknown variables."""
-    return [f"{name}: names no setting" for name in settings.unknown_variables(environ)]
+    """Return a line for each unknown variable: odd, but no reason not to start."""
+    return [f"{name}: {fault}" for name, fault in settings.unknown_variables(environ).items()]
 
 
 def _with_development_defaults(written: Settings, directory: Path) -> Settings:
@@ -50,6 +70,8 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
         supplied["database_url"] = SecretStr(url.render_as_string(hide_password=False))
     if not written.secrets:
         supplied["secrets"] = (SecretStr(_kept_secret(directory / SECRET_FILE)),)
+    if "format" not in written.log.model_fields_set and sys.stderr.isatty():
+        supplied["log"] = written.log.model_copy(update={"format": "console"})
     for name, group in (("mail", written.mail), ("password_reset", written.password_reset)):
         if "sender" not in group.model_fields_set:
             supplied[name] = group.model_copy(update={"sender": "console"})

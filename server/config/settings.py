@@ -1,5 +1,6 @@
 """The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,7 +23,16 @@ from server.config.groups.server import Documents, Server
 from server.config.groups.session import SessionSettings
 from server.config.groups.two_factor import TwoFactor
 from server.config.groups.users import DeleteUser, Username
-from server.config.sources import CONFIG, ConfigurationError, Environment, fields, merged, read_file
+from server.config.sources import (
+    CONFIG,
+    PREFIX,
+    ConfigurationError,
+    Environment,
+    fields,
+    merged,
+    read_file,
+    suggestion,
+)
 from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin, range_of
 
 FILE = "gatewright.toml"
@@ -30,6 +40,11 @@ FILE = "gatewright.toml"
 
 _BEYOND = ("greater_than_equal", "less_than_equal")
 """The types of pydantic's errors for a number or duration that is out of its range."""
+
+_KUBERNETES = re.compile(
+    r"GATEWRIGHT_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)", re.ASCII
+)
+"""Variables that Kubernetes sets for Services, beside some with a URL."""
 
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
 
@@ -148,9 +163,32 @@ def load(environ: Mapping[str, str], directory: Path) -> Settings:
     raise ConfigurationError("\n".join(dict.fromkeys(lines)))
 
 
-def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Return the GATEWRIGHT_* variables that name no setting; worth a warning only: Kubernetes injects such."""
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the GATEWRIGHT_* variables that name no setting, each with what is wrong and the nearest name."""
     return Environment(Settings, environ).unknown
+
+
+def misnamed_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return a line for each unknown variable, except those that Kubernetes sets for a Service called gatewright."""
+    return [
+        f"{name}: {fault}"
+        for name, fault in unknown_variables(environ).items()
+        if not (_KUBERNETES.fullmatch(name) or "://" in environ[name])
+    ]
+
+
+def describe_sources(environ: Mapping[str, str], directory: Path) -> str:
+    """Return in a few words where the settings come from: the file, and the number of variables."""
+    path = directory / environ.get(CONFIG, FILE)
+    number = sum(name.startswith(PREFIX) and name != CONFIG for name in environ)
+    variables = f"{number} {PREFIX}… variable{'' if number == 1 else 's'}"
+    if path.exists():
+        return f"{path}, {variables}" if number else str(path)
+    if number:
+        return f"{variables}; there is no {path}"
+    return (
+        f"none in {path} or the environment; for a first try: GATEWRIGHT_PROFILE=development gatewright serve"
+    )
 
 
 def _line(fault: Mapping[str, Any], environment: Environment, file: Path) -> str:
@@ -163,7 +201,7 @@ def _line(fault: Mapping[str, Any], environment: Environment, file: Path) -> str
 
 def _says(fault: Mapping[str, Any], names: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
-        return "is no known setting"
+        return f"is not a setting{suggestion('.'.join(names), map('.'.join, dict(fields(Settings))))}"
     if fault["type"] in _BEYOND or isinstance(fault.get("ctx", {}).get("error"), OutOfRange):
         field = dict(fields(Settings)).get(names)
         if field is not None and (allowed := range_of(field)) is not None:

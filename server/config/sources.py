@@ -3,7 +3,8 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from types import UnionType
@@ -47,6 +48,26 @@ def fields(
             yield from fields(field.annotation, path)
         elif table_of(field) is None:
             yield path, field
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence that suggests the known name nearest to an unknown one; empty if none is near."""
+    prefix = PREFIX if name.startswith(PREFIX) else ""  # It would make every variable similar to every other.
+    nearest = get_close_matches(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], n=1)
+    return f"; did you mean {prefix}{nearest[0]}?" if nearest else ""
+
+
+def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every setting of read settings with its path and value, also those of tables by name."""
+    for name, field in type(model).model_fields.items():
+        path, value = (*above, field.alias or name), getattr(model, name)
+        if isinstance(value, BaseModel):
+            yield from values(value, path)
+        elif table_of(field) is not None:
+            for key, entry in value.items():
+                yield from values(entry, (*path, key))
+        else:
+            yield path, value
 
 
 def setting(settings: BaseModel, key: str) -> Any:
@@ -93,8 +114,8 @@ class Environment:
         self.values: dict[str, Any] = {}
         self.origins: dict[tuple[str, ...], str] = {}
         """Which variable each value came from, by the path of the setting."""
-        self.unknown: list[str] = []
-        """Variables with our prefix that name no setting; they only cause a warning."""
+        self.unknown: dict[str, str] = {}
+        """Variables with our prefix that name no setting, each with what to say about it; they only cause a warning."""
         for name in sorted(name for name in environ if name.startswith(PREFIX) and name != CONFIG):
             self._take(name, environ[name], known)
 
@@ -105,7 +126,7 @@ class Environment:
         elif name in known:
             path, field = known[name]
         else:
-            self.unknown.append(name)
+            self.unknown[name] = f"names no setting{suggestion(name, known)}"
             return
         if path in self.origins:
             raise ConfigurationError(f"{'.'.join(path)}: both {self.origins[path]} and {name} are set")

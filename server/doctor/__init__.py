@@ -1,1 +1,1 @@
-"""What `gatewright doctor` looks at: each module judges one side of the service, and says how to mend what is wrong."""
+"""The checks of `gatewright doctor`: each module checks one part of the service, and says how to fix problems."""

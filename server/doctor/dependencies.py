@@ -1,4 +1,4 @@
-"""Who the service depends on, asked as it would ask them: mail server, providers, limit store, its public address."""
+"""Checks of dependencies over the network: mail server, providers, limit store, the public URL."""
 
 import asyncio
 import os
@@ -23,11 +23,11 @@ from server.rate_limit import DATABASE
 from server.rate_limit.redis import redis_address
 
 PATIENCE = 5.0
-"""Seconds for an answer of the service's own public address, and of the limit store."""
+"""Seconds to wait for a response of the public URL or the limit store."""
 
 
 async def mail(chosen: Settings) -> list[Finding]:
-    """Look at each way mails go out; nothing is sent."""
+    """Check each configured sender; no email is sent."""
     kinds = {chosen.mail.sender, chosen.password_reset.sender}
     found: list[Finding] = []
     if "none" in kinds:
@@ -37,22 +37,24 @@ async def mail(chosen: Settings) -> list[Finding]:
     if "file" in kinds:
         found.append(_file(chosen.mail.file_path))
     if "console" in kinds:
-        found.append(ok("mail", "is printed by the service"))
+        found.append(ok("mail", "printed to the terminal of the service"))
     return found
 
 
 async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Finding:
-    """Connect, encrypt and sign in as for a mail. `context` says who is trusted; by default whom the system trusts."""
+    """Connect, encrypt and sign in as for an email; `context` defaults to the certificates the system trusts."""
     options = smtp_options(chosen, context)
     place = f"{options.host}:{options.port}"
     try:
         await SmtpSender(options).greet()
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as fault:
-        return wrong("mail", f"{place}: {_reason(fault)}", _mend(fault))
+        return wrong("mail", f"{place}: {_reason(fault)}", _fix(fault))
     if options.tls == "none" and options.password is not None and not is_local(options.host):
-        return odd("mail", f"{place} gets the password unencrypted", "set mail.smtp.tls to starttls or tls")
+        return odd(
+            "mail", f"{place} receives the password unencrypted", "set mail.smtp.tls to starttls or tls"
+        )
     how = "" if options.username is None else f", signed in as {options.username}"
-    return ok("mail", f"{place} answers ({options.tls}{how})")
+    return ok("mail", f"{place} responds ({options.tls}{how})")
 
 
 def _unsent(chosen: Settings) -> Finding:
@@ -60,22 +62,22 @@ def _unsent(chosen: Settings) -> Finding:
         name
         for name, sender in (
             (
-                "password_reset.sender: who forgets the password needs the operator",
+                "password_reset.sender: users cannot reset a forgotten password",
                 chosen.password_reset.sender,
             ),
-            ("mail.sender: no address is ever verified", chosen.mail.sender),
+            ("mail.sender: email addresses are never verified", chosen.mail.sender),
         )
         if sender == "none"
     ]
-    return odd("mail", "none is set for " + "; ".join(lacking), "set them to smtp if that is not meant")
+    return odd("mail", "none is set for " + "; ".join(lacking), "set them to smtp unless this is intended")
 
 
 def _file(path: Path) -> Finding:
     if not path.absolute().parent.is_dir():
-        return wrong("mail", f"there is no folder for {path}", f"mkdir -p {path.parent}")
+        return wrong("mail", f"the folder of {path} does not exist", f"mkdir -p {path.parent}")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        return wrong("mail", f"{path} cannot be written", "give the user of the service the file")
-    return ok("mail", f"is appended to {path}")
+        return wrong("mail", f"{path} is not writable", "let the user of the service own the file")
+    return ok("mail", f"appended to {path}")
 
 
 def _reason(fault: BaseException) -> str:
@@ -83,33 +85,35 @@ def _reason(fault: BaseException) -> str:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate is not accepted ({cause.verify_message})"
         if isinstance(cause, ssl.SSLError):
-            return "no encryption can be agreed on"
+            return "TLS negotiation failed"
         if isinstance(cause, aiosmtplib.SMTPAuthenticationError):
-            return f"refuses user name or password ({cause.code})"
+            return f"user name or password refused ({cause.code})"
         if isinstance(cause, ConnectionRefusedError):
-            return "nobody listens there"
+            return "connection refused"
     if isinstance(fault, TimeoutError | aiosmtplib.SMTPTimeoutError):
-        return "no answer in time"
+        return "no response in time"
     return type(fault).__name__
 
 
-def _mend(fault: BaseException) -> str:
+def _fix(fault: BaseException) -> str:
     for cause in causes(fault):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return (
-                "set mail.smtp.host to the name in its certificate, or let this machine trust its authority"
+                "set mail.smtp.host to the name in its certificate, or install its authority on this machine"
             )
         if isinstance(cause, ssl.SSLError):
-            return "set mail.smtp.tls to what the port expects: starttls (587), tls (465)"
+            return "set mail.smtp.tls to what the port expects: starttls (587) or tls (465)"
         if isinstance(cause, aiosmtplib.SMTPAuthenticationError):
             return "check mail.smtp.username and mail.smtp.password"
     if isinstance(fault, aiosmtplib.SMTPException) and "STARTTLS" in str(fault):
-        return "set mail.smtp.tls to what the server offers: tls (465), or none in a network of your own"
-    return "check mail.smtp.host, mail.smtp.port and mail.smtp.tls, and that this machine reaches the server"
+        return "set mail.smtp.tls to what the server offers: tls (465), or none in a private network"
+    return (
+        "check mail.smtp.host, mail.smtp.port and mail.smtp.tls, and that this machine can reach the server"
+    )
 
 
 async def providers(chosen: Settings) -> list[Finding]:
-    """Ask each provider what it publishes, all at once."""
+    """Compare the settings of each provider with what it publishes, concurrently."""
     configured = list(configurations(chosen).values())
     async with calls_of(chosen) as calls:
         told = await asyncio.gather(*(inspection.problems(calls, one) for one in configured))
@@ -120,27 +124,25 @@ async def providers(chosen: Settings) -> list[Finding]:
             wrong(name, what, how or "see gatewright providers check") for what, how in map(_split, problems)
         ]
         if not problems:
-            found.append(
-                ok(name, "publishes what the settings say" if one.traits.is_openid else "is complete")
-            )
+            found.append(ok(name, "matches what it publishes" if one.traits.is_openid else "complete"))
     return found
 
 
 def _split(problem: str) -> tuple[str, str]:
-    """Part what is wrong from how to mend it."""
+    """Split a problem into what is wrong and how to fix it."""
     what, _, how = problem.partition("; ")
     return what, how
 
 
 async def limits(chosen: Settings) -> Finding:
-    """Ask the store that limits are counted in."""
+    """Check the store of the limits."""
     address = chosen.limits.store.get_secret_value()
     if not chosen.limits.enabled:
         return odd(
-            "limits", "limits.enabled is false: passwords can be guessed without end", "set it to true"
+            "limits", "limits.enabled is false: passwords can be guessed without limit", "set it to true"
         )
     if address == DATABASE:
-        return ok("limits", "are counted in the database")
+        return ok("limits", "counted in the database")
     client = Redis.from_url(
         redis_address(address), socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE, retry=None
     )
@@ -150,7 +152,7 @@ async def limits(chosen: Settings) -> Finding:
     except (RedisError, OSError, TimeoutError) as fault:
         return wrong(
             "limits",
-            f"the store does not answer ({type(fault).__name__}): who signs in gets 503",
+            f"the store does not respond ({type(fault).__name__}): sign-ins get 503",
             "start it, or check limits.store",
         )
     finally:
@@ -158,14 +160,14 @@ async def limits(chosen: Settings) -> Finding:
     if policy != "noeviction":
         return odd(
             "limits",
-            f"the store may forget counts when it is full (maxmemory-policy {policy})",
+            f"the store may drop counts when it is full (maxmemory-policy {policy})",
             "set its maxmemory-policy to noeviction",
         )
-    return ok("limits", "the store answers")
+    return ok("limits", "the store responds")
 
 
 async def public_address(chosen: Settings) -> Finding:
-    """Ask the service itself by the address that users see."""
+    """Query the service at its public URL."""
     address = f"{chosen.base_url}{chosen.base_path}/ok"
     try:
         async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
@@ -176,15 +178,15 @@ async def public_address(chosen: Settings) -> Finding:
             return wrong(
                 "public address",
                 f"{address}: its certificate is not accepted",
-                "give what ends https a certificate of this name, and the chain with it",
+                "install a certificate for this name, with its chain, where https is terminated",
             )
         return skipped(
-            "public address", f"{address} does not answer: not started yet, or not reached from here"
+            "public address", f"{address} does not respond: not started yet, or not reachable from here"
         )
     if answer.status_code != 200 or answer.headers.get("content-type") != "application/json":
         return wrong(
             "public address",
-            f"{address} answers {answer.status_code}, and not as this service does",
-            "check base_url and base_path, and where the proxy in front leads",
+            f"{address} responds with {answer.status_code}, unlike this service",
+            "check base_url and base_path, and the target of the proxy in front",
         )
-    return ok("public address", f"{address} answers")
+    return ok("public address", f"{address} responds")

@@ -1,11 +1,11 @@
-"""What a check has found: fine, odd, wrong, or not looked at, and how to mend it."""
+"""The result of a check, and the fix for a problem."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How it stands. Only what is wrong makes the command fail."""
+    """The verdict of a check. Only `wrong` makes the command fail."""
 
     OK = "ok"
     WARNING = "warning"
@@ -15,29 +15,29 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the diagnosis; `mend` is empty where there is nothing to do."""
+    """One line of the result; `fix` is empty if there is nothing to do."""
 
     check: str
     verdict: Verdict
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 def ok(check: str, found: str) -> Finding:
-    """Something is as it should be."""
+    """Return the finding that something works."""
     return Finding(check, Verdict.OK, found)
 
 
-def odd(check: str, found: str, mend: str) -> Finding:
-    """Something may be meant, and may be a mistake."""
-    return Finding(check, Verdict.WARNING, found, mend)
+def odd(check: str, found: str, fix: str) -> Finding:
+    """Return the finding that something may be a mistake."""
+    return Finding(check, Verdict.WARNING, found, fix)
 
 
-def wrong(check: str, found: str, mend: str) -> Finding:
-    """Something does not work, or is not safe."""
-    return Finding(check, Verdict.WRONG, found, mend)
+def wrong(check: str, found: str, fix: str) -> Finding:
+    """Return the finding that something does not work or is not safe."""
+    return Finding(check, Verdict.WRONG, found, fix)
 
 
 def skipped(check: str, found: str) -> Finding:
-    """Something could not be looked at."""
+    """Return the finding that something was not checked."""
     return Finding(check, Verdict.SKIPPED, found)

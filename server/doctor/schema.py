@@ -1,4 +1,4 @@
-"""The schema of a database, held against what this program needs."""
+"""The schema of a database, compared with the one that this program needs."""
 
 from server.config.settings import Settings
 from server.database import schema
@@ -6,16 +6,16 @@ from server.doctor.findings import Finding, odd, ok, wrong
 
 
 def judge(chosen: Settings, revision: str | None) -> Finding:
-    """Judge the revision a database is at; None for one without any."""
+    """Return the finding about the revision of a database; None means that it has no schema."""
     if revision == schema.head():
-        return ok("schema", f"at {revision}, as this program needs it")
+        return ok("schema", f"at {revision}, which this program needs")
     if revision is not None and revision not in schema.known():
         return wrong(
             "schema",
-            f"at {revision}, which this program does not know (it knows {schema.head()})",
-            "run the newer program that made it",
+            f"at {revision}, which is newer than this program (it needs {schema.head()})",
+            "run the newer program that migrated it",
         )
-    found = f"at {revision or 'nothing'}, this program needs {schema.head()}"
+    found = f"at {revision or 'no revision'}, this program needs {schema.head()}"
     if chosen.database.migrate == "auto":
-        return odd("schema", found, "nothing: the service brings it up to date when it starts")
+        return odd("schema", found, "nothing: the service migrates it at start")
     return wrong("schema", found, "gatewright migrate")

@@ -1,4 +1,4 @@
-"""A SQLite file as the service would find it: folder, room, version, who may read it, locks, schema."""
+"""Checks of a SQLite database: folder, disk space, version, file mode, locks, schema."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +13,14 @@ from server.doctor.findings import Finding, odd, ok, wrong
 
 LEAST_SQLITE = (3, 35)
 LEAST_FREE = 256 * 2**20
-"""Bytes of a disk below which SQLite is soon without room."""
+"""Free bytes of the disk below which writes will soon fail."""
 
 
 def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Finding]:
-    """Look at the file; nothing is written, and it is not made. `least_free` is in bytes."""
+    """Yield the findings about the file, which is neither written nor created. `least_free` is in bytes."""
     path = Path(address.target)
     if not path.parent.is_dir():
-        yield wrong("database", f"there is no folder {path.parent}", f"mkdir -p {path.parent}")
+        yield wrong("database", f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
         return
     yield _room(path.parent, least_free)
     if VERSION < LEAST_SQLITE:
@@ -30,12 +30,14 @@ def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Fi
             "use a Python with SQLite 3.35 or newer",
         )
     if not path.exists():
-        yield odd("database", f"there is no {path} yet", "nothing: the service makes it when it starts")
+        yield odd("database", f"{path} does not exist yet", "nothing: the service creates it at start")
         return
     mode = S_IMODE(path.stat().st_mode)
     if mode & (S_IRWXG | S_IRWXO):
         yield wrong(
-            "files", f"{path} holds hashes and addresses, and its mode is {mode:o}", f"chmod 600 {path}*"
+            "files",
+            f"{path} contains password hashes and email addresses, and its mode is {mode:o}",
+            f"chmod 600 {path}*",
         )
     yield from _file(chosen, path)
 
@@ -46,7 +48,7 @@ def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
     except UnusableFile as fault:
         yield _fault(path, str(fault))
         return
-    yield ok("database", f"{path}: SQLite {_version()}, can be written")
+    yield ok("database", f"{path}: SQLite {_version()}, writable")
     yield schema.judge(chosen, revision)
 
 
@@ -58,11 +60,11 @@ def _fault(path: Path, name: str) -> Finding:
     if name.startswith("SQLITE_BUSY"):
         return wrong("database", f"another process has locked {path}", "find it with: fuser -v " + str(path))
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return wrong("database", f"{path} is damaged, or no database", "restore it from a backup")
+        return wrong("database", f"{path} is damaged, or not a database", "restore it from a backup")
     return wrong(
         "database",
-        f"{path} cannot be written ({name})",
-        "give the user of the service the file and its folder, and look whether the disk is read-only or full",
+        f"{path} is not writable ({name})",
+        "let the user of the service own the file and its folder, and check whether the disk is read-only or full",
     )
 
 
@@ -70,5 +72,5 @@ def _room(folder: Path, least_free: int) -> Finding:
     free = disk_usage(folder).free
     megabytes = f"{free // 2**20} MiB free for {folder}"
     if free < least_free:
-        return wrong("disk", megabytes, "make room: without it nothing can be written")
+        return wrong("disk", megabytes, "free disk space: writes will fail without it")
     return ok("disk", megabytes)

@@ -1,4 +1,4 @@
-"""Users from a database of Better Auth, with its plugins username, admin and twoFactor where they were mounted."""
+"""Users from a Better Auth database, with its plugins username, admin and twoFactor if they are in use."""
 
 import base64
 import re
@@ -22,7 +22,7 @@ _SCOPES = re.compile(r"[ ,]+")
 
 @dataclass(frozen=True)
 class BetterAuth:
-    """An open database of Better Auth."""
+    """An open Better Auth database."""
 
     origin = ORIGIN
     source: SourceDatabase
@@ -31,10 +31,10 @@ class BetterAuth:
     second_factors: SourceTable | None
     total: int | None
     secrets: Sequence[str] = field(repr=False)
-    """Its own, to decrypt the secrets of authenticators; may be empty."""
+    """The secrets of Better Auth, to decrypt authenticator secrets; may be empty."""
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every user. Raises SourceRefused when the database fails on the way."""
+        """Yield every user. Raises SourceRefused if the database fails."""
         position = 0
         async for page in self.source.pages(self.users):
             ids = [record["id"] for record in page]
@@ -71,9 +71,11 @@ class BetterAuth:
             return None
         ciphertext = [factor["secret"] for factor in factors if factor["secret"]]
         if not ciphertext:
-            return Problem("twoFactor", "is on, but there is no secret", Field.TWO_FACTOR)
+            return Problem("twoFactor", "is enabled, but there is no secret", Field.TWO_FACTOR)
         if not self.secrets:
-            return Problem("twoFactor", "is encrypted: its secret is needed to read it", Field.TWO_FACTOR)
+            return Problem(
+                "twoFactor", "is encrypted: pass BETTER_AUTH_SECRET with --secret-file", Field.TWO_FACTOR
+            )
         opened = imported_secrets.decrypt_better_auth(ciphertext[0], self.secrets)
         if opened is None:
             return Problem("twoFactor", "cannot be decrypted with the given secret", Field.TWO_FACTOR)
@@ -81,7 +83,7 @@ class BetterAuth:
 
 
 async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterAuth:
-    """Find its tables in a database. Raises SourceRefused when one of them, or a column, is missing."""
+    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
     users = source.table("user", _USER)
     accounts = source.table("account", _ACCOUNT)
     factors = source.optional_table("twoFactor", _TWO_FACTOR)

@@ -1,4 +1,4 @@
-"""Users from a database of fastapi-users, in the tables of its SQLAlchemy models."""
+"""Users from a fastapi-users database, in the tables of its SQLAlchemy models."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _ACCOUNT = ("id", "user_id", "oauth_name", "account_id")
 
 @dataclass(frozen=True)
 class FastapiUsers:
-    """An open database of fastapi-users; applications add columns as they like, some of which mean something here."""
+    """An open fastapi-users database. Applications add columns, some of which are imported."""
 
     origin = ORIGIN
     source: SourceDatabase
@@ -26,7 +26,7 @@ class FastapiUsers:
     total: int | None
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every user. Raises SourceRefused when the database fails on the way."""
+        """Yield every user. Raises SourceRefused if the database fails."""
         position = 0
         async for page in self.source.pages(self.users):
             accounts = await self.source.belonging(self.accounts, [record["id"] for record in page])
@@ -36,7 +36,7 @@ class FastapiUsers:
 
 
 async def fastapi_users(source: SourceDatabase) -> FastapiUsers:
-    """Find its tables in a database. Raises SourceRefused when one of them, or a column, is missing."""
+    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
     users = source.table("user", _USER)
     accounts = source.optional_table("oauth_account", _ACCOUNT)
     return FastapiUsers(source, users, accounts, await source.count(users))

@@ -16,17 +16,17 @@ LONGEST_LINE = 2**20
 
 
 class JsonLines:
-    """A file, or standard input, with one object on each line; empty lines are left out."""
+    """A file or standard input with one object per line; empty lines are skipped."""
 
     origin = "json-lines"
 
     def __init__(self, file: BinaryIO) -> None:
-        """Take a file that is open for reading bytes."""
+        """Create the source of a file that is open for reading bytes."""
         self._file = file
         self.total = _size(file) if file.seekable() else None
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every line. Raises SourceRefused when the file cannot be read on."""
+        """Yield every line. Raises SourceRefused if reading fails."""
         number = position = 0
         while line := self._next_line():
             number, position = number + 1, position + len(line)
@@ -37,7 +37,7 @@ class JsonLines:
                 problem = Problem("line", f"is longer than {LONGEST_LINE} bytes")
                 yield Row(f"line {number}", problem, position=position)
             elif line.strip():
-                # Who has no id is known again by the line: it is another user's as soon as it says something else.
+                # A user without an id is identified by the line: a changed line is another user.
                 known_by = tokens.digest(line.strip().decode("latin-1")).hex()
                 yield Row(f"line {number}", _object(line), known_by, position)
 
@@ -59,5 +59,5 @@ def _object(line: bytes) -> Fields | Problem:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
-        return Problem("line", "is no JSON")
-    return value if isinstance(value, dict) else Problem("line", "is no JSON object")
+        return Problem("line", "is not JSON")
+    return value if isinstance(value, dict) else Problem("line", "is not a JSON object")

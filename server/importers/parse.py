@@ -1,7 +1,7 @@
-"""One user in the format of docs/pages/guides/import.md, read and held against the rules of sign-up.
+"""Parsing and validation of one user in the format of docs/pages/guides/import.md, by the rules of sign-up.
 
-Every source gives its users in this format, so that there is one place that judges them. A value may be a `Problem`
-that its source has found; it is raised where the field is read.
+Every source yields its users in this format. A value may be a `Problem` that its source has found; it is raised when
+the field is read.
 """
 
 import base64
@@ -43,23 +43,23 @@ TOTP_BYTES = range(10, 129)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a row is held against."""
+    """The rules for rows."""
 
     now: datetime
     issuers: Mapping[str, str | None]
-    """The configured providers by id: the issuer of an identity there, None where only the provider knows it."""
+    """The configured providers by id, with the issuer of their identities; None if only the provider knows it."""
     mails_codes: bool
-    """Whether users may come whose second factor is a code by mail: without a sender they could never sign in."""
+    """Whether users with email codes as second factor are accepted: without a sender they could never sign in."""
     origin: str
-    """Where the users come from; ids that cannot stay as they are, are made of it and of the id."""
+    """The source program; ids that cannot be kept are derived from it and the id."""
     without: frozenset[Field] = frozenset()
     without_providers: frozenset[str] = frozenset()
 
 
 def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, tuple[Problem, ...]]:
-    """Return the user, and what they come without. Raises Problem for one who is refused.
+    """Return the user, and the problems of parts that are left out. Raises Problem for a refused user.
 
-    `fallback_id` is what a user without an id is known by, so that they are known again.
+    `fallback_id` identifies a user without an id, so that a repeated import recognizes them.
     """
     values.refuse_unknown(fields, NAMES)
     left: list[Problem] = []
@@ -97,14 +97,14 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
 
 
 def _id(value: object, origin: str, fallback: str) -> str:
-    """Return an id of 32 letters and digits: the one there is if it is such or a UUID, otherwise one made of it.
+    """Return an id of 32 letters and digits: the given one if it is one or a UUID, otherwise one derived from it.
 
-    No username is as long, so that a command never finds two users under one name.
+    Usernames are shorter, so a command never finds two users by one identifier.
     """
     if isinstance(value, Problem):
         raise value
     if value is None or value == "":
-        return _made(f"{origin} {fallback}")
+        return _derived(f"{origin} {fallback}")
     if isinstance(value, bool) or not isinstance(value, str | int | uuid.UUID):
         raise Problem("id", "must be text or a whole number")
     text = str(value)
@@ -112,7 +112,7 @@ def _id(value: object, origin: str, fallback: str) -> str:
         raise Problem("id", f"must be text of at most {LONGEST_SUBJECT} characters without U+0000")
     if tokens.is_token(text):
         return text
-    return _uuid_digits(text) or _made(f"{origin} id {text}")
+    return _uuid_digits(text) or _derived(f"{origin} id {text}")
 
 
 def _uuid_digits(text: str) -> str | None:
@@ -123,7 +123,7 @@ def _uuid_digits(text: str) -> str | None:
     return parsed.hex if str(parsed) == text.lower() else None
 
 
-def _made(name: str) -> str:
+def _derived(name: str) -> str:
     return tokens.digest(name).hex()[:32]
 
 
@@ -134,7 +134,7 @@ def _email(fields: Fields) -> str:
     try:
         return identifiers.email(text)
     except Refusal:
-        raise Problem("email", "is no address that could sign up") from None
+        raise Problem("email", "is not a valid email address") from None
 
 
 def _name(fields: Fields, email: str) -> str:
@@ -145,7 +145,7 @@ def _name(fields: Fields, email: str) -> str:
 def _image(fields: Fields) -> str | None:
     text = values.text(fields, "image", 2**20, Field.IMAGE)
     if text and identifiers.image_or_none(text) is None:
-        raise Problem("image", "is no http or https address of at most 2048 characters", Field.IMAGE)
+        raise Problem("image", "is not an http or https URL of at most 2048 characters", Field.IMAGE)
     return text or None
 
 
@@ -160,7 +160,7 @@ def _usernames(fields: Fields) -> tuple[str | None, str | None]:
             None if shown is None else identifiers.display_username(shown),
         )
     except Refusal as refusal:
-        raise Problem("username", f"cannot be one here: {refusal.message}", Field.USERNAME) from None
+        raise Problem("username", f"is not accepted: {refusal.message}", Field.USERNAME) from None
 
 
 def _password(fields: Fields) -> str | None:
@@ -175,15 +175,15 @@ def _second_factor(fields: Fields, rules: Rules) -> SecondFactor | None:
     table = values.table(value, "twoFactor", TWO_FACTOR_NAMES, Field.TWO_FACTOR)
     issuer = values.text(table, "issuer", identifiers.ISSUER_LENGTH, Field.TWO_FACTOR)
     if issuer is not None and not identifiers.is_issuer(issuer):
-        raise Problem("twoFactor", "the issuer holds a colon or control characters", Field.TWO_FACTOR)
+        raise Problem("twoFactor", "the issuer contains a colon or control characters", Field.TWO_FACTOR)
     secret = _totp_secret(values.text(table, "secret", LONGEST_SUBJECT, Field.TWO_FACTOR))
     if secret is None and not rules.mails_codes:
-        raise Problem("twoFactor", "has no secret, and no codes are mailed here", Field.TWO_FACTOR)
+        raise Problem("twoFactor", "has no secret, and email codes are not available", Field.TWO_FACTOR)
     return SecondFactor(secret, issuer)
 
 
 def _totp_secret(text: str | None) -> str | None:
-    """Return a secret in base32 as it is stored: capitals without padding and spaces."""
+    """Return a base32 secret as it is stored: upper case, without padding and spaces."""
     if text is None:
         return None
     secret = text.replace(" ", "").upper().rstrip("=")
@@ -192,7 +192,7 @@ def _totp_secret(text: str | None) -> str | None:
     except (binascii.Error, ValueError):
         raise Problem("twoFactor", "the secret is not base32", Field.TWO_FACTOR) from None
     if length not in TOTP_BYTES:
-        raise Problem("twoFactor", "the secret has not 10 to 128 bytes", Field.TWO_FACTOR)
+        raise Problem("twoFactor", "the secret does not have 10 to 128 bytes", Field.TWO_FACTOR)
     return secret
 
 
@@ -206,7 +206,7 @@ def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
     wanted = [table for table in tables if table.get("providerId") not in rules.without_providers]
     linked = tuple(_linked(table, rules) for table in wanted)
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
-        raise Problem("accounts", "names an identity twice", Field.ACCOUNTS)
+        raise Problem("accounts", "contains an identity twice", Field.ACCOUNTS)
     return linked
 
 
@@ -215,14 +215,12 @@ def _linked(table: Fields, rules: Rules) -> Linked:
     if not provider_id or not identifiers.is_name(provider_id) or provider_id == CREDENTIAL:
         raise Problem("accounts", "needs the providerId of a provider", Field.ACCOUNTS)
     if provider_id not in rules.issuers:
-        raise Problem(
-            "accounts", f"{provider_id[:64]} is no provider that is configured here", Field.ACCOUNTS
-        )
+        raise Problem("accounts", f"{provider_id[:64]} is not a configured provider", Field.ACCOUNTS)
     issuer = values.text(table, "issuer", LONGEST_ISSUER, Field.ACCOUNTS)
     if issuer is None:
         issuer = rules.issuers[provider_id]
     if issuer is None:
-        raise Problem("accounts", f"the settings do not say the issuer of {provider_id}", Field.ACCOUNTS)
+        raise Problem("accounts", f"the settings contain no issuer for {provider_id}", Field.ACCOUNTS)
     return Linked(
         provider_id, issuer, _subject(table), _scopes(table), values.past(table, "createdAt", rules.now)
     )
@@ -240,7 +238,7 @@ def _scopes(table: Fields) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(_is_scope(scope) for scope in value):
-        raise Problem("accounts", "has scopes that are no list of words", Field.ACCOUNTS)
+        raise Problem("accounts", "has scopes that are not a list of words", Field.ACCOUNTS)
     return tuple(dict.fromkeys(value))
 
 

@@ -1,4 +1,4 @@
-"""What became of the rows: counted for the terminal, and each refusal as a JSON line for a file."""
+"""The result of an import: counts for the terminal, and a JSON line for each refusal."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,31 +13,31 @@ from server.importers.source import Row
 REASONS_KEPT = 200
 OTHER_REASONS = "other reasons"
 LONGEST_SHOWN = 320
-"""Characters of an address as the source has it; enough for any that is one."""
+"""Most characters of an email address that are written; longer ones are not valid."""
 
 
 @dataclass
 class Report:
-    """The totals of one run, and the file that gets a line for each row that was refused, or imported in part."""
+    """The totals of one run, and the file for rows that were refused or imported in part."""
 
     file: BinaryIO | None = None
     ids: BinaryIO | None = None
-    """Gets a line for each user who is there in the end: the id in the source and the id here."""
+    """The file for the ids of each imported or present user: the id in the source and the id here."""
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    """How many rows were refused, by the reason."""
+    """Number of refused rows by reason."""
     left: Counter[str] = field(default_factory=Counter)
-    """How many users came without something, by the reason."""
+    """Number of users imported in part, by reason."""
 
     @property
     def rows(self) -> int:
-        """How many rows were looked at."""
+        """Return the number of rows."""
         return self.outcomes.total()
 
     def add(
         self, row: Row, user: ImportedUser | None, verdict: Eligibility, left: Sequence[Problem] = ()
     ) -> None:
-        """Count a row; `left` is what its reader has left out already."""
+        """Count a row; `left` are the problems of parts that the parser left out."""
         self.outcomes[verdict.outcome] += 1
         if verdict.outcome is Outcome.REFUSED:
             for problem in verdict.problems:
@@ -57,7 +57,7 @@ class Report:
 
 
 def _count(reasons: Counter[str], problem: Problem) -> None:
-    """Count a reason; a source could make up any number of them, so that of the later ones only the number is kept."""
+    """Count a reason. A source could cause any number of them, so later ones are counted together."""
     reason = str(problem)
     reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER_REASONS] += 1
 
@@ -67,7 +67,7 @@ def _put(file: BinaryIO, line: dict[str, object]) -> None:
 
 
 def _address(row: Row) -> str | None:
-    """Return the address as the source has it, so that the operator finds the user; never anything else of the row."""
+    """Return the email address as the source has it, so that the operator can find the user."""
     return None if isinstance(row.fields, Problem) else _shown(row.fields.get("email"))
 
 

@@ -1,6 +1,6 @@
-"""One import from its first row to its last: read, check, write batch by batch, each batch in a transaction of its own.
+"""One import: read, check and write users batch by batch, each batch in its own transaction.
 
-Whoever breaks it off loses at most a batch, and starts it again: users who are there already are known by their ids.
+An interrupted import loses at most a batch and can be started again: present users are recognized by their ids.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,12 +22,12 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A row, and the user in it or why there is none."""
+    """A row, and its user or the reason why there is none."""
 
     row: Row
     user: ImportedUser | None
     problems: tuple[Problem, ...]
-    """Why the row is refused, or what its user comes without."""
+    """Why the row is refused, or which parts of its user are left out."""
 
 
 async def run(
@@ -39,7 +39,7 @@ async def run(
     claimed_keys: TemporaryMap | None = None,
     progress: Callable[[int], None],
 ) -> None:
-    """Import every user of a source, or with `claimed_keys` (a dry run) report what that would do, writing nothing.
+    """Import every user of a source, or with `claimed_keys` (a dry run) only report what would happen.
 
     `claimed_keys` keeps what earlier rows would have taken, by the keys of `domain.data_import.eligibility.Known`.
     `progress` is told the position after each batch. Raises SourceRefused, and Unavailable when the database is down.

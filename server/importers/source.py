@@ -1,4 +1,4 @@
-"""What every source of users is: rows one after the other, each in the format of `parse.py`."""
+"""The interface of sources of users: rows in the format of `parse.py`."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -14,27 +14,27 @@ class SourceRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One user of a source, or why the row cannot be read."""
+    """One user of a source, or the reason why the row cannot be read."""
 
     name: str
-    """How the row is found again: `line 17`, or the id there."""
+    """How to find the row: `line 17`, or the id in the source."""
     fields: Fields | Problem = field(repr=False)
     source_id: str = ""
-    """What a user without an id is known by."""
+    """Identifies a user without an id."""
     position: int = 0
-    """How far the source was read by then, in what its `total` counts."""
+    """How far the source has been read, in the unit of its `total`."""
 
 
 class Source(Protocol):
-    """Users to be taken over."""
+    """Users to import."""
 
     @property
     def origin(self) -> str:
-        """The name of the program they come from."""
+        """Return the name of the source program."""
 
     @property
     def total(self) -> int | None:
-        """How much there is to read, in rows or bytes; None when nobody knows."""
+        """Return how much there is to read, in rows or bytes; None if unknown."""
 
     def rows(self) -> AsyncIterator[Row]:
-        """Yield every user, in bounded memory. Raises SourceRefused when the source fails on the way."""
+        """Yield every user, in bounded memory. Raises SourceRefused if the source fails."""

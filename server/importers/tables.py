@@ -1,7 +1,7 @@
-"""Another program's database, opened for reading: its tables found by name, read page by page in one snapshot.
+"""The database of another program, opened read-only: tables are found by name and read page by page in one snapshot.
 
-Names are compared without case, underscores and a plural s, because the same program spells them differently with
-different ORMs: `emailVerified` and `email_verified`, `user` and `users`.
+Names are compared without case, underscores and a plural s, because ORMs spell them differently: `emailVerified` and
+`email_verified`, `user` and `users`.
 """
 
 import os
@@ -22,27 +22,27 @@ from server.database.sqlite.engine import foreign_sqlite_engine
 from server.importers.source import SourceRefused
 
 PAGE = 200
-"""Rows read at once."""
+"""Rows per page."""
 CONNECT_WITHIN = 10.0
 """Seconds."""
 OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
-"""Tables that together only this service has."""
+"""Tables that only this service has together."""
 
 _FAULTS = (SQLAlchemyError, UnicodeError, *FAULTS)
 
 Record = dict[str, Any]
-"""A row by the plain names of its columns: lower-cased, without underscores."""
+"""A row by the normalized names of its columns: lower case, without underscores."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """One table: what it is selected from, and its columns by their plain names."""
+    """One table: its FROM clause, and its columns by their normalized names."""
 
     clause: TableClause
     columns: dict[str, Any]
 
     def selected(self) -> Select[Any]:
-        """Return every column under its plain name."""
+        """Return a statement that selects every column under its normalized name."""
         return select(*(found.label(plain) for plain, found in self.columns.items())).select_from(self.clause)
 
 
@@ -50,22 +50,22 @@ class SourceDatabase:
     """An open database of another program."""
 
     def __init__(self, connection: AsyncConnection, tables: dict[str, dict[str, Any]], label: str) -> None:
-        """Take the types of the columns of every table, by the names they have there."""
+        """Create it from the types of the columns of every table, by their names in the database."""
         self._connection = connection
         self._tables = tables
         self.label = label
 
     def table(self, name: str, required: Collection[str]) -> SourceTable:
-        """Return a table by its plain name. Raises SourceRefused without it, or without one of the required columns."""
+        """Return a table by its normalized name. Raises SourceRefused if it or a required column is missing."""
         found = self.optional_table(name, required)
         if found is None:
             raise SourceRefused(f"{self.label} has no table {name}")
         return found
 
     def optional_table(self, name: str, required: Collection[str]) -> SourceTable | None:
-        """Return a table by its plain name, preferably the one spelt exactly so, or None.
+        """Return a table by its normalized name, preferably the exact one, or None.
 
-        Raises SourceRefused for one without a required column.
+        Raises SourceRefused if a required column is missing.
         """
         wanted = _plain(name)
         spelt = [each for each in self._tables if _plain(each) in (wanted, f"{wanted}s")]
@@ -74,7 +74,7 @@ class SourceDatabase:
         chosen = name if name in spelt else min(spelt)
         types = self._tables[chosen]
         columns = {
-            # Only keys are compared in the database; all else is read as the driver gives it.
+            # Only keys are compared in the database; other columns are read as the driver returns them.
             _plain(each): column(each, kind) if _is_key(each) else column(each)
             for each, kind in types.items()
         }
@@ -89,19 +89,19 @@ class SourceDatabase:
         return int(found.scalar_one())
 
     async def pages(self, source: SourceTable) -> AsyncIterator[list[Record]]:
-        """Yield every row, in the order of the ids, some at a time. Raises SourceRefused when the database fails."""
+        """Yield every row, page by page, ordered by id. Raises SourceRefused if the database fails."""
         key = source.columns["id"]
         statement = source.selected().order_by(key).limit(PAGE)
         page = await self._read(statement)
         while page:
-            # Nothing is greater than NULL: the rows behind it would never be read.
+            # Nothing is greater than NULL: the rows after it would never be read.
             if page[-1]["id"] is None:
                 raise SourceRefused(f"{self.label} has users without an id")
             yield page
             page = await self._read(statement.where(key > page[-1]["id"]))
 
     async def belonging(self, source: SourceTable | None, user_ids: Sequence[Any]) -> dict[Any, list[Record]]:
-        """Return the rows of a table that belong to these users, by user; of a table that is absent, none."""
+        """Return the rows of a table that belong to these users, by user; none if the table is absent."""
         by_user: dict[Any, list[Record]] = {}
         if source is not None:
             owner = source.columns["userid"]
@@ -118,10 +118,10 @@ class SourceDatabase:
 
 @asynccontextmanager
 async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
-    """Open a database to read from it alone; `own_url` is the service's own. Raises SourceRefused."""
+    """Open a database read-only; `own_url` is that of this service. Raises SourceRefused."""
     address = _parse(url)
     if _is_same(address, url, own_url):
-        raise SourceRefused("the source is the database of this service")
+        raise SourceRefused("the source is the database of this service itself")
     engine = _engine(address)
     try:
         connection = await _connected(engine, address)
@@ -129,7 +129,7 @@ async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
             tables = await _described(connection, address)
             if tables.keys() >= OWN_TABLES:
                 raise SourceRefused(
-                    f"{address.label} is a Gatewright's database: move users by `gatewright export users`"
+                    f"{address.label} is a Gatewright database: use `gatewright export users` there"
                 )
             yield SourceDatabase(connection, tables, address.label)
         finally:
@@ -144,7 +144,7 @@ def _parse(url: str) -> Address:
     except ValueError as error:
         raise SourceRefused(f"--from: {error}") from None
     if address.dialect == "sqlite" and not os.path.isfile(address.target):
-        raise SourceRefused(f"--from: there is no file {address.target}")
+        raise SourceRefused(f"--from: the file {address.target} does not exist")
     return address
 
 
@@ -166,7 +166,7 @@ def _place(url: str) -> tuple[str, int, str]:
 
 def _engine(address: Address) -> AsyncEngine:
     if address.dialect == "postgresql":
-        # Whether a pooler stands before somebody else's database is not known; so it is read as if one did.
+        # A pooler may be in front of the other database, so it is read as if there were one.
         return patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True)
     return foreign_sqlite_engine(address.target)
 

@@ -1,7 +1,7 @@
-"""Single values of the import format: the type each must have, and nothing in it that a row cannot hold.
+"""Validation of single values of the import format.
 
-Each function takes the fields of a user and the name of one, gives None for one that is absent, and raises `Problem`
-for what is wrong, or for the problem that the source has put in the value's place.
+Each function takes the fields of a user and the name of one, returns None if it is absent, and raises `Problem` if it
+is invalid, or the `Problem` that the source has put in its place.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,20 +14,20 @@ from server.database.compile import is_storable
 Fields = Mapping[str, object]
 
 CLOCKS_APART = timedelta(minutes=1)
-"""How far another program's clock may be ahead."""
+"""How far the clock of the other program may be ahead."""
 _NO_INSTANT = "must be a time such as 2026-01-31T12:00:00.000Z"
 
 
 def refuse_unknown(fields: Iterable[str], known: frozenset[str], prefix: str = "") -> None:
-    """Refuse a field that means nothing here: a typing error would lose what stands in it."""
+    """Raise Problem for an unknown field: a misspelled name must not lose data."""
     unknown = sorted(set(fields) - known)
     if unknown:
         shown = "".join(character for character in unknown[0] if character.isprintable())[:64]
-        raise Problem(f"{prefix}{shown}", "is no field of the format")
+        raise Problem(f"{prefix}{shown}", "is not a field of the format")
 
 
 def present(fields: Fields, name: str) -> object:
-    """Return a value of whatever type."""
+    """Return a value of any type."""
     value = fields.get(name)
     if isinstance(value, Problem):
         raise value
@@ -35,29 +35,29 @@ def present(fields: Fields, name: str) -> object:
 
 
 def text(fields: Fields, name: str, longest: int, may_be_left: Field | None = None) -> str | None:
-    """Return a text of at most so many characters."""
+    """Return a text of at most `longest` characters."""
     value = present(fields, name)
     if value is None:
         return None
     if not isinstance(value, str):
         raise Problem(name, "must be text", may_be_left)
     if not is_storable(value):
-        raise Problem(name, "holds U+0000 or half a character", may_be_left)
+        raise Problem(name, "contains U+0000 or an unpaired surrogate", may_be_left)
     if len(value) > longest:
         raise Problem(name, f"is longer than {longest} characters", may_be_left)
     return value
 
 
 def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> str | None:
-    """Return a text by the rules of names, of at most so many characters."""
+    """Return a text by the rules of names, of at most `longest` characters."""
     found = text(fields, name, longest)
     if found is not None and not identifiers.is_name(found):
-        raise Problem(name, "holds control characters")
+        raise Problem(name, "contains control characters")
     return found
 
 
 def flag(fields: Fields, name: str) -> bool:
-    """Return a switch; one that is absent is off."""
+    """Return a boolean; absent means false."""
     value = present(fields, name)
     if value is not None and not isinstance(value, bool):
         raise Problem(name, "must be true or false")
@@ -65,7 +65,7 @@ def flag(fields: Fields, name: str) -> bool:
 
 
 def instant(fields: Fields, name: str) -> datetime | None:
-    """Return an instant in UTC, which it is in where it does not say."""
+    """Return a time in UTC, which is also assumed without an offset."""
     value = present(fields, name)
     if value is None or isinstance(value, datetime):
         return _in_utc(value, name)
@@ -83,19 +83,19 @@ def _in_utc(moment: datetime | None, name: str) -> datetime | None:
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise Problem(name, "lies outside the years 1 to 9999") from None
+        raise Problem(name, "is outside the years 1 to 9999") from None
 
 
 def past(fields: Fields, name: str, now: datetime) -> datetime | None:
-    """Return an instant that does not lie in the future."""
+    """Return a time that is not in the future."""
     moment = instant(fields, name)
     if moment is not None and moment > now + CLOCKS_APART:
-        raise Problem(name, "lies in the future")
+        raise Problem(name, "is in the future")
     return moment
 
 
 def table(value: object, name: str, known: frozenset[str], may_be_left: Field) -> Fields:
-    """Return the fields of an object within the user's, all of which must be `known`."""
+    """Return the fields of a nested object; raise Problem for one that is not `known`."""
     if not isinstance(value, dict):
         raise Problem(name, "must be an object", may_be_left)
     refuse_unknown(value, known, f"{name}.")

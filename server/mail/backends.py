@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterator
 from email.utils import formataddr
 from functools import partial
 
+from domain import identifiers, tokens
+from domain.mail.outbox import LeasedMail
+from server.clock import system_clock
 from server.config.settings import Settings
+from server.config.sources import ConfigurationError
 from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, SmtpOptions
 
 
@@ -64,3 +68,30 @@ def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> S
 
 def _file(settings: Settings) -> Sender:
     return FileSender(settings.mail.file_path)
+
+
+async def deliver_test(settings: Settings, to: str) -> None:
+    """Send a test email.
+
+    Raises ConfigurationError when there is no sender or a template cannot be used, DeliveryError, and InvalidEmail.
+    """
+    kind = settings.mail.sender
+    if kind == "none":
+        raise ConfigurationError("mail.sender: is none, so no email is sent")
+    now = system_clock()
+    row = LeasedMail(
+        id=tokens.token(),
+        template="test",
+        sender=kind,
+        attempts=0,
+        created_at=now,
+        expires_at=now,
+        payload={"to": identifiers.email(to)},
+    )
+    from jinja2 import TemplateError  # noqa: PLC0415 - loaded where it is used
+
+    try:
+        message = renderer(settings).render(row, now)
+    except TemplateError as fault:
+        raise ConfigurationError(f"mail.templates_dir: {fault}") from fault
+    await senders(settings)[kind].send(message)

@@ -7,6 +7,7 @@ import asyncio
 import fcntl
 import os
 import ssl
+import sys
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,10 @@ import orjson
 
 from domain.mail.outbox import LeasedMail
 from handlers import wire
+from server.observability.terminal import paint
+
+_RULE = 72
+"""Width of the lines around a printed email."""
 
 
 class DeliveryError(Exception):
@@ -104,25 +109,25 @@ class FileSender:
 
 
 class ConsoleSender:
-    """Prints what one needs while developing: to whom, what, and the link or the code."""
+    """Prints what a developer needs: recipient, subject, and the link or the code."""
 
     def __init__(self, file: TextIO | None = None) -> None:
-        """Take where to print to, by default standard output."""
-        from rich.console import Console  # noqa: PLC0415 - loaded for this sender alone
-
-        self._console = Console(file=file)
+        """Print to `file`, by default standard output."""
+        self._file = file
 
     async def send(self, mail: Mail) -> None:
-        """Print recipient, subject, and link or code, each on a line that is never wrapped."""
-        self._console.rule(f"[bold]mail: {mail.template}", align="left")
-        for label, value in (
-            ("to", mail.to),
-            ("subject", mail.subject),
-            ("link", mail.link),
-            ("code", mail.code),
-        ):
-            if value is not None:
-                self._console.print(f"{label:8} {value}", markup=False, highlight=False, soft_wrap=True)
+        """Print a block that stands out in the log; the link has a line of its own, where terminals open it."""
+        file = self._file or sys.stdout
+        lines = [
+            paint(f"── email: {mail.template} ".ljust(_RULE, "─"), "cyan", file),
+            f"to       {mail.to}",
+            f"subject  {mail.subject}",
+            *([f"code     {paint(mail.code, 'bold', file)}"] if mail.code is not None else []),
+            *([mail.link] if mail.link is not None else []),
+            paint("─" * _RULE, "cyan", file),
+        ]
+        file.write("\n".join(lines) + "\n")
+        file.flush()
 
 
 def json_line(mail: Mail) -> bytes:

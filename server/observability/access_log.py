@@ -16,7 +16,7 @@ def access(  # Positional arguments: Python takes longer for names, and every re
     address: str | None,
     request_id: str,
 ) -> None:
-    """Log one request; `operation` is its operationId, None without one, and `path` is shown as it is."""
+    """Log one request; `operation` is its operationId or None, and `path` is logged unchanged."""
     output = logs.output()
     if output is None or output.level > logging.INFO or not output.shows_requests:
         return

@@ -1,7 +1,7 @@
 """The log: one line per event on standard error, in JSON or for people.
 
-No text from outside can begin a new line. Texts of exceptions are never written, for they may hold passwords,
-tokens or SQL: only types and places are.
+No text from outside can begin a new line. Messages of exceptions are never written, because they may contain
+passwords, tokens or SQL: only types and locations are.
 """
 
 import asyncio
@@ -14,13 +14,14 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, Literal, cast
 
 import orjson
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
+from server.observability import terminal
 from server.observability.redaction import hide_secrets
 
 Format = Literal["json", "console"]
@@ -28,7 +29,14 @@ Format = Literal["json", "console"]
 _FOREIGN_LINE = 500
 """Characters of a library's message that are kept, of its first line only."""
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
-"""Libraries that below a warning tell nothing an operator needs, and some of them values of statements."""
+"""Libraries whose messages below a warning are useless to operators, or contain values of statements."""
+
+_HEAD = frozenset({"timestamp", "level", "event"})
+_LEFT_OUT = frozenset(
+    {"id", "time", "outcome", "operation", "actor_id", "session_id", "address", "user_agent", "request_id"}
+)
+"""Fields that lines for people do not show, unless they report an error."""
+_COLOURS = {"debug": "dim", "info": "green", "warning": "yellow"}
 
 _output: "Output | None" = None
 
@@ -37,27 +45,27 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where lines go and what they look like. Faults of the stream are swallowed: no request may fail of them."""
+    """The stream, format and level of the log. Errors of the stream are ignored: no request may fail because of them."""
 
     stream: BinaryIO
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
     shows_requests: bool = True
     waiting: list[bytes] = field(default_factory=list)
-    """Lines of this turn of the event loop, to be written by one call."""
+    """Lines of this turn of the event loop, which are written by one call."""
     torn: bytearray = field(default_factory=bytearray)
-    """The rest of a line that a full disk has cut: it goes before anything else, so that no two lines become one."""
+    """The rest of a line that a full disk has cut: it is written first, so that no two lines become one."""
 
     def __call__(self, *_: Any) -> "Output":
         """Serve as structlog's logger factory: all loggers write here."""
         return self
 
     def write(self, line: bytes) -> None:
-        """Write one line, and those that wait before it."""
+        """Write one line, after those that are pending."""
         self._write(self._take_waiting() + line)
 
     def write_soon(self, line: bytes) -> None:
-        """Write one line together with the others of this turn of the event loop; outside of one at once."""
+        """Write one line together with the others of this turn of the event loop, or at once outside of one."""
         self.waiting.append(line)
         if len(self.waiting) > 1:
             return
@@ -69,7 +77,7 @@ class Output:
             loop.call_soon(self.write_waiting)
 
     def write_waiting(self) -> None:
-        """Write what waits."""
+        """Write the pending lines."""
         self._write(self._take_waiting())
 
     def _take_waiting(self) -> bytes:
@@ -78,7 +86,7 @@ class Output:
         return lines
 
     def _write(self, lines: bytes) -> None:
-        """Write lines. What finds no room is given up, but for the rest of a line that was begun."""
+        """Write lines. On a full disk lines are dropped, except for the rest of one that was begun."""
         lines = bytes(self.torn) + lines
         written = 0
         try:
@@ -94,17 +102,17 @@ class Output:
 
 
 def _rest_of_line(lines: bytes, written: int) -> bytes:
-    """Return what is missing of the line in which so many bytes end; nothing between two lines."""
+    """Return the missing part of the line in which `written` bytes end; nothing between two lines."""
     if lines[written - 1 : written] == b"\n":
         return b""
     return lines[written : lines.find(b"\n", written) + 1]
 
 
 class _Forward(logging.Handler):
-    """Hands what libraries log over to structlog."""
+    """Forwards records of the logging module to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the first line of the message: the further ones are traces or quote values."""
+        """Log the first line of the message: the others are traces, or quote values."""
         first = record.getMessage().partition("\n")[0][:_FOREIGN_LINE]
         structlog.get_logger().log(record.levelno, first, logger=record.name, exc_info=record.exc_info)
 
@@ -112,12 +120,13 @@ class _Forward(logging.Handler):
 def configure(
     level: str, form: Format, stream: BinaryIO | None = None, *, shows_requests: bool = True
 ) -> None:
-    """Set up all logging of the process by the settings `log.level`, `log.format` and `log.requests`."""
+    """Configure the logging of this process by the settings `log.level`, `log.format` and `log.requests`."""
     least = logging.getLevelNamesMapping()[level.upper()]
-    # Without Python's buffer it is known how much of a line was written.
+    # Only the raw stream reports how much of a line was written.
     standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
-    render = _json_line if form == "json" else _console_line
-    global _output  # noqa: PLW0603  # What structlog keeps takes ten times as long to ask for, and every request asks.
+    colours = terminal.shows_colours(stream or standard)
+    render = _json_line if form == "json" else partial(_console_line, colours=colours)
+    global _output  # noqa: PLW0603  # structlog's own configuration takes ten times as long to read, and every request reads it.
     output = _output = Output(stream or standard, render, least, shows_requests)
     structlog.configure(
         processors=[_add_header, _describe_exception, hide_secrets, _renderer(output)],
@@ -134,37 +143,37 @@ def configure(
 
 
 def reset() -> None:
-    """Forget what was set up, for who tests: requests and events leave no lines any more; libraries still do."""
+    """Remove the configuration, for tests: requests and events are no longer logged; libraries still are."""
     global _output  # noqa: PLW0603
     _output = None
     structlog.reset_defaults()
 
 
 def output() -> Output | None:
-    """Return where lines go; None before logging is set up."""
+    """Return the configured output; None before logging is configured."""
     return _output
 
 
 def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
-    """Log one event, whose facts hold no secret, together with what else this turn of the event loop has to tell."""
+    """Log one event without secrets, together with the other lines of this turn of the event loop."""
     if _output is not None and _output.level <= (logging.WARNING if is_warning else logging.INFO):
         level = "warning" if is_warning else "info"
         _output.write_soon(_output.render({"timestamp": timestamp(), "level": level, "event": name, **facts}))
 
 
 def names(error: BaseException) -> list[str]:
-    """Return the types of an error and of its causes, the outermost first."""
+    """Return the types of an error and its causes, outermost first."""
     return [f"{type(step).__module__}.{type(step).__qualname__}" for step in causes(error)]
 
 
 def frames(error: BaseException) -> list[str]:
-    """Return where each of the errors was raised, outermost call first: file, line and function, no values."""
+    """Return the location of each frame, outermost call first: file, line and function, no values."""
     found = [frame for step in causes(error) for frame in traceback.extract_tb(step.__traceback__)]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
 
 
 def causes(error: BaseException) -> list[BaseException]:
-    """Return an error and what caused it, the outermost first."""
+    """Return an error and its causes, outermost first."""
     chain: list[BaseException] = []
     step: BaseException | None = error
     while step is not None and step not in chain:
@@ -174,14 +183,14 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def timestamp() -> str:
-    """Return the present moment as the log writes it, in UTC with milliseconds."""
+    """Return the current time in the format of the log, in UTC with milliseconds."""
     seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
     return f"{_second(seconds)}.{milliseconds:03d}Z"
 
 
 @lru_cache(maxsize=1)
 def _second(seconds: int) -> str:
-    """Return the moment without its fraction. Cached, as every request logs: formatting takes 1.5 microseconds."""
+    """Return the time without its fraction. Cached, because every request logs: formatting costs 1.5 microseconds."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
@@ -204,7 +213,7 @@ def _renderer(output: Output) -> Callable[[WrappedLogger, str, EventDict], bytes
 
 
 def _json_line(event: Mapping[str, Any]) -> bytes:
-    """Return one JSON object, in ASCII: some readers take U+2028 and its like for the end of a line."""
+    """Return one JSON object in ASCII: some readers treat U+2028 as the end of a line."""
     try:
         line = orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
     except TypeError:
@@ -214,12 +223,32 @@ def _json_line(event: Mapping[str, Any]) -> bytes:
     return line
 
 
-def _console_line(event: Mapping[str, Any]) -> bytes:
-    head = f"{event['timestamp']} {event['level']:<8} {_word(event['event'])}"
-    rest = (
-        f"{key}={_word(value)}" for key, value in event.items() if key not in ("timestamp", "level", "event")
-    )
-    return " ".join((head, *rest)).encode("ascii", "backslashreplace") + b"\n"
+def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
+    """Return a line for people: the local time, level and event, and the fields that matter during development.
+
+    The trace of an error follows in lines of its own, which are indented.
+    """
+    paint = terminal.paint if colours else _unpainted
+    level = event["level"]
+    hidden = _HEAD if level in ("error", "critical") else _HEAD | _LEFT_OUT
+    fields = {key: value for key, value in event.items() if key not in hidden and value is not None}
+    parts = [f"{datetime.fromisoformat(event['timestamp']).astimezone():%H:%M:%S}"]
+    parts.append(paint(f"{level:<8}", _COLOURS.get(level, "red")))
+    if event["event"] == "request" and "path" in fields:
+        status = fields.pop("status")
+        ok = "green" if status < 400 else "yellow" if status < 500 else "red"
+        parts += [_word(fields.pop("method")), _word(fields.pop("path")), paint(str(status), ok)]
+        parts.append(paint(f"{fields.pop('ms')} ms", "dim"))
+    else:
+        parts.append(paint(_word(event["event"]), "bold"))
+    trace = fields.pop("trace", ())
+    parts += [f"{paint(f'{key}=', 'dim')}{_word(value)}" for key, value in fields.items()]
+    lines = (" ".join(parts), *(f"    {_word(frame)}" for frame in trace))
+    return b"".join(line.encode("ascii", "backslashreplace") + b"\n" for line in lines)
+
+
+def _unpainted(text: str, _: str) -> str:
+    return text
 
 
 def _word(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the log shows of values that may be secret: of keys, paths and queries as little as an operator needs."""
+"""Redaction of values that may be secret, by their keys, and in paths and queries."""
 
 import re
 from collections.abc import Container
@@ -6,7 +6,7 @@ from collections.abc import Container
 from structlog.typing import EventDict, WrappedLogger
 
 _SECRET_ENDINGS = ("password", "token", "secret", "authorization", "cookie", "link")
-"""How the keys of values end that are never written: `token`, `reset_token`, `newPassword`."""
+"""Endings of the keys whose values are never written: `token`, `reset_token`, `newPassword`."""
 _MASK = "***"
 _SHOWN_QUERY = frozenset({"disableRefresh", "error"})
 _PLAIN_NAME = re.compile(r"[A-Za-z_]{1,31}", re.ASCII)
@@ -14,17 +14,17 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]{1,31}", re.ASCII)
 
 
 def hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Return an event with a mask for every value whose key says that it is secret; serves structlog as a processor."""
+    """Return an event with every secret value masked, by its key; a processor of structlog."""
     return {key: _MASK if key.lower().endswith(_SECRET_ENDINGS) else value for key, value in event.items()}
 
 
 def mask_path(path: str, words: Container[str]) -> str:
-    """Return a path that nobody expected with those of its steps that are words of the contract's own paths."""
+    """Return an unknown path with all segments masked that do not occur in the paths of the contract."""
     return "/".join(step if not step or step in words else _MASK for step in path[:2048].split("/")[:16])
 
 
 def mask_query(query: str) -> str:
-    """Return the names of a query; values only of the few parameters that never hold anything secret."""
+    """Return a query with all values masked, except those of parameters that are never secret."""
     return "&".join(_mask_parameter(parameter) for parameter in query[:2048].split("&")[:16])
 
 

@@ -96,8 +96,9 @@ class TestCommands:
         assert {"gatewright serve", "gatewright users ban", "gatewright settings"} <= set(
             re.findall(r"^## `([^`]+)`$", page, re.MULTILINE)
         )
-        assert "gatewright mail test ADDRESS" in page
+        assert "gatewright mail test EMAIL" in page
         assert "gatewright users list [SEARCH]" in page
+        assert "```sh\ngatewright users unban ada@example.com\n```" in page
 
 
 class TestOperations:

@@ -135,7 +135,8 @@ def as_printed(live: LiveService, text: str) -> str:
 
     def mailed(placeholder: re.Match[str]) -> str:
         kind, template = placeholder.groups()
-        found = live.output.wait_for(rf"^mail: {template} [^\n]*\n.*?^{kind} +(?:\S+?//[^/]+)?(\S+)$")
+        value = r"https?://[^/]+(\S+)" if kind == "link" else r"code +(\S+)"
+        found = live.output.wait_for(rf"^── email: {template} [^\n]*\n.*?^{value}$")
         return f"'{live.url if kind == 'link' else ''}{found[1]}'"
 
     return _PLACEHOLDER.sub(mailed, text)

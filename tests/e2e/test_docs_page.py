@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -83,6 +84,33 @@ async def test_it_is_as_bright_as_the_system(browser: Browser, live: LiveService
         assert min(written) > 130
     else:
         assert max(written) < 130
+
+
+async def test_it_begins_with_the_operations_and_asks_for_one_token(
+    browser: Browser, live: LiveService
+) -> None:
+    async with browsing(browser) as page:
+        await page.goto(f"{live.url}/docs")
+        first = page.locator(".opblock").first
+        await expect(first).to_be_in_viewport()
+        await expect(page.locator(".info p").first).to_be_hidden()
+
+        await page.locator(".introduction summary").click()
+        await expect(page.locator(".info p").first).to_be_visible()
+        await page.locator(".auth-wrapper .authorize").click()
+        await expect(page.locator(".auth-container h4")).to_have_count(1)
+        grace = {"name": "Grace", "email": "grace@example.com", "password": "seven red bicycles"}
+        async with httpx.AsyncClient() as client:
+            token = (await client.post(f"{live.url}/sign-up/email", json=grace)).json()["token"]
+        await page.locator(".auth-container input").fill(token)
+        await page.locator(".auth-container .authorize").click()
+        await page.locator(".auth-container .btn-done").click()
+        session = page.locator("#operations-sessions-sessions_get_current")
+        await session.locator(".opblock-summary").click()
+        await session.locator(".execute").click()
+
+        answer = session.locator(".live-responses-table .response")
+        await expect(answer.locator(".highlight-code").first).to_contain_text("grace@example.com")
 
 
 async def test_it_fits_a_telephone(browser: Browser, live: LiveService, tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ class Site:
 
     def link(self, template: str, recipient: str) -> str:
         """Return the link in the last email of this template to this recipient."""
-        found = self.live.output.wait_for(rf"^mail: {template} [^\n]*\nto +{recipient}\n[^\n]*\nlink +(\S+)$")
+        found = self.live.output.wait_for(
+            rf"^── email: {template} [^\n]*\nto +{recipient}\n[^\n]*\n(http\S+)$"
+        )
         return found[1]
 
     def post(self, path: str, body: dict[str, str]) -> httpx.Response:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from server.cli.doctor import examine_database
 from server.clock import system_clock
 from server.database.database import DatabaseAbsent, open_database
 from server.database.schema import suffices
+from server.doctor.examination import examine_database
 from tests.conftest import Headers
 from tests.faults.asking import PLAIN, UNAVAILABLE, until
 from tests.faults.engines import OwnCluster, Replica

@@ -41,10 +41,19 @@ def token_of(headers: Headers) -> str:
     return value.replace("Bearer ", "").replace("service.session-token=", "")
 
 
+FURTHER_KEYS = {
+    "VALIDATION_ERROR": "fields",
+    "PASSWORD_TOO_SHORT": "minimumLength",
+    "PASSWORD_TOO_LONG": "maximumLength",
+}
+"""The third key of certain errors, by their code."""
+
+
 def refusal(answer: httpx.Response) -> tuple[int, str, str]:
-    """Return status, code and message of an error, which has no further keys but the fields of a VALIDATION_ERROR."""
+    """Return status, code and message of an error, which has no further key but that of its code."""
     body = answer.json()
-    assert list(body) == ["message", "code", *["fields"] * (body["code"] == "VALIDATION_ERROR")], body
+    further = [FURTHER_KEYS[body["code"]]] if body["code"] in FURTHER_KEYS else []
+    assert list(body) == ["message", "code", *further], body
     return answer.status_code, body["code"], body["message"]
 
 

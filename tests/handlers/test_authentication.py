@@ -395,6 +395,7 @@ class TestSignUpPassword:
             "400 PASSWORD_TOO_COMMON",
             "200",
         ]
+        assert (answers[0].json()["minimumLength"], answers[1].json()["maximumLength"]) == (5, 7)
 
     @pytest.mark.parametrize("password", ["password", "gatewright", ADA])
     async def test_anything_goes_without_the_blocklist(

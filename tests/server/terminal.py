@@ -24,6 +24,13 @@ def typing_in(directory: Path, settings: Mapping[str, str]) -> Run:
     return run
 
 
+def complaint(stderr: str) -> str:
+    """Return what a failed command says is wrong, without the line after it that says which settings it used."""
+    *said, used = stderr.splitlines()
+    assert used.startswith("gatewright: configuration: ")
+    return "\n".join(line.removeprefix("gatewright: ") for line in said)
+
+
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 

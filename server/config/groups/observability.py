@@ -14,7 +14,10 @@ class Log(Group):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level written."
     )
-    format: Literal["json", "console"] = Field(default="json", description="JSON lines, or lines for people.")
+    format: Literal["json", "console"] = Field(
+        default="json",
+        description="JSON lines, or lines for people, the default in development on a terminal.",
+    )
     requests: bool = Field(default=True, description="Whether every request is a line, at the level info.")
 
 

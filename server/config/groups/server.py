@@ -27,5 +27,6 @@ class Documents(Group):
     """`documents.*`: the contract, as the service itself serves it."""
 
     enabled: bool = Field(
-        default=True, description="Whether /openapi.json, /openapi-clients.json and /docs exist."
+        default=True,
+        description="Whether the documents exist: /, /docs, /openapi.json, /openapi-clients.json and /favicon.ico.",
     )

@@ -3,6 +3,35 @@ const followSystem = () => document.documentElement.classList.toggle("dark-mode"
 dark.addEventListener("change", followSystem);
 followSystem();
 
+// The page begins with the operations: the introduction is folded.
+const foldedIntroduction = {
+  wrapComponents: {
+    InfoContainer: (Original, { React }) => (props) =>
+      React.createElement(
+        "details",
+        { className: "introduction" },
+        React.createElement("summary", null, React.createElement("h1", null, "Gatewright"), "Introduction"),
+        React.createElement(Original, props),
+      ),
+  },
+};
+
+// One way to authorize: browsers send the cookies by themselves, and pending tokens are bearer tokens too.
+const oneToken = (contract) => {
+  const { cookieAuth, pendingBearerAuth, pendingCookieAuth, ...securitySchemes } = contract.components.securitySchemes;
+  const description = "The `token` in the response of a sign-up or sign-in. Not needed if the browser keeps the cookie.";
+  securitySchemes.bearerAuth = { ...securitySchemes.bearerAuth, description };
+  const bearer = [{ bearerAuth: [] }];
+  const paths = structuredClone(contract.paths);
+  for (const operation of Object.values(paths).flatMap(Object.values)) {
+    if (operation.security?.some((one) => one.bearerAuth || one.pendingBearerAuth)) operation.security = bearer;
+  }
+  return { ...contract, paths, components: { ...contract.components, securitySchemes }, security: bearer };
+};
+const oneScheme = {
+  statePlugins: { spec: { wrapActions: { updateJsonSpec: (update) => (contract) => update(oneToken(contract)) } } },
+};
+
 SwaggerUIBundle({
   url: new URL("../openapi.json", document.currentScript.src).href,
   dom_id: "#swagger-ui",
@@ -10,5 +39,6 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   tryItOutEnabled: true,
+  plugins: [foldedIntroduction, oneScheme],
   validatorUrl: null, // No validator elsewhere gets to see the contract.
 });

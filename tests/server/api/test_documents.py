@@ -1,6 +1,7 @@
 """The contract and its reading room, as a browser meets them."""
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -43,11 +44,15 @@ class TestUnderAnyBasePath:
         assert documents.matches(f"{base_path}/openapi-clients.json")
         assert documents.matches(f"{base_path}/docs")
         assert documents.matches(f"{base_path}/docs/start.js")
+        assert documents.matches(f"{base_path}/favicon.ico")
+        assert documents.matches(f"{base_path}/")
+        assert documents.matches(base_path or "/")
 
     def test_nothing_else_does(self, base_path: str) -> None:
         documents = served(base_path)
 
-        assert not documents.matches(f"{base_path}/docs/")
+        assert not documents.matches(f"{base_path}/docs/no-such.js")
+        assert documents.matches("/") == (base_path == "")
         assert not documents.matches(f"{base_path}/docs/../openapi.json")
         assert not documents.matches("/ok")
         assert documents.matches("/docs") == (base_path == "")
@@ -89,6 +94,35 @@ class TestUnderAnyBasePath:
             start = (await browser.get(f"{base_path}/docs/start.js")).text
 
         assert "validatorUrl: null" in start
+
+    @pytest.mark.parametrize("end", ["", "/"])
+    async def test_the_root_says_what_this_is(self, base_path: str, end: str) -> None:
+        async with client(base_path) as browser:
+            root = await browser.get(f"{base_path}{end}")
+            page = await browser.get(f"{base_path}{end}", headers={"accept": "text/html,*/*;q=0.8"})
+
+        assert root.json() == {"name": "Gatewright", "version": version("gatewright")}
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert f"<h1>Gatewright {version('gatewright')}</h1>" in page.text
+        assert {"/docs", "/openapi.json", "/openapi-clients.json", "/ok", "/ready", "/favicon.ico"} == {
+            link.removeprefix(base_path) for link in re.findall(r'href="([^"]+)"', page.text)
+        }
+        assert [answer.headers["vary"] for answer in (root, page)] == ["Origin, Accept"] * 2
+        assert root.headers["etag"] != page.headers["etag"]
+
+    async def test_the_path_with_a_slash_leads_to_the_page(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            moved = await browser.get(f"{base_path}/docs/")
+            page = await browser.get(f"{base_path}/docs/", follow_redirects=True)
+
+        assert moved.status_code == 302
+        assert (page.status_code, page.url.path) == (200, f"{base_path}/docs")
+
+    async def test_there_is_an_icon(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            icon = await browser.get(f"{base_path}/favicon.ico")
+
+        assert (icon.headers["content-type"], icon.content[:4]) == ("image/x-icon", b"\0\0\1\0")
 
 
 class TestFiles:

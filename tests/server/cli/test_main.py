@@ -1,24 +1,30 @@
 """The command `gatewright`: through typer's runner, and as processes of its own."""
 
 import asyncio
+import contextlib
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
+import typer
+from typer.core import TyperGroup
 
+from server.cli.main import app
 from tests.live import serving
 from tests.security import second_factor
-from tests.server.terminal import Run
+from tests.server.terminal import Run, complaint
 from tests.service import Service, close_service, open_service
 from tests.trail import trail
 
@@ -54,7 +60,8 @@ def ada(run: Run) -> str:
 
 def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> subprocess.Popen[str]:
     """Start a command as a process of its own."""
-    environ = {**os.environ, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
+    chosen = {**os.environ, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
+    environ = {name: value for name, value in chosen.items() if value}
     return subprocess.Popen(
         [sys.executable, "-c", code, *words],
         cwd=directory,
@@ -66,9 +73,62 @@ def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> s
     )
 
 
+def every_command() -> list[tuple[str, ...]]:
+    """Return the words of every command and group."""
+
+    def below(words: tuple[str, ...], group: TyperGroup) -> Iterator[tuple[str, ...]]:
+        for name, one in group.commands.items():
+            yield (*words, name)
+            if isinstance(one, TyperGroup):
+                yield from below((*words, name), one)
+
+    return [(), *below((), cast(TyperGroup, typer.main.get_group(app)))]
+
+
 class TestHelp:
-    def test_has_a_short_option(self, run: Run) -> None:
-        assert run("users", "-h").output == run("users", "--help").output
+    @pytest.mark.parametrize("words", every_command(), ids=" ".join)
+    def test_has_an_example_of_every_command(self, run: Run, words: tuple[str, ...]) -> None:
+        done = run(*words, "-h")
+
+        assert done.exit_code == 0
+        assert run(*words, "--help").output == done.output
+        if "COMMAND" not in done.stdout.splitlines()[0]:
+            assert f"\n  Example: {' '.join(('gatewright', *words))}" in done.stdout
+
+    @pytest.mark.parametrize("words", every_command(), ids=" ".join)
+    def test_speaks_to_people(self, run: Run, words: tuple[str, ...]) -> None:
+        shown = run(*words, "--help", COLUMNS="80").stdout
+
+        assert "..." not in shown.replace("[ARGS]...", ""), (
+            "the first sentence is too long for a list of commands"
+        )
+        assert max(map(len, shown.splitlines())) <= 80
+        assert not re.search(r"<(?!str|int|file)\w*[A-Z]\w*>|None|SecretStr|<class", shown)
+
+    def test_loads_nothing_that_takes_long(self) -> None:
+        code = (
+            "import sys, typer; from server.cli.main import COMMANDS, app; group = typer.main.get_group(app);"
+            "[group.commands[name] for name in COMMANDS];"
+            "print(*sorted({'sqlalchemy', 'connexion', 'rich', 'structlog', 'jinja2'} & sys.modules.keys()))"
+        )
+
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+
+        assert done.stdout == "\n", "import it inside the function that uses it"
+
+    def test_completes_in_a_shell(self, tmp_path: Path) -> None:
+        typed = {
+            "_GATEWRIGHT_COMPLETE": "complete_bash",
+            "COMP_WORDS": "gatewright users l",
+            "COMP_CWORD": "2",
+        }
+
+        with start(tmp_path, **typed) as process:
+            found, _ = process.communicate()
+
+        assert found.split() == ["list"]
 
     def test_prints_the_version(self, run: Run) -> None:
         assert run("--version").stdout == f"gatewright {version('gatewright')}\n"
@@ -87,7 +147,7 @@ class TestCheckConfig:
 
         assert done.exit_code == 1
         assert done.stdout == ""
-        assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
+        assert [line.split(":")[0] for line in complaint(done.stderr).splitlines()] == [
             "secrets",
             "base_url",
             "database_url",
@@ -98,8 +158,8 @@ class TestCheckConfig:
         done = run("check-config", GATEWRIGHT_DATABASE_URL="postgresql://ada:hunter2@db1:5432,db2:5432/auth")
 
         assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr.startswith("gatewright: database_url: the database address names several hosts; ")
-        assert done.stderr.count("\n") == 1
+        assert complaint(done.stderr).startswith("database_url: the database address names several hosts; ")
+        assert complaint(done.stderr).count("\n") == 0
 
     def test_names_a_faulty_file(self, run: Run, tmp_path: Path) -> None:
         file = tmp_path / "refused.txt"
@@ -108,14 +168,52 @@ class TestCheckConfig:
         done = run("check-config", GATEWRIGHT_PASSWORD__BLOCKLIST_FILE=str(file))
 
         assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr.startswith(f"gatewright: password.blocklist_file: {file}: ")
-        assert done.stderr.count("\n") == 1
+        assert complaint(done.stderr).startswith(f"password.blocklist_file: {file}: ")
+        assert complaint(done.stderr).count("\n") == 0
 
-    def test_warns_of_unknown_variables(self, run: Run) -> None:
-        done = run("check-config", GATEWRIGHT_SERVICE_HOST="10.0.0.1")
+    def test_refuses_unknown_variables_and_suggests_the_nearest(self, run: Run) -> None:
+        done = run("check-config", GATEWRIGHT_APPNAME="Ada", GATEWRIGHT_ZZZ="1")
 
-        assert done.exit_code == 0
-        assert "GATEWRIGHT_SERVICE_HOST: names no setting" in done.stderr
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert complaint(done.stderr).splitlines() == [
+            "GATEWRIGHT_APPNAME: names no setting; did you mean GATEWRIGHT_APP_NAME?",
+            "GATEWRIGHT_ZZZ: names no setting",
+        ]
+
+    def test_suggests_the_nearest_name_in_the_file(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.toml").write_text("[session]\nexpire_in = 7\n", "utf-8")
+
+        done = run("check-config")
+
+        assert "session.expire_in: is not a setting; did you mean session.expires_in? (" in done.stderr
+
+    def test_accepts_the_variables_that_kubernetes_sets(self, run: Run) -> None:
+        address = "tcp://10.0.0.1:80"
+        variables = {"GATEWRIGHT_SERVICE_HOST": "10.0.0.1", "GATEWRIGHT_SERVICE_PORT_HTTP": "80"}
+        tcp = {"GATEWRIGHT_PORT_80_TCP": address, "GATEWRIGHT_PORT_80_TCP_PROTO": "tcp"}
+
+        done = run("check-config", **variables, **tcp, GATEWRIGHT_PORT=address)
+
+        assert done.exit_code == 0, done.output
+
+    def test_a_failure_says_which_configuration_was_used(self, run: Run, tmp_path: Path) -> None:
+        nothing = dict.fromkeys(DEVELOPMENT)
+
+        first = run("users", "list", **nothing)
+        variables = run("users", "list", **nothing, GATEWRIGHT_APP_NAME="Ada")
+        (tmp_path / "gatewright.toml").write_text('app_name = "Ada"\n', "utf-8")
+        file = run("users", "list", **nothing)
+        both = run("users", "list", **nothing, GATEWRIGHT_MAIL__SENDER="none", GATEWRIGHT_LOG__LEVEL="error")
+
+        used = [done.stderr.splitlines()[-1].removeprefix("gatewright: configuration: ") for done in
+                (first, variables, file, both)]  # fmt: skip
+        path = tmp_path / "gatewright.toml"
+        assert used == [
+            f"none in {path} or the environment; for a first try: GATEWRIGHT_PROFILE=development gatewright serve",
+            f"1 GATEWRIGHT_… variable; there is no {path}",
+            str(path),
+            f"{path}, 2 GATEWRIGHT_… variables",
+        ]
 
     def test_never_shows_a_password(self, run: Run) -> None:
         done = run("check-config", GATEWRIGHT_DATABASE_URL="postgresql://auth:hunter2@db.test/auth")
@@ -125,6 +223,107 @@ class TestCheckConfig:
         assert "hunter2" not in done.output
 
 
+class TestSettings:
+    def test_show_value_and_source_of_each(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.toml").write_text(
+            '[session]\nexpires_in = "30d"\n[providers.google]\nclient_id = "id"\nclient_secret = "hunter2"\n',
+            "utf-8",
+        )
+
+        done = run("settings", GATEWRIGHT_MAIL__SMTP__PASSWORD="hunter2", GATEWRIGHT_APP_NAME="Ada's")
+
+        rows = {
+            row[0]: row[1:] for row in (re.split(r"  +", line.strip()) for line in done.stdout.splitlines())
+        }
+        assert done.exit_code == 0, done.output
+        assert rows["app_name"] == ["Ada's", "GATEWRIGHT_APP_NAME"]
+        assert rows["session.expires_in"] == ["30d", "gatewright.toml"]
+        assert rows["session.cookie_secure"] == ["true", "default"]
+        assert rows["mail.sender"] == ["console", "profile development"]
+        assert rows["mail.smtp.password"] == ["********", "GATEWRIGHT_MAIL__SMTP__PASSWORD"]
+        assert rows["secrets"] == ["********", "profile development"]
+        assert rows["providers.google.client_secret"] == ["********", "gatewright.toml"]
+        assert "hunter2" not in done.output
+
+    @pytest.mark.parametrize("stream", ["a terminal", "a pipe"])
+    def test_the_log_is_for_people_on_a_terminal_in_development(self, tmp_path: Path, stream: str) -> None:
+        primary, secondary = pty.openpty()
+        errors = secondary if stream == "a terminal" else subprocess.PIPE
+        words = (*PROGRAM, "settings", "log.format")
+        environ = {**os.environ, **DEVELOPMENT, "PYTHONPATH": str(ROOT)}
+
+        done = subprocess.run(
+            words, check=True, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+
+        os.close(primary)
+        os.close(secondary)
+        form, source = done.stdout.splitlines()[1].split(maxsplit=2)[1:]
+        expected = ("console", "profile development") if stream == "a terminal" else ("json", "default")
+        assert (form, source.strip()) == expected
+
+    def test_show_only_some(self, run: Run) -> None:
+        done = run("settings", "mail", "--changed", GATEWRIGHT_APP_NAME="Ada")
+
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["Setting", "mail.sender"]
+        assert run("settings", "no_such").stderr == "There are no such settings.\n"
+
+    def test_show_what_is_not_valid_yet(self, run: Run) -> None:
+        done = run("settings", "base", GATEWRIGHT_PROFILE="production")
+
+        assert (done.exit_code, done.stdout.splitlines()[1].split()) == (0, ["base_url", "none", "default"])
+
+    def test_print_the_reference(self, run: Run) -> None:
+        done = run("settings", "--markdown", GATEWRIGHT_APP_NAME="Ada")
+
+        assert done.stdout.startswith("| Setting | Default | Meaning |\n")
+        assert "\n| `app_name` | Gatewright |" in done.stdout
+
+
+class TestTables:
+    """Tables on a terminal of 80 columns."""
+
+    @pytest.mark.parametrize(
+        "words", [("users", "list"), ("audit",), ("settings",), ("doctor",), ("users", "show", ADA)]
+    )
+    def test_fit_and_break_no_word(self, ada: str, tmp_path: Path, words: tuple[str, ...]) -> None:
+        shown = on_terminal(tmp_path, *words)
+
+        assert max(map(len, shown.splitlines())) <= 80
+        if words[0] in ("users", "audit"):
+            assert ada in shown
+            assert "user.created" in shown or words[0] == "users"
+
+    def test_show_verdicts_in_colour(self, tmp_path: Path) -> None:
+        assert "\x1b[32mok" in on_terminal(tmp_path, "doctor", plain=False, NO_COLOR="")
+        assert "\x1b[32m" not in on_terminal(tmp_path, "doctor", plain=False, NO_COLOR="1")
+        assert "\x1b[31mgatewright:\x1b[0m There is no such user" in on_terminal(
+            tmp_path, "users", "show", "nobody", plain=False, NO_COLOR=""
+        )
+
+
+def on_terminal(directory: Path, *words: str, plain: bool = True, **variables: str) -> str:
+    """Return what a command shows on a terminal of 80 columns, without colours if `plain`."""
+    primary, secondary = pty.openpty()
+    environ = {
+        **os.environ,
+        **DEVELOPMENT,
+        **variables,
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm",
+        "COLUMNS": "80",
+    }
+    with subprocess.Popen((*PROGRAM, *words), cwd=directory, env=environ, stdout=secondary, stderr=secondary):
+        os.close(secondary)
+        shown = b""
+        with contextlib.suppress(OSError):  # The end of the output, on Linux.
+            while read := os.read(primary, 4096):
+                shown += read
+    os.close(primary)
+    text = shown.decode().replace("\r\n", "\n")
+    return re.sub(r"\x1b\[[0-9;]*m", "", text) if plain else text
+
+
 class TestMigrate:
     def test_makes_the_schema_and_checks_it(self, run: Run) -> None:
         before = run("migrate", "--check")
@@ -132,7 +331,7 @@ class TestMigrate:
         after = run("migrate", "--check")
 
         assert (before.exit_code, done.exit_code, after.exit_code) == (1, 0, 0)
-        assert before.stderr.count("\n") == 1
+        assert complaint(before.stderr).count("\n") == 0
 
 
 class TestOpenapi:
@@ -167,7 +366,7 @@ class TestMail:
     def test_says_when_there_is_no_sender(self, run: Run) -> None:
         done = run("mail", "test", ADA, GATEWRIGHT_MAIL__SENDER="none")
 
-        assert (done.exit_code, done.stderr) == (1, "gatewright: mail.sender: is none, so no mail is sent\n")
+        assert (done.exit_code, complaint(done.stderr)) == (1, "mail.sender: is none, so no email is sent")
 
     def test_a_template_that_cannot_be_filled_in_is_told_in_a_line(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "test").mkdir()
@@ -177,12 +376,12 @@ class TestMail:
             "mail", "test", ADA, GATEWRIGHT_MAIL__SENDER="file", GATEWRIGHT_MAIL__TEMPLATES_DIR=str(tmp_path)
         )
 
-        assert (done.exit_code, done.stderr) == (1, "gatewright: mail.templates_dir: 'colour' is undefined\n")
+        assert (done.exit_code, complaint(done.stderr)) == (1, "mail.templates_dir: 'colour' is undefined")
 
     def test_says_when_the_address_is_none(self, run: Run) -> None:
         done = run("mail", "test", "ada")
 
-        assert (done.exit_code, done.stderr) == (1, "gatewright: Invalid email\n")
+        assert (done.exit_code, complaint(done.stderr)) == (1, "Invalid email")
 
     def test_says_when_the_server_does_not_answer(self, run: Run) -> None:
         done = run(
@@ -214,8 +413,8 @@ class TestUsers:
         short = run("users", "create", "bob@example.com", stdin="short\n")
         missing = run("users", "create", "bob@example.com")
 
-        assert (taken.exit_code, taken.stderr) == (1, "gatewright: User already exists. Use another email.\n")
-        assert (short.exit_code, short.stderr) == (1, "gatewright: Password too short\n")
+        assert (taken.exit_code, complaint(taken.stderr)) == (1, "User already exists. Use another email.")
+        assert (short.exit_code, complaint(short.stderr)) == (1, "Password too short (minimumLength: 8)")
         assert missing.exit_code == 1
 
     def test_list(self, run: Run, ada: str) -> None:
@@ -223,7 +422,7 @@ class TestUsers:
         listed = json.loads(run("users", "list", "ada", "--json").stdout)
 
         assert ada in table
-        assert "1 of 1 users" in table
+        assert table.endswith("\n1 user\n")
         assert [user["id"] for user in listed] == [ada]
 
     def test_show(self, run: Run, ada: str) -> None:
@@ -273,7 +472,7 @@ class TestUsers:
         done = run("users", "create", ADA, stdin=password)
 
         assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr == "gatewright: The password must be text in UTF-8 without NUL\n"
+        assert complaint(done.stderr) == "The password must be text in UTF-8 without NUL"
 
     @pytest.mark.parametrize(
         "words", [["users", "delete"], ["users", "revoke-sessions"], ["users", "two-factor-reset"]]
@@ -300,7 +499,7 @@ class TestUsers:
     def test_nobody(self, run: Run, words: list[str]) -> None:
         done = run("users", *words, "nobody@example.com")
 
-        assert (done.exit_code, done.stderr) == (1, "gatewright: There is no such user\n")
+        assert (done.exit_code, complaint(done.stderr)) == (1, "There is no such user")
 
 
 class TestTwoFactorReset:
@@ -405,7 +604,25 @@ class TestServe:
         lines = [json.loads(line) for line in rest.splitlines()]
         assert lines[-1]["event"] == "service.stopped"
         assert "/docs" in greeting
-        assert "is printed here" in greeting
+        assert "Emails:      console\n" in greeting
+
+    def test_commands_beside_it_use_the_same_settings(self, tmp_path: Path) -> None:
+        with start(tmp_path, "serve", "--port", "0") as process:
+            try:
+                started = _started(process)
+                signed_up = httpx.post(
+                    f"http://{started['address']}/sign-up/email",
+                    json={"name": "Ada", "email": ADA, "password": PASSWORD},
+                )
+                beside = start(tmp_path, "users", "list", "--json", GATEWRIGHT_PROFILE="")
+                listed, errors = beside.communicate()
+            finally:
+                process.terminate()
+            greeting, _ = process.communicate()
+
+        assert f"Settings:    {tmp_path / 'gatewright.toml'} (created)\n" in greeting
+        assert signed_up.status_code == 200
+        assert [user["email"] for user in json.loads(listed)] == [ADA], errors
 
     def test_does_not_start_with_a_faulty_file(self, tmp_path: Path) -> None:
         (tmp_path / "layout.txt").write_text("{% block %}")
@@ -413,8 +630,7 @@ class TestServe:
             _, errors = process.communicate()
 
         assert process.returncode == 1
-        (line,) = errors.splitlines()
-        assert line.startswith(f"gatewright: mail.templates_dir: {tmp_path / 'layout.txt'}, line 1: ")
+        assert complaint(errors).startswith(f"mail.templates_dir: {tmp_path / 'layout.txt'}, line 1: ")
 
     def test_does_not_start_on_a_taken_port(self, tmp_path: Path) -> None:
         with start(tmp_path, "serve", "--port", "0") as first:

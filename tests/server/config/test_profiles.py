@@ -1,7 +1,9 @@
 """The profiles: what development supplies, and what each refuses."""
 
+import re
 import stat
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -329,11 +331,48 @@ class TestBoth:
         assert load(LIMITS__STORE=address).limits.store.get_secret_value() == address
 
 
+class TestSettingsFile:
+    """The file that the first start in development creates."""
+
+    def test_selects_the_profile_for_every_command_in_the_folder(self, tmp_path: Path) -> None:
+        created = profiles.create_settings_file(DEVELOPMENT, tmp_path)
+
+        assert created == tmp_path / "gatewright.toml"
+        assert created.stat().st_mode & 0o777 == 0o600
+        assert profiles.load({}, tmp_path) == profiles.load(DEVELOPMENT, tmp_path)
+
+    def test_shows_settings_that_exist(self, tmp_path: Path) -> None:
+        created = profiles.create_settings_file(DEVELOPMENT, tmp_path)
+        assert created is not None
+        shown = re.sub(r"(?m)^# (\w+ = |\[)", r"\1", created.read_text("utf-8"))
+        created.write_text(shown, "utf-8")
+
+        chosen = profiles.load({}, tmp_path)
+
+        assert (chosen.mail.smtp.host, chosen.session.expires_in) == ("smtp.example.com", timedelta(days=7))
+
+    @pytest.mark.parametrize("environ", [{}, PRODUCTION, {**DEVELOPMENT, "GATEWRIGHT_CONFIG": "other.toml"}])
+    def test_is_only_created_in_development_without_a_configuration(
+        self, tmp_path: Path, environ: dict[str, str]
+    ) -> None:
+        assert profiles.create_settings_file(environ, tmp_path) is None
+        assert list(tmp_path.iterdir()) == []
+
+    def test_never_replaces_one(self, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.toml").write_text('app_name = "Ada"\n', "utf-8")
+
+        assert profiles.create_settings_file(DEVELOPMENT, tmp_path) is None
+        assert (tmp_path / "gatewright.toml").read_text("utf-8") == 'app_name = "Ada"\n'
+
+    def test_is_not_required(self, tmp_path: Path) -> None:
+        assert profiles.create_settings_file(DEVELOPMENT, tmp_path / "absent") is None
+
+
 class TestWarnings:
     def test_name_what_has_no_effect(self) -> None:
-        named = {"GATEWRIGHT_SERVICE_HOST": "10.0.0.1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
+        named = {"GATEWRIGHT_ZZZ": "1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
 
-        assert profiles.warnings(named) == ["GATEWRIGHT_SERVICE_HOST: names no setting"]
+        assert profiles.warnings(named) == ["GATEWRIGHT_ZZZ: names no setting"]
 
     def test_are_absent_by_default(self) -> None:
         assert profiles.warnings(PRODUCTION) == []

@@ -296,8 +296,8 @@ class TestEnvironment:
         load(PORT_8000_TCP_ADDR="10.0.0.1", SERVICE_HOST="10.0.0.1", SESSION__COLOUR="red")
 
         assert unknown_variables(
-            {"GATEWRIGHT_SERVICE_HOST": "10.0.0.1", "GATEWRIGHT_CONFIG": "x", "PATH": ""}
-        ) == ["GATEWRIGHT_SERVICE_HOST"]
+            {"GATEWRIGHT_SESSION__EXPIRES": "1d", "GATEWRIGHT_CONFIG": "x", "PATH": ""}
+        ) == {"GATEWRIGHT_SESSION__EXPIRES": "names no setting; did you mean GATEWRIGHT_SESSION__EXPIRES_IN?"}
 
 
 class TestRefusals:

@@ -18,13 +18,13 @@ from redis.asyncio import Redis
 from sqlalchemy import make_url
 from typer.testing import Result
 
-from server.cli.doctor import examine_database
 from server.clock import system_clock
 from server.config import profiles
 from server.config.settings import Settings
 from server.database.schema import head
 from server.doctor import configuration as written
 from server.doctor import dependencies, postgresql
+from server.doctor.examination import examine_database
 from server.doctor.findings import Finding, Verdict
 from server.services import load_settings
 from tests.bench.servers import free_port
@@ -63,8 +63,8 @@ def only(findings: list[Finding], check: str) -> Finding:
 
 
 def is_wrong(finding: Finding, words: str) -> bool:
-    """Return whether something is wrong, for a reason that holds certain words, and can be mended."""
-    return finding.verdict is Verdict.WRONG and words in finding.found and bool(finding.mend)
+    """Return whether something is wrong, for a reason that holds certain words, and has a fix."""
+    return finding.verdict is Verdict.WRONG and words in finding.found and bool(finding.fix)
 
 
 async def look(url: str, directory: Path, **chosen: str) -> list[Finding]:
@@ -99,14 +99,14 @@ class TestPostgresql:
         (finding,) = await look(f"postgresql://ada:secret@127.0.0.1:{free_port()}/x", tmp_path)
 
         assert is_wrong(finding, "127.0.0.1")
-        assert "host and port" in finding.mend
+        assert "host and port" in finding.fix
         assert "secret" not in finding.found
 
     async def test_it_does_not_exist(self, cluster: Cluster, tmp_path: Path) -> None:
         (finding,) = await look(cluster.url("no_such"), tmp_path)
 
         assert is_wrong(finding, "does not exist")
-        assert finding.mend == "make it: CREATE DATABASE no_such ENCODING 'UTF8'"
+        assert finding.fix == "create it: CREATE DATABASE no_such ENCODING 'UTF8'"
 
     async def test_the_user_is_refused(self, cluster: Cluster, tmp_path: Path) -> None:
         url = as_user(cluster.create(), "nobody")
@@ -114,7 +114,7 @@ class TestPostgresql:
         (finding,) = await look(url, tmp_path)
 
         assert is_wrong(finding, "nobody")
-        assert "pg_hba.conf" in finding.mend
+        assert "pg_hba.conf" in finding.fix
 
     async def test_another_encoding(self, cluster: Cluster, tmp_path: Path) -> None:
         url = cluster.create()
@@ -153,16 +153,21 @@ class TestPostgresql:
         finding = only(found, "privileges")
         assert is_wrong(finding, "session (")
         assert "SELECT" not in finding.found
-        assert f"TO {role}" in finding.mend
+        assert f"TO {role}" in finding.fix
 
     @pytest.mark.parametrize(
         ("change", "migrate", "verdict", "words"),
         [
-            ("DROP TABLE alembic_version", "auto", Verdict.WARNING, "at nothing"),
-            ("DROP TABLE alembic_version", "check", Verdict.WRONG, "at nothing"),
+            ("DROP TABLE alembic_version", "auto", Verdict.WARNING, "at no revision"),
+            ("DROP TABLE alembic_version", "check", Verdict.WRONG, "at no revision"),
             ("UPDATE alembic_version SET version_num = '0001'", "auto", Verdict.WARNING, "at 0001"),
             ("UPDATE alembic_version SET version_num = '0001'", "check", Verdict.WRONG, "at 0001"),
-            ("UPDATE alembic_version SET version_num = '9999'", "auto", Verdict.WRONG, "does not know"),
+            (
+                "UPDATE alembic_version SET version_num = '9999'",
+                "auto",
+                Verdict.WRONG,
+                "newer than this program",
+            ),
         ],
     )
     async def test_another_schema(
@@ -226,7 +231,7 @@ class TestSqlite:
     async def test_no_folder(self, tmp_path: Path) -> None:
         (finding,) = await look(f"sqlite:///{tmp_path / 'none' / 'gatewright.db'}", tmp_path)
 
-        assert is_wrong(finding, "no folder")
+        assert is_wrong(finding, "folder")
 
     async def test_garbage(self, tmp_path: Path) -> None:
         path = tmp_path / "gatewright.db"
@@ -296,7 +301,7 @@ class TestMail:
     async def test_nobody_listens(self, tmp_path: Path) -> None:
         finding = await dependencies.smtp(smtp(tmp_path, free_port()))
 
-        assert is_wrong(finding, "nobody listens there")
+        assert is_wrong(finding, "connection refused")
 
     async def test_a_certificate_of_an_unknown_authority(self, tmp_path: Path) -> None:
         server, _ = certificate(tmp_path)
@@ -310,7 +315,7 @@ class TestMail:
             finding = await dependencies.smtp(smtp(tmp_path, peer.port))
 
         assert finding.verdict is Verdict.WRONG
-        assert "mail.smtp.tls" in finding.mend
+        assert "mail.smtp.tls" in finding.fix
 
     async def test_a_wrong_password(self, tmp_path: Path) -> None:
         async with listening(requires_auth=True) as peer:
@@ -319,15 +324,15 @@ class TestMail:
             )
             finding = await dependencies.smtp(chosen)
 
-        assert is_wrong(finding, "refuses user name or password (535)")
-        assert "mail.smtp.password" in finding.mend
+        assert is_wrong(finding, "user name or password refused (535)")
+        assert "mail.smtp.password" in finding.fix
 
     async def test_a_file_in_no_folder(self, tmp_path: Path) -> None:
         chosen = settings(tmp_path, **{"mail.file_path": str(tmp_path / "none" / "mail.jsonl")})
 
         (finding,) = await dependencies.mail(chosen)
 
-        assert is_wrong(finding, "no folder")
+        assert is_wrong(finding, "folder")
 
     async def test_none_is_odd(self, tmp_path: Path) -> None:
         (finding,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
@@ -379,7 +384,7 @@ class TestLimits:
 
         finding = await dependencies.limits(settings(tmp_path, **{"limits.store": address}))
 
-        assert is_wrong(finding, "does not answer")
+        assert is_wrong(finding, "does not respond")
 
     async def test_none_at_all_is_odd(self, tmp_path: Path) -> None:
         finding = await dependencies.limits(settings(tmp_path, **{"limits.enabled": "false"}))
@@ -429,7 +434,7 @@ class TestPublicAddress:
                 settings(tmp_path, base_url=f"http://127.0.0.1:{port}")
             )
 
-        assert is_wrong(finding, "answers 200")
+        assert is_wrong(finding, "responds with 200")
 
     async def test_a_certificate_of_an_unknown_authority(self, tmp_path: Path) -> None:
         server, _ = certificate(tmp_path)
@@ -459,10 +464,10 @@ class TestWritten:
         [
             ({}, Verdict.OK, "https://auth.example.com"),
             ({"base_url": "http://auth.example.com", "allow_http": "true"}, Verdict.WARNING, "is http"),
-            ({"base_url": "https://localhost"}, Verdict.WARNING, "nobody reaches"),
+            ({"base_url": "https://localhost"}, Verdict.WARNING, "only reachable from this machine"),
             ({"trusted_origins": "https://*.example.com"}, Verdict.WARNING, "*.example.com"),
             ({"trusted_proxies": "0.0.0.0/0"}, Verdict.WRONG, "every address"),
-            ({"trusted_proxies": ""}, Verdict.WARNING, "no trusted_proxies"),
+            ({"trusted_proxies": ""}, Verdict.WARNING, "trusted_proxies is empty"),
             ({"metrics.port": "9000", "metrics.host": "0.0.0.0"}, Verdict.WARNING, "metrics.host"),
         ],
     )
@@ -512,18 +517,18 @@ class TestCommand:
         done = doctor(tmp_path)
 
         assert done.exit_code == 0, done.output
-        assert done.stdout.splitlines()[0].split() == ["Check", "Verdict", "Found", "How", "to", "mend", "it"]
+        assert done.stdout.splitlines()[0].split() == ["Check", "Verdict", "Found", "Fix"]
         assert "valid, profile development" in done.stdout
 
     def test_prints_json(self, tmp_path: Path) -> None:
-        done = doctor(tmp_path, "--json", GATEWRIGHT_NO_SUCH="1")
+        done = doctor(tmp_path, "--json", GATEWRIGHT_ZZZ="1")
 
         first, *_ = json.loads(done.stdout)
         assert first == {
             "check": "configuration",
             "verdict": "warning",
-            "found": "GATEWRIGHT_NO_SUCH: names no setting",
-            "mend": "correct the name, or remove it",
+            "found": "GATEWRIGHT_ZZZ: names no setting",
+            "fix": "correct the name, or remove the variable",
         }
 
     def test_fails_when_something_is_wrong(self, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class TestSecondFactor:
     @pytest.mark.parametrize(
         ("secret", "reason"),
         [
-            (None, "twoFactor: is encrypted: its secret is needed to read it"),
+            (None, "twoFactor: is encrypted: pass BETTER_AUTH_SECRET with --secret-file"),
             ("another-secret", "twoFactor: cannot be decrypted with the given secret"),
         ],
     )
@@ -159,7 +159,7 @@ class TestAccounts:
             source = await better_auth(database, [real.SECRET])
             taken = await take(service, source, providers=["test"])
 
-        assert dict(refused.refused) == {"accounts: test is no provider that is configured here": 1}
+        assert dict(refused.refused) == {"accounts: test is not a configured provider": 1}
         assert counts(taken) == (1, 3, 0)
 
 

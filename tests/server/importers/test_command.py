@@ -31,10 +31,10 @@ class TestOutcome:
         again = run("import", "json-lines", "users.jsonl")
 
         assert (done.exit_code, done.stdout) == (
-            0, "1 rows: 1 imported, 0 there already, 0 refused.\n",
+            0, "1 row: 1 imported, 0 already present, 0 refused.\n",
         )  # fmt: skip
         assert (again.exit_code, again.stdout) == (
-            0, "1 rows: 0 imported, 1 there already, 0 refused.\n",
+            0, "1 row: 0 imported, 1 already present, 0 refused.\n",
         )  # fmt: skip
         assert "user.created" not in done.stderr
 
@@ -45,16 +45,16 @@ class TestOutcome:
 
         assert done.exit_code == 3
         assert done.stdout.splitlines() == [
-            "3 rows: 1 imported, 0 there already, 2 refused.",
+            "3 rows: 1 imported, 0 already present, 2 refused.",
             "Refused:",
-            "         1  name: holds control characters",
-            "         1  email: is no address that could sign up",
+            "         1  name: contains control characters",
+            "         1  email: is not a valid email address",
         ]
         assert lines(tmp_path / "report.jsonl") == [
             {"row": "line 2", "email": BOB, "outcome": "refused", "field": "name",
-             "reason": "holds control characters"},
+             "reason": "contains control characters"},
             {"row": "line 3", "email": "nowhere", "outcome": "refused", "field": "email",
-             "reason": "is no address that could sign up"},
+             "reason": "is not a valid email address"},
         ]  # fmt: skip
         [known] = lines(tmp_path / "ids.jsonl")
         assert (known["row"], known["sourceId"], len(known["id"])) == ("line 1", None, 32)
@@ -66,8 +66,8 @@ class TestOutcome:
         done = run("import", "json-lines", "users.jsonl", "--dry-run")
 
         assert done.exit_code == 3
-        assert done.stdout.startswith("3 rows: 1 would be imported, 0 there already, 2 refused.\n")
-        assert done.stdout.endswith("Which rows these are is told with --report FILE.\n")
+        assert done.stdout.startswith("3 rows: 1 would be imported, 0 already present, 2 refused.\n")
+        assert done.stdout.endswith("--report FILE lists these rows.\n")
         assert json.loads(run("users", "list", "--json").stdout) == []
 
     def test_what_is_left_behind_is_told(self, run: Run, tmp_path: Path) -> None:
@@ -76,20 +76,20 @@ class TestOutcome:
         done = run("import", "json-lines", "users.jsonl", "--without", "image", "--report", "report.jsonl")
 
         assert done.exit_code == 0
-        assert "Taken without:\n         1  image: is no http or https address" in done.stdout
+        assert "Imported without:\n         1  image: is not an http or https URL" in done.stdout
         assert [line["outcome"] for line in lines(tmp_path / "report.jsonl")] == ["imported"]
 
     def test_from_standard_input(self, run: Run) -> None:
         done = run("import", "json-lines", "-", stdin=json.dumps(ROWS[0]))
 
-        assert done.stdout == "1 rows: 1 imported, 0 there already, 0 refused.\n"
+        assert done.stdout == "1 row: 1 imported, 0 already present, 0 refused.\n"
 
 
 class TestRefused:
     @pytest.mark.parametrize(
         ("words", "status"),
         [
-            (["json-lines", "absent.jsonl"], 2),
+            (["json-lines", "absent.jsonl"], 1),
             (["json-lines", "users.jsonl", "--without", "email"], 2),
             (["json-lines", "users.jsonl", "--report", "no/such/folder"], 1),
             (["better-auth"], 2),
@@ -134,7 +134,7 @@ class TestKilled:
 
         assert reached
         assert between == BATCH
-        assert again.stdout == f"600 rows: {2 * BATCH} imported, {BATCH} there already, 0 refused.\n"
+        assert again.stdout == f"600 rows: {2 * BATCH} imported, {BATCH} already present, 0 refused.\n"
         assert users_in(tmp_path / "gatewright.db") == 3 * BATCH
 
 

@@ -88,45 +88,45 @@ class TestUsers:
         strict = await take_lines(service, file, rows)
         lenient = await take_lines(service, file, rows, Field.TWO_FACTOR)
 
-        assert dict(strict.refused) == {"twoFactor: has no secret, and no codes are mailed here": 1}
+        assert dict(strict.refused) == {"twoFactor: has no secret, and email codes are not available": 1}
         assert counts(strict) == (1, 0, 1)
         assert counts(lenient) == (1, 1, 0)
         assert [row.email for row in await service.rows(ENROLLED)] == [BOB]
 
 
 REFUSED: list[tuple[str, Row | bytes, str]] = [
-    ("no JSON", b"{", "line: is no JSON"),
-    ("a list", b"[]", "line: is no JSON object"),
-    ("not UTF-8", b'{"email": "\xff@example.com"}', "line: is no JSON"),
-    ("a lone surrogate", b'{"email": "\\ud800@example.com"}', "line: is no JSON"),
-    ("deep", b'{"a":' * 5000 + b"1" + b"}" * 5000, "line: is no JSON"),
+    ("no JSON", b"{", "line: is not JSON"),
+    ("a list", b"[]", "line: is not a JSON object"),
+    ("not UTF-8", b'{"email": "\xff@example.com"}', "line: is not JSON"),
+    ("a lone surrogate", b'{"email": "\\ud800@example.com"}', "line: is not JSON"),
+    ("deep", b'{"a":' * 5000 + b"1" + b"}" * 5000, "line: is not JSON"),
     ("too long", b'{"email": "' + b"x" * LONGEST_LINE + b'"}', f"line: is longer than {LONGEST_LINE} bytes"),
-    ("an unknown field", {"email": ADA, "emailverified": True}, "emailverified: is no field of the format"),
+    ("an unknown field", {"email": ADA, "emailverified": True}, "emailverified: is not a field of the format"),
     ("no address", {"name": "Ada"}, "email: is missing"),
     ("an address that is no text", {"email": 7}, "email: must be text"),
-    ("an address without a domain", {"email": "ada"}, "email: is no address that could sign up"),
-    ("a Cyrillic letter", {"email": "\u0430da@example.com"}, "email: is no address that could sign up"),
-    ("a full-width letter", {"email": "\uff41da@example.com"}, "email: is no address that could sign up"),
-    ("NUL", {"email": "ada\0@example.com"}, "email: holds U+0000 or half a character"),
+    ("an address without a domain", {"email": "ada"}, "email: is not a valid email address"),
+    ("a Cyrillic letter", {"email": "\u0430da@example.com"}, "email: is not a valid email address"),
+    ("a full-width letter", {"email": "\uff41da@example.com"}, "email: is not a valid email address"),
+    ("NUL", {"email": "ada\0@example.com"}, "email: contains U+0000 or an unpaired surrogate"),
     ("a long address", {"email": "a" * 3000}, "email: is longer than 2048 characters"),
     ("a flag as text", {"email": ADA, "emailVerified": "true"}, "emailVerified: must be true or false"),
     ("a flag as number", {"email": ADA, "banned": 1}, "banned: must be true or false"),
-    ("a name with a line break", {"email": ADA, "name": "Ada\nBcc: x"}, "name: holds control characters"),
-    ("a name turned around", {"email": ADA, "name": "Ada\u202e"}, "name: holds control characters"),
-    ("a name with NUL", {"email": ADA, "name": "A\0"}, "name: holds U+0000 or half a character"),
+    ("a name with a line break", {"email": ADA, "name": "Ada\nBcc: x"}, "name: contains control characters"),
+    ("a name turned around", {"email": ADA, "name": "Ada\u202e"}, "name: contains control characters"),
+    ("a name with NUL", {"email": ADA, "name": "A\0"}, "name: contains U+0000 or an unpaired surrogate"),
     ("a long name", {"email": ADA, "name": "x" * 257}, "name: is longer than 256 characters"),
     ("a script as image", {"email": ADA, "image": "javascript:alert(1)"},
-     "image: is no http or https address of at most 2048 characters"),
-    ("a short username", {"email": ADA, "username": "ab"}, "username: cannot be one here: Username is too short"),
+     "image: is not an http or https URL of at most 2048 characters"),
+    ("a short username", {"email": ADA, "username": "ab"}, "username: is not accepted: Username is too short"),
     ("a Cyrillic username", {"email": ADA, "username": "\u0430dmin"},
-     "username: cannot be one here: Username is invalid"),
+     "username: is not accepted: Username is invalid"),
     ("a time that is none", {"email": ADA, "createdAt": "yesterday"},
      "createdAt: must be a time such as 2026-01-31T12:00:00.000Z"),
     ("a time as number", {"email": ADA, "createdAt": 1700000000},
      "createdAt: must be a time such as 2026-01-31T12:00:00.000Z"),
-    ("the future", {"email": ADA, "createdAt": "2999-01-01T00:00:00Z"}, "createdAt: lies in the future"),
+    ("the future", {"email": ADA, "createdAt": "2999-01-01T00:00:00Z"}, "createdAt: is in the future"),
     ("before all time", {"email": ADA, "createdAt": "0001-01-01T00:00:00+14:00"},
-     "createdAt: lies outside the years 1 to 9999"),
+     "createdAt: is outside the years 1 to 9999"),
     ("an id that is a list", {"id": [], "email": ADA}, "id: must be text or a whole number"),
     ("a long id", {"id": "x" * 300, "email": ADA}, "id: must be text of at most 255 characters without U+0000"),
     ("an unknown hash", {"email": ADA, "passwordHash": "md5$a$b"}, "passwordHash: is in no format that can be checked"
@@ -141,15 +141,15 @@ REFUSED: list[tuple[str, Row | bytes, str]] = [
     ("a secret that is not base32", {"email": ADA, "twoFactor": {"secret": "0189"}},
      "twoFactor: the secret is not base32"),
     ("a short secret", {"email": ADA, "twoFactor": {"secret": "AAAA"}},
-     "twoFactor: the secret has not 10 to 128 bytes"),
+     "twoFactor: the secret does not have 10 to 128 bytes"),
     ("an issuer with a colon", {"email": ADA, "twoFactor": {"secret": SECRET, "issuer": "a:b"}},
-     "twoFactor: the issuer holds a colon or control characters"),
+     "twoFactor: the issuer contains a colon or control characters"),
     ("accounts that are no list", {"email": ADA, "accounts": {}},
      "accounts: must be a list of at most 100 objects"),
     ("a forged password account", {"email": ADA, "accounts": [{"providerId": "credential", "accountId": "1"}]},
      "accounts: needs the providerId of a provider"),
     ("an unknown provider", {"email": ADA, "accounts": [{"providerId": "google", "accountId": "1"}]},
-     "accounts: google is no provider that is configured here"),
+     "accounts: google is not a configured provider"),
 ]  # fmt: skip
 
 
@@ -181,7 +181,7 @@ class TestRefused:
 
         report = await take_lines(service, file, rows)
 
-        assert dict(report.refused) == {"id: belongs to a user with another address": 1}
+        assert dict(report.refused) == {"id: belongs to a user with another email address": 1}
 
     async def test_a_username_that_is_taken(self, service: Service, file: Path) -> None:
         await join(service, ADA, username="ada_l")

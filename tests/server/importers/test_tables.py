@@ -48,7 +48,7 @@ class TestRefused:
 
         reason = await refused(f"sqlite:///{path}")
 
-        assert reason == f"--from: there is no file {path}"
+        assert reason == f"--from: the file {path} does not exist"
         assert not path.exists()
 
     async def test_a_file_that_is_no_database(self, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ class TestRefused:
     async def test_the_service_s_own_database(self, service: Service) -> None:
         own = service.services.settings.database_url.get_secret_value()
 
-        assert await refused(own, own) == "the source is the database of this service"
+        assert await refused(own, own) == "the source is the database of this service itself"
 
     async def test_its_own_database_under_another_name(self, cluster: Cluster, tmp_path: Path) -> None:
         url = database(tmp_path / "a.db", "CREATE TABLE other (id TEXT)")
@@ -98,17 +98,17 @@ class TestRefused:
 
         assert (
             await refused(f"sqlite:///{tmp_path / 'b.db'}", url)
-            == "the source is the database of this service"
+            == "the source is the database of this service itself"
         )
         assert await refused(server.replace("127.0.0.1", "localhost"), server) == (
-            "the source is the database of this service"
+            "the source is the database of this service itself"
         )
 
     async def test_another_gatewright(self, make_service: MakeService) -> None:
         service = await make_service()
         own = service.services.settings.database_url.get_secret_value()
 
-        assert "is a Gatewright's database" in await refused(own)
+        assert "is a Gatewright database" in await refused(own)
 
 
 class TestReading:
@@ -160,7 +160,7 @@ class TestReading:
         [carol] = await service.rows('SELECT email, created_at FROM "user"')
         assert carol.email == "carol@example.com"
         assert dict(report.refused) == {
-            "email: holds U+0000 or half a character": 1,
+            "email: contains U+0000 or an unpaired surrogate": 1,
             "createdAt: must be a time such as 2026-01-31T12:00:00.000Z": 1,
             "banned: must be true or false": 1,
             "passwordHash: must be text": 1,

@@ -208,11 +208,9 @@ class TestConsole:
         await ConsoleSender(output).send(MAIL)
 
         lines = output.getvalue().splitlines()
-        assert lines[1:] == [
-            "to       ada@example.com",
-            "subject  Reset your password",
-            f"link     {MAIL.link}",
-        ]
+        assert lines[0].startswith("── email: reset-password ──")
+        assert lines[1:-1] == ["to       ada@example.com", "subject  Reset your password", MAIL.link]
+        assert set(lines[-1]) == {"─"}
 
     async def test_prints_a_code_and_takes_nothing_for_markup(self) -> None:
         output = io.StringIO()

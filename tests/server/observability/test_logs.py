@@ -4,6 +4,12 @@ import asyncio
 import io
 import json
 import logging
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +19,7 @@ from server.observability import logs
 from server.observability.access_log import access
 from server.observability.redaction import mask_path
 
+ROOT = Path(__file__).parents[3]
 TOKEN = "abcdefghijABCDEFGHIJ0123456789xy"
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -107,8 +114,50 @@ class TestLines:
 
         structlog.get_logger().warning("mail.failed", template="otp", reason="no route", attempts=3)
 
-        line = stream.getvalue().decode().partition(" ")[2]
-        assert line == 'warning  mail.failed template=otp reason="no route" attempts=3\n'
+        line = stream.getvalue().decode()
+        assert re.fullmatch(
+            r"\d\d:\d\d:\d\d warning  mail.failed template=otp reason=\"no route\" attempts=3\n", line
+        )
+
+    def test_for_people_show_few_fields_of_a_request(self) -> None:
+        stream = io.BytesIO()
+        logs.configure("info", "console", stream)
+
+        request(status=404)
+
+        assert stream.getvalue().decode().partition(" ")[2] == "info     GET /get-session 404 12.3 ms\n"
+
+    def test_for_people_show_where_an_error_came_from(self) -> None:
+        stream = io.BytesIO()
+        logs.configure("info", "console", stream)
+
+        try:
+            raise KeyError("hunter2")
+        except KeyError:
+            structlog.get_logger().exception("broken", request_id="r")
+
+        head, *frames = stream.getvalue().decode().splitlines()
+        assert 'error    broken request_id=r error=["builtins.KeyError"]' in head
+        assert frames[0].startswith("    ")
+        assert "test_for_people_show_where_an_error_came_from" in frames[0]
+        assert "hunter2" not in stream.getvalue().decode()
+
+    @pytest.mark.parametrize(("no_colour", "is_coloured"), [("", True), ("1", False)])
+    def test_for_people_are_coloured_on_a_terminal(self, no_colour: str, is_coloured: bool) -> None:
+        code = (
+            "from server.observability import logs; logs.configure('info', 'console');"
+            "logs.event('x', {}, is_warning=True)"
+        )
+        environ = {**os.environ, "TERM": "xterm", "NO_COLOR": no_colour}
+        primary, secondary = pty.openpty()
+
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, stderr=secondary, check=True)
+
+        os.close(secondary)
+        shown = os.read(primary, 1000).decode()
+        os.close(primary)
+        assert " x" in shown.replace("\x1b[1m", "")
+        assert ("\x1b[33mwarning" in shown) == is_coloured
 
 
 class TestExceptions:
