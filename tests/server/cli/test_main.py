@@ -82,7 +82,7 @@ def every_command() -> list[tuple[str, ...]]:
             if isinstance(one, TyperGroup):
                 yield from below((*words, name), one)
 
-    return [(), *below((), cast(TyperGroup, typer.main.get_group(app)))]
+    return [(), *below((), typer.main.get_group(app))]
 
 
 class TestHelp:
