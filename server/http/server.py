@@ -5,11 +5,11 @@ import gc
 import math
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from socket import socket
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from codegen import bundle
 from server.app import create_app
 from server.config.groups.password import hash_workers
 from server.config.settings import Settings
+from server.config.sources import ConfigurationError
 from server.http.protocol import HttpProtocol
 from server.http.workers import Workers
 from server.observability import logs
@@ -71,10 +72,18 @@ class ServiceConfig(Config):
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 
-    def bind_socket(self) -> socket:
-        """Return a socket bound to the configured address. Exits with a line in the log when it cannot be had."""
-        listener = super().bind_socket()
-        host = f"[{self.host}]" if ":" in self.host else self.host
+    def bind_socket(self) -> socket.socket:
+        """Return a socket bound to the configured address. Raises ConfigurationError if it is taken."""
+        is_ipv6 = ":" in self.host
+        host = f"[{self.host}]" if is_ipv6 else self.host
+        listener = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self.host, self.port))
+        except OSError as error:
+            listener.close()
+            raise ConfigurationError(f"server.port: {host}:{self.port}: {error.strerror}") from None
+        listener.set_inheritable(True)
         self.address = f"{host}:{listener.getsockname()[1]}"
         return listener
 
@@ -122,7 +131,7 @@ class ServiceConfig(Config):
 def serve(settings: Settings, workers: int) -> None:
     """Serve until told to stop, in so many processes. Exits with the status 3 when the service cannot start.
 
-    Raises ConfigurationError when the port for metrics cannot be had.
+    Raises ConfigurationError when a port is taken.
     """
     settings = _divided(settings, workers)
     with metrics_port(settings, workers) as registry:
@@ -134,7 +143,7 @@ def serve(settings: Settings, workers: int) -> None:
             _serve_together(config, listener)
 
 
-def _serve_alone(config: ServiceConfig, listener: socket) -> None:
+def _serve_alone(config: ServiceConfig, listener: socket.socket) -> None:
     server = Server(config)
     # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one;
     # nor may one be lost that is asked for before uvicorn listens.
@@ -143,7 +152,7 @@ def _serve_alone(config: ServiceConfig, listener: socket) -> None:
     server.run([listener])
 
 
-def _serve_together(config: ServiceConfig, listener: socket) -> None:
+def _serve_together(config: ServiceConfig, listener: socket.socket) -> None:
     listener.listen(config.backlog)  # From here on clients wait for the processes instead of being refused.
     _log.info("service.started", address=config.address, processes=config.workers)
     workers = Workers(config, listener)
