@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
@@ -60,7 +60,8 @@ def ada(run: Run) -> str:
 
 def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> subprocess.Popen[str]:
     """Start a command as a process of its own."""
-    chosen = {**os.environ, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+    chosen = {**inherited, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
     environ = {name: value for name, value in chosen.items() if value}
     return subprocess.Popen(
         [sys.executable, "-c", code, *words],
@@ -82,7 +83,7 @@ def every_command() -> list[tuple[str, ...]]:
             if isinstance(one, TyperGroup):
                 yield from below((*words, name), one)
 
-    return [(), *below((), cast(TyperGroup, typer.main.get_group(app)))]
+    return [(), *below((), typer.main.get_group(app))]
 
 
 class TestHelp:
