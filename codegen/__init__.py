@@ -1,1 +1,1 @@
-"""Tools around the contract: bundling, conversion and generated shapes."""
+"""Tools for the contract: bundling, conversion and generated shapes."""

@@ -1,4 +1,4 @@
-"""The contract as one document: openapi/openapi.yaml and its split files, put together in memory only."""
+"""The contract as one document: openapi/openapi.yaml and its files, bundled in memory only."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -12,14 +12,14 @@ from codegen.walk import operations
 Document = dict[str, Any]
 
 INDEX = Path(__file__).resolve().parent.parent / "openapi" / "openapi.yaml"
-"""The index of the contract; it stands beside this package, in the source tree and once installed."""
+"""The root of the contract; next to this package, in the source tree and once installed."""
 
 EXTENSION = "x-gatewright"
-"""In an operation, what it says to the service alone and to no client."""
+"""The key of an operation's data for this service, which is not published."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML read the way JSON is: an unquoted date stays the string that was written."""
+    """YAML read like JSON: an unquoted date stays a string."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - the name and the type are PyYAML's
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -37,13 +37,13 @@ _SECTIONS = (
     "links",
     "securitySchemes",
 )
-"""What components consist of. A file of one of these names holds that section; any other has sections of its own."""
+"""The sections of components. A file with one of these names holds that section; any other has sections of its own."""
 
 _STRING = "tag:yaml.org,2002:str"
 
 
 def _read(text: str) -> Any:
-    """Return what a YAML text says, in half of the time that PyYAML's own constructor takes."""
+    """Parse a YAML text, in half the time of PyYAML's own constructor."""
     loader = _Loader(text)
     try:
         return _value(loader.get_single_node(), loader)
@@ -52,7 +52,7 @@ def _read(text: str) -> Any:
 
 
 def _value(node: Any, loader: Any) -> Any:
-    """Return what a node says. Merged keys, numbers and the like are left to PyYAML."""
+    """Return the value of a node. Merged keys, numbers and the like are left to PyYAML."""
     if isinstance(node, yaml.MappingNode):
         loader.flatten_mapping(node)
         return {_value(key, loader): _value(value, loader) for key, value in node.value}
@@ -69,12 +69,12 @@ def bundle(
     index: Path = INDEX,
     internal: bool = False,
 ) -> Document:
-    """The whole contract as one OpenAPI 3.0.3 document without references to files; a fresh copy each time.
+    """Return the whole contract as one OpenAPI 3.0.3 document without references to files; a fresh copy each time.
 
-    `cookie_name` and `pending_cookie` are written into the security schemes, `base_path` (empty, or `/…`
-    without a trailing slash) becomes the server's URL. Paths are inlined, components stay references.
-    Operations keep the extension `x-gatewright` only in an `internal` document, which is not for publication.
-    `KeyError` names a reference that leads nowhere.
+    `cookie_name` and `pending_cookie` are written into the security schemes, `base_path` (empty, or `/…` without a
+    trailing slash) becomes the server's URL. Paths are inlined, components stay references. Operations keep the
+    extension `x-gatewright` only in an `internal` document, which is not for publication. Raises KeyError for a
+    reference without a target.
     """
     document: Document = orjson.loads(_bundled(index))
     if not internal:
@@ -89,13 +89,13 @@ def bundle(
 
 
 def forget() -> None:
-    """Keep no bundle for the next call, for who will not call again: it is a third of a megabyte."""
+    """Clear the cached bundle, for callers that need it once: it takes a third of a megabyte."""
     _bundled.cache_clear()
 
 
 @lru_cache(maxsize=4)
 def _bundled(index: Path) -> bytes:
-    """The bundled contract as JSON: bytes cannot be changed by one caller under another."""
+    """Return the bundled contract as JSON; being bytes, it cannot be changed by its users."""
     return orjson.dumps(_Files(index).bundled(), option=orjson.OPT_NON_STR_KEYS)
 
 
@@ -106,12 +106,12 @@ class _Files:
         self._index = index.resolve()
         self._loaded: dict[Path, Any] = {}
         self._targets: dict[tuple[Path, str], Path] = {}
-        """Where references lead, by the file they stand in; to ask the file system each time would slow the start."""
+        """The targets of references, by the file they are in; querying the file system each time would slow startup."""
 
     def bundled(self) -> Document:
-        """The index with its paths inlined, and the sections of every file under components/ put together.
+        """Return the root with its paths inlined, and the sections of every file under components/.
 
-        Raises KeyError for what is no section, and for a component that is named twice.
+        Raises KeyError for an unknown section, and for a component that is defined twice.
         """
         document: Document = self._rewritten(self._load(self._index), self._index)
         components = document.setdefault("components", {})
@@ -132,7 +132,7 @@ class _Files:
         return self._targets[file, where]
 
     def _rewritten(self, node: Any, file: Path) -> Any:
-        """`node` of `file` with every reference made to stand in one document."""
+        """Return `node` of `file` with every reference made local to one document."""
         if isinstance(node, list):
             return [self._rewritten(item, file) for item in node]
         if not isinstance(node, dict):
@@ -142,7 +142,7 @@ class _Files:
         return {key: self._rewritten(value, file) for key, value in node.items()}
 
     def _resolved(self, reference: str, file: Path) -> Any:
-        """What stands for a `$ref`: a reference into the bundle's components, or the thing itself."""
+        """Return the replacement of a `$ref`: a reference into the bundle's components, or the target itself."""
         where, _, pointer = reference.partition("#")
         target = self._target(where, file) if where else file
         found = self._load(target)
@@ -160,7 +160,7 @@ class _Files:
 
 
 def _add(components: Document, section: str, named: Document, file: Path) -> None:
-    """Add what a file has for a section of components."""
+    """Add a file's part of a section of components."""
     if section not in _SECTIONS:
         raise KeyError(f"{file.name}: {section} is no section of components")
     there = components.setdefault(section, {})

@@ -1,7 +1,7 @@
-"""What a typed client sends and reads: the contract for generators of clients, one document for all of them.
+"""The contract for client generators: the requests and responses of a typed client, one document for all generators.
 
-Each change here is one that some generator needs and none minds; docs/pages/guides/generate-a-client.md says which ones
-were tried.
+Each change here is needed by some generator and harmless for the others; docs/pages/guides/generate-a-client.md says
+which ones were tried.
 """
 
 from typing import Any
@@ -11,11 +11,12 @@ from codegen.walk import change_schemas, inside, operations, resolve
 Document = dict[str, Any]
 
 EXTENSION = "x-client-form"
-"""Beside several forms of a value, the one that is natural in a language with types; `"true"` is as good as `true`."""
+"""The type of a value for typed clients, where a request accepts several; `"true"` means the same as `true`."""
 
 _KEPT = ("description", "example")
 _OF_TEXTS = ("pattern", "maxLength")
-"""What a date-time says about its text; in a client it is a date, which some print in another length."""
+"""The constraints on the text of a date-time; in a client it is a date, which some languages print at another
+length."""
 
 _BEARER = "bearerAuth"
 _ERROR = {
@@ -25,11 +26,11 @@ _ERROR = {
 
 
 def client_forms(document: Document) -> Document:
-    """A copy of a bundled document of which generators make right clients."""
+    """Return a copy of a bundled document from which generators make correct clients."""
     document = change_schemas(document, _changed)
     components = document["components"]
     components["securitySchemes"] = {_BEARER: components["securitySchemes"][_BEARER]}
-    # Of what is named there, a client reads but this.
+    # Of the components named there, a client reads only this one.
     components["responses"] = {"Error": _ERROR}
     components.pop("examples", None)
     _name_what_may_be_null(components["schemas"])
@@ -53,10 +54,10 @@ def _client_form(schema: Document) -> Document:
 
 
 def _without_patterns(schema: Document) -> Document:
-    """The schema without its pattern, and without an `allOf` whose parts held nothing but further patterns.
+    """Return the schema without its pattern, and without an `allOf` that contains only patterns.
 
-    They are written in the dialect of ECMA-262. Generated clients check them in that of their own language, and some
-    byte by byte: PHP's refused every password. They are the service's to check.
+    Patterns are in the dialect of ECMA-262. Generated clients check them in the dialect of their own language, and some
+    bytewise: PHP's refused every password. The service checks them.
     """
     unwanted = _OF_TEXTS if schema.get("format") == "date-time" else ("pattern",)
     kept = {key: value for key, value in schema.items() if key not in unwanted}
@@ -66,10 +67,10 @@ def _without_patterns(schema: Document) -> Document:
 
 
 def _nullable(schema: Document) -> Document:
-    """The schema, saying that something may be null in the way that is understood by all.
+    """Return the schema with `nullable` written in the form that all generators understand.
 
-    By the letter of 3.0 this is a word without effect beside a reference, which is why the contract says it otherwise;
-    of that, some generators make a type that null does not have.
+    According to OpenAPI 3.0, `nullable` next to a reference has no effect, so the contract uses another form, from
+    which some generators make a type that cannot be null.
     """
     match schema:
         case {"oneOf": [{"nullable": True, "enum": [None]}, {"$ref": _} as other], **said}:
@@ -78,22 +79,22 @@ def _nullable(schema: Document) -> Document:
 
 
 def _open(schema: Document) -> Document:
-    """The schema, admitting keys that a later version adds: Go's client cannot read an answer with one otherwise."""
+    """Return the schema, allowing keys that a later version may add: Go's client fails on unknown keys otherwise."""
     closed = schema.get("additionalProperties") is False
     return {key: value for key, value in schema.items() if not (closed and key == "additionalProperties")}
 
 
 def _name_what_may_be_null(schemas: Document) -> None:
-    """Without a title, a generator for Python calls the object that may be null `CurrentSessionType0`."""
+    """Without a title, a generator for Python names the nullable object `CurrentSessionType0`."""
     for name, schema in schemas.items():
         if schema.get("nullable"):
             schema["title"] = name
 
 
 def _send_one_token(holder: Document) -> None:
-    """A client holds one token, of a session or of a pending sign-in, and sends it as bearer.
+    """Return one token scheme: a client holds one token, of a session or a pending sign-in, and sends it as bearer.
 
-    Ruby's cannot be run where an operation takes a cookie, too, and Rust's sends its token twice where either will do.
+    Ruby's client fails on operations that also accept a cookie, and Rust's sends its token twice if both are allowed.
     """
     if holder.get("security"):
         bearer: list[dict[str, list[str]]] = [{_BEARER: []}]
@@ -101,9 +102,9 @@ def _send_one_token(holder: Document) -> None:
 
 
 def _have_a_body_or_none(document: Document, operation: Document) -> None:
-    """A body that may be left out is left out where it has no fields, and must be there otherwise.
+    """Remove an optional body without fields; make any other body required.
 
-    The clients of Go, Java and Rust send `null` where nothing is given for one, which the service refuses.
+    The clients of Go, Java and Rust send `null` for an omitted body, which the service refuses.
     """
     if "requestBody" not in operation:
         return
@@ -115,10 +116,10 @@ def _have_a_body_or_none(document: Document, operation: Document) -> None:
 
 
 def _with_one_error(responses: Document) -> Document:
-    """The answers below 400, and one for all others, as all of these have one body.
+    """Return the responses below 400, and one for all errors, because these have the same body.
 
-    Rust's client takes every error for the first that is listed; others make a type or a field of each. Where nothing
-    else has a body they are listed: openapi-generator takes that of `default` for what such an operation gives.
+    Rust's client parses every error as the first one listed; others create a type or a field for each. If no other
+    response has a body, errors are listed: openapi-generator would use `default` as the operation's result.
     """
     told = {status: answer for status, answer in responses.items() if int(status) < 400}
     has_body = any("content" in answer for answer in told.values())

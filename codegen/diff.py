@@ -1,7 +1,7 @@
-"""Two versions of the contract compared: `python -m codegen.diff BASE` fails where clients of BASE would break.
+"""Compare two versions of the contract: `python -m codegen.diff BASE` fails if clients of BASE would break.
 
-What breaks them, oasdiff knows, with the exceptions of oasdiff-levels.txt. Whether that may be, `info.version` decides:
-within a major version there are only additions (openapi/openapi.yaml, "Versions").
+oasdiff finds breaking changes, with the exceptions in oasdiff-levels.txt. They are allowed only with a new major
+version in `info.version`: within a major version there are only additions (openapi/openapi.yaml, "Versions").
 """
 
 import argparse
@@ -23,22 +23,22 @@ Document = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# New codes of errors are additions by the contract's own word; operations' names are the names of methods in SDKs.
+# New error codes are additions, as the contract says; operation names are the names of methods in SDKs.
 LEVELS = HERE / "oasdiff-levels.txt"
 OPEN = "no sign-in"
-"""Stands among the ways to authenticate where none is needed, so that its end is seen."""
+"""Listed as a way to authenticate if none is required, so that its removal is detected."""
 BREAKING = 1
-"""The exit status of oasdiff that says so."""
+"""The exit status of oasdiff for breaking changes."""
 
 
 class UnusableError(Exception):
-    """Something to be compared is not there, or is no OpenAPI document; the message says what."""
+    """An input is missing or not an OpenAPI document; the message says which."""
 
 
 def compare(base: Document, revision: Document, program: str) -> tuple[bool, str]:
-    """Whether `revision` breaks what clients of `base` rely on, and what oasdiff says of it, for reading.
+    """Return whether `revision` breaks clients of `base`, and oasdiff's report, for people.
 
-    `program` is the path of oasdiff. Raises UnusableError with its complaint if it cannot tell.
+    `program` is the path of oasdiff. Raises UnusableError with its message if it fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("base.json", "revision.json")]
@@ -52,7 +52,7 @@ def compare(base: Document, revision: Document, program: str) -> tuple[bool, str
 
 
 def verdict(base: str, revision: str, *, breaks: bool) -> str | None:
-    """What is wrong with the new `info.version`, given whether the change breaks clients; None if nothing is."""
+    """Return what is wrong with the new `info.version`, given whether the change breaks clients; None if nothing is."""
     before, after = _numbers(base), _numbers(revision)
     if after < before:
         return f"info.version went back from {base} to {revision}"
@@ -62,7 +62,8 @@ def verdict(base: str, revision: str, *, breaks: bool) -> str | None:
 
 
 def read(base: str) -> Document:
-    """The document in a file as `gatewright openapi` prints it, or else the contract at a commit, branch or tag.
+    """Return the document in a file as `gatewright openapi` prints it, or else the contract at a commit, branch or
+    tag.
 
     Raises UnusableError.
     """
@@ -79,7 +80,7 @@ def read(base: str) -> Document:
 
 
 def _with_security(document: Document) -> Document:
-    """A copy in which each operation lists every way to call it: oasdiff compares those lists, and no others."""
+    """Return a copy in which each operation lists every way to authenticate: oasdiff compares only those lists."""
     document = orjson.loads(orjson.dumps(document))
     schemes = document.setdefault("components", {}).setdefault("securitySchemes", {})
     schemes[OPEN] = {"type": "http", "scheme": "none"}
@@ -107,7 +108,7 @@ def _run(*command: str | Path) -> "subprocess.CompletedProcess[bytes]":
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version; what follows a hyphen or plus is left out. Raises UnusableError."""
+    """Return the numbers of a version, without a suffix after hyphen or plus. Raises UnusableError."""
     numbers = version.partition("+")[0].partition("-")[0].split(".")
     if len(numbers) != 3 or not all(number.isdecimal() for number in numbers):
         raise UnusableError(f"info.version is {version}, and not of the form 1.2.3")
@@ -115,7 +116,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def main() -> int:
-    """Compare, print what was found; 0 if it may be published, 1 if not, 2 if that cannot be told."""
+    """Compare and print the report; return 0 if it may be published, 1 if not, 2 on errors."""
     parser = argparse.ArgumentParser(prog="python -m codegen.diff", description=__doc__)
     parser.add_argument("base", help="a file, or a commit, branch or tag of this repository")
     parser.add_argument(

@@ -1,4 +1,5 @@
-"""The links from one operation's answer to another's request: for tests that follow them, out of the way elsewhere."""
+"""OpenAPI links from one operation's response to another's request: tests follow them; the published document has
+none."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ Document = dict[str, Any]
 
 
 def without_links(document: Document) -> Document:
-    """A copy of the document without links: a widely used parser takes a request body in one for an error."""
+    """Return a copy of the document without links: a widely used parser reports a request body in one as an error."""
     document = orjson.loads(orjson.dumps(document))
     for holder in link_holders(document):
         holder.pop("links", None)

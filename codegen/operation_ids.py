@@ -1,6 +1,5 @@
-"""Operation ids as others like them: the contract's `sessions.revoke_others` as `sessions_revoke_others`, or without
-its tag as `revoke_others`.
-"""
+"""Convert operation ids for other tools: `sessions.revoke_others` becomes `sessions_revoke_others`, or
+`revoke_others` without its tag."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +13,15 @@ Document = dict[str, Any]
 
 
 def flat_ids(document: Document) -> Document:
-    """A copy of the document with `_` for the dot of every operationId, in links too: for all who dislike dots."""
+    """Return a copy of the document with `_` for the dot of every operationId, in links too."""
     return _renamed(document, lambda operation_id: operation_id.replace(".", "_"))
 
 
 def bare_ids(document: Document) -> Document:
-    """A copy of the document with operationIds that leave the tag out, for generators that group operations by tag.
+    """Return a copy of the document with operationIds without their tag, for generators that group operations by
+    tag.
 
-    Such ids are unique within a tag only, so links, which name an operation by nothing else, are left out.
+    Such ids are unique only within a tag, so links, which refer to operations by id alone, are removed.
     """
     return without_links(_renamed(document, lambda operation_id: operation_id.partition(".")[2]))
 

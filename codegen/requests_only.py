@@ -1,4 +1,4 @@
-"""The contract without what only answers are made of: half of it, for whoever looks at requests alone."""
+"""The contract without components that only responses use: half the size, for users that only need requests."""
 
 import re
 from typing import Any
@@ -16,9 +16,9 @@ _SCHEMA = re.compile(rb'"\$ref":"#/components/schemas/([^"]+)"')
 
 
 def without_answers(document: Document) -> Document:
-    """A copy of a bundled document in which each operation only names the statuses it answers with.
+    """Return a copy of a bundled document in which the responses of each operation are only status codes.
 
-    What is kept is shared with the document, so neither may be changed.
+    The rest is shared with the document, so neither may be changed.
     """
     spared = {id(one.spec): {**one.spec, "responses": _named(one.spec)} for one in operations(document)}
     kept = {name: part for name, part in document.get("components", {}).items() if name not in _OF_ANSWERS}
@@ -36,7 +36,7 @@ def _asked_for(node: Any, schemas: Document) -> Document:
     found: set[str] = set()
     waiting = [node]
     while waiting:
-        # In its text, for that is searched in a tenth of the time.
+        # Searching the text takes a tenth of the time.
         named = {name.decode() for name in _SCHEMA.findall(orjson.dumps(waiting.pop()))}
         waiting += [schemas[name] for name in named - found]
         found |= named

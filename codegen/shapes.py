@@ -1,4 +1,4 @@
-"""The generated types of handlers/shapes.py: `python -m codegen.shapes` writes, `--check` only compares."""
+"""Generate handlers/shapes.py: `python -m codegen.shapes` writes it, `--check` only compares."""
 
 import argparse
 import sys
@@ -22,9 +22,9 @@ HEADER = (
 
 
 def shapes(document: dict[str, Any]) -> str:
-    """Python source with one type per component schema of a bundled 3.0.3 document, named like the schema.
+    """Return Python source with one type per component schema of a bundled 3.0.3 document, named like the schema.
 
-    The generator reads the 3.1 form: null is a type there, so a required field that may be null is right.
+    The generator reads the 3.1 form: null is a type there, so a required nullable field is generated correctly.
     """
     source = generate(
         orjson.dumps(to_3_1(document)).decode(),
@@ -49,7 +49,7 @@ def shapes(document: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None, *, target: Path = SHAPES) -> int:
-    """Write the shapes of the contract to `target`; with `--check` only say by 1 that they are stale."""
+    """Write the shapes of the contract to `target`; with `--check`, only return 1 if they are outdated."""
     parser = argparse.ArgumentParser(prog="python -m codegen.shapes", description=__doc__)
     parser.add_argument(
         "--check", action="store_true", help="exit 1 when the file is not what would be written"

@@ -9,7 +9,7 @@ _ENCODINGS = {"byte": {"contentEncoding": "base64"}, "binary": {}}
 
 
 def to_3_1(document: dict[str, Any]) -> dict[str, Any]:
-    """A bundled 3.0.3 document as 3.1.1: null is a type, bounds are numbers, schemas list examples."""
+    """Return a bundled 3.0.3 document as 3.1.1: null is a type, bounds are numbers, schemas list examples."""
     changed = change_schemas(document, schema_to_3_1)
     return {
         **changed,
@@ -19,7 +19,7 @@ def to_3_1(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema_to_3_1(schema: dict[str, Any]) -> dict[str, Any]:
-    """One schema object of OpenAPI 3.0.3, without the schemas inside it, as JSON Schema 2020-12."""
+    """Return one schema object of OpenAPI 3.0.3, without the schemas inside it, as JSON Schema 2020-12."""
     if "$ref" in schema:
         return {"$ref": schema["$ref"]}
     if schema.get("nullable") and schema.get("enum") == [None]:
@@ -34,14 +34,15 @@ def schema_to_3_1(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number_the_bounds(schema: dict[str, Any]) -> None:
-    """`minimum: 1, exclusiveMinimum: true` becomes `exclusiveMinimum: 1`."""
+    """Convert `minimum: 1, exclusiveMinimum: true` to `exclusiveMinimum: 1`."""
     for exclusive, inclusive in _BOUNDS:
         if isinstance(flag := schema.pop(exclusive, None), bool) and flag:
             schema[exclusive] = schema.pop(inclusive)
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, admitting null. One without a type leans on other schemas, so null stands beside it."""
+    """Return the schema, allowing null. A schema without a type consists of other schemas, so null is added to
+    these."""
     if "type" not in schema:
         about: dict[str, Any] = {
             key: schema.pop(key) for key in ("title", "description", "examples") if key in schema

@@ -1,4 +1,4 @@
-"""Walking a bundled document: which of its objects are operations, and which are schemas."""
+"""Walk a bundled document: find its operations and schemas."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _SCHEMA_MAPS = ("properties", "patternProperties", "$defs")
 _SCHEMA_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SCHEMAS = ("items", "additionalProperties", "not", "propertyNames", "contains")
 _LITERALS = ("example", "examples", "value", "default")
-"""Keys outside schemas whose values are literal JSON, or examples of it; nothing in them is a schema."""
+"""Keys outside schemas whose values are literal JSON, or examples of it; they contain no schemas."""
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -25,7 +25,7 @@ class Operation:
 
 
 def operations(document: dict[str, Any]) -> Iterator[Operation]:
-    """Every operation of the document, in the order it is written."""
+    """Yield every operation of the document, in the order of the document."""
     for path, item in document["paths"].items():
         for method in METHODS:
             if method in item:
@@ -33,7 +33,7 @@ def operations(document: dict[str, Any]) -> Iterator[Operation]:
 
 
 def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """What a bundled `$ref` stands for, followed to its end; anything else is given back as it is."""
+    """Return the target of a bundled `$ref`, followed to its end; any other value unchanged."""
     while "$ref" in node:
         found = document
         for part in node["$ref"].removeprefix("#/").split("/"):
@@ -43,7 +43,7 @@ def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 
 
 def change_schemas(document: dict[str, Any], change: Change) -> dict[str, Any]:
-    """A copy of the document in which every schema, innermost first, has been replaced by `change` of it."""
+    """Return a copy of the document in which `change` has replaced every schema, innermost first."""
     changed: dict[str, Any] = _outside(document, change)
     if "schemas" in document.get("components", {}):
         schemas = document["components"]["schemas"]
@@ -52,7 +52,7 @@ def change_schemas(document: dict[str, Any], change: Change) -> dict[str, Any]:
 
 
 def inside(schema: Any, change: Change) -> Any:
-    """A copy of one schema, changed from the inside out; `true` and `false` stay what they are."""
+    """Return a copy of one schema, changed from the inside out; `true` and `false` stay unchanged."""
     if not isinstance(schema, dict):
         return schema
     copy = dict(schema)

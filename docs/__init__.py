@@ -1,1 +1,1 @@
-"""The documentation site: its pages in docs/pages, and what makes more of settings, refusals and contract."""
+"""The documentation site: the pages in docs/pages, and generators for pages about settings, errors and the contract."""

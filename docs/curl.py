@@ -1,4 +1,4 @@
-"""An operation of the contract as a command that calls it."""
+"""Convert an operation of the contract to a curl command."""
 
 from shlex import quote
 from typing import Any
@@ -17,11 +17,11 @@ _USELESS_WITHOUT = {
     "users.confirm_deletion": ("token",),
     "service.show_error": ("error",),
 }
-"""The optional parameters without which an operation has nothing to say."""
+"""Optional parameters that an example needs to be meaningful."""
 
 
 def command(document: Document, operation: Operation, security: frozenset[str]) -> str:
-    """Return the command for curl; `$BASE`, `$TOKEN` and `$PENDING` are the variables the reference begins with."""
+    """Return the curl command; `$BASE`, `$TOKEN` and `$PENDING` are defined at the beginning of the reference."""
     parts = [f'curl -sS "$BASE{_target(document, operation)}"']
     parts += _caller(security)
     parts += _body(document, operation)
@@ -31,7 +31,7 @@ def command(document: Document, operation: Operation, security: frozenset[str]) 
 
 
 def _target(document: Document, operation: Operation) -> str:
-    """Return path and query, with the examples of what must be there."""
+    """Return path and query, with the examples of required parameters."""
     path, query = operation.path, {}
     wanted = _USELESS_WITHOUT.get(operation.spec["operationId"], ())
     shared = document["paths"][operation.path].get("parameters", [])

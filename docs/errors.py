@@ -1,4 +1,4 @@
-"""The reference of errors, generated from the refusals of the domain and from the answers of the contract."""
+"""Generate the reference of errors, from the refusals of the domain and the responses of the contract."""
 
 from itertools import groupby
 
@@ -10,9 +10,9 @@ from domain.errors import every_refusal
 
 PAGE = "reference/errors.md"
 _ALMOST = 8
-"""An error that no more than so many operations lack is said of all but these."""
+"""If at most so many operations lack an error, only these are listed, as exceptions."""
 _MANY = 12
-"""So many operations are listed at once; more are unfolded by a click."""
+"""Up to so many operations are listed openly; more are folded."""
 
 Said = tuple[int, str, str, str]
 """Of a refusal: status, code, message, meaning."""
@@ -59,7 +59,7 @@ in a single field, for example if the body is not an object.
 
 
 def _said() -> set[Said]:
-    """Return what every refusal says; those that say the same are one."""
+    """Return the description of every refusal, without duplicates."""
     found = set()
     for refusal in every_refusal():
         meaning = one_line((refusal.__doc__ or "").split("\n\n")[0])
@@ -70,7 +70,7 @@ def _said() -> set[Said]:
 def _entry(
     name: str, said: list[Said], answered: dict[tuple[int, str], list[Operation]], every: list[Operation]
 ) -> str:
-    """Return what there is to know of a code; one that no operation answers comes before any is reached."""
+    """Return the section of an error code; a refusal that no operation lists occurs before routing."""
     documented = [one for one in said if (one[0], name) in answered] or said
     rows = [(str(status), one_line(message), meaning) for status, _, message, meaning in documented]
     statuses = sorted({status for status, *_ in documented if (status, name) in answered})
@@ -82,7 +82,7 @@ def _entry(
 
 
 def _where(status: int, answering: list[Operation], every: list[Operation]) -> str:
-    """Say which operations answer with it."""
+    """Return the sentence that lists the operations with this error."""
     missing = [one for one in every if one not in answering]
     listed = ", ".join(link(one, "../") for one in (missing if len(missing) <= _ALMOST else answering))
     if not missing:

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: pages are added, links mended, the navigation completed."""
+"""MkDocs hooks for building the site: add generated pages, rewrite links, complete the navigation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from docs.site import made
 
 _MADE = {one.path: one for one in made()}
 _GROWING = ("contributing", "guides", "operations", "reference/operations")
-"""The folders whose pages are in the navigation without being named there, after those that are, below their index."""
+"""The folders whose pages are added to the navigation automatically, after the named ones, below their index."""
 
 Navigation = list[Any]
 
@@ -47,7 +47,7 @@ def _below(entry: Any, there: set[str], unnamed: set[str]) -> Any:
 
 
 def _named(navigation: Navigation) -> Iterator[str]:
-    """Yield every page that is named, however deep."""
+    """Yield every page that is named, at any depth."""
     for entry in navigation:
         if isinstance(entry, dict):
             for below in entry.values():
@@ -57,13 +57,13 @@ def _named(navigation: Navigation) -> Iterator[str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made."""
+    """Add the generated pages."""
     for one in _MADE.values():
         files.append(File.generated(config, one.path, content=one.text))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Mend the links of a page."""
+    """Rewrite the links of a page."""
     path = page.file.src_uri
     return mended(markdown, _MADE[path].source if path in _MADE else PAGES + path, path)

@@ -1,4 +1,4 @@
-"""Links of documents that stand elsewhere in the repository, mended for their place on the site."""
+"""Rewrite the links of documents from elsewhere in the repository for their place on the site."""
 
 import posixpath
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = "docs/pages/"
-"""Where the pages of the site stand in the repository."""
+"""The folder of the site's pages in the repository."""
 
 HOMES = {
     "README.md": "index.md",
@@ -14,7 +14,7 @@ HOMES = {
     "SECURITY-TESTS.md": "security/tests.md",
     "openapi/CHANGELOG.md": "changelog.md",
 }
-"""The documents that are a page of the site as well."""
+"""The documents of the repository that are also pages of the site."""
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"(^ *```.*?^ *```)", re.MULTILINE | re.DOTALL)
@@ -22,10 +22,11 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[#/]")
 
 
 def mended(text: str, source: str, at: str) -> str:
-    """Return the text of the file `source` of the repository as it stands at the path `at` of the site.
+    """Return the text of the file `source` of the repository, with its links rewritten for the path `at` of the
+    site.
 
-    A link to another document leads to its page. One to a file that is no page, such as a module, becomes its name:
-    there is nowhere to lead to. One to nothing is left as it is, for the builder to complain of.
+    A link to another document leads to its page. A link to a file that is no page, such as a module, is replaced by the
+    file's name. A broken link is left unchanged, so that the build reports it.
     """
 
     def mend(link: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Schemas of the contract as people read them: what a value may be, and a table of an object's fields."""
+"""Describe schemas of the contract for people: the type of a value, and a table of an object's fields."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ _FORMATS = {
 
 
 class Reading:
-    """One document being read; `here` leads from the page that is written to the root of the site, such as `../`."""
+    """The descriptions of one document; `here` leads from the generated page to the root of the site, such as `../`."""
 
     def __init__(self, document: Schema, here: str) -> None:
         self._document = document
         self._here = here
 
     def fields(self, schema: Schema) -> str:
-        """Return the table of an object's fields: name, whether it must be there, type, meaning."""
+        """Return the table of an object's fields: name, whether it is required, type, meaning."""
         plain = resolve(self._document, schema)
         required = plain.get("required", ())
         rows = [
@@ -53,7 +53,7 @@ class Reading:
         return table(("Parameter", "In", "Required", "Type", "Meaning"), rows)
 
     def kind(self, schema: Schema) -> str:
-        """Say in a few words what a value may be; a named object is a link to its fields."""
+        """Return the type of a value in a few words; a named object is a link to its fields."""
         if "$ref" in schema:
             return self._named(schema)
         said = " or ".join(dict.fromkeys(self._kinds(schema))) or "anything"
@@ -92,12 +92,12 @@ class Reading:
         return [_FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))]
 
     def _meaning(self, field: Schema) -> str:
-        """Return the description of a field, or that of what it refers to."""
+        """Return the description of a field, or that of the schema it refers to."""
         return one_line(field.get("description") or resolve(self._document, field).get("description", ""))
 
 
 def _bounds(schema: Schema) -> str:
-    """Say how long or large a value may be, where the contract bounds what people choose."""
+    """Return how long or large a value may be, if the contract limits values that people choose."""
     if "enum" in schema or schema.get("format") == "date-time":
         return ""
     least, most = schema.get("minLength", 0), schema.get("maxLength")

@@ -1,4 +1,5 @@
-"""The reference of settings, made from the settings classes and committed: `python -m docs.settings [--check]`."""
+"""Generate the reference of settings from the settings classes; it is committed: `python -m docs.settings
+[--check]`."""
 
 import sys
 from pathlib import Path
@@ -18,11 +19,12 @@ _PROVIDER = "<id>"
 _INTRODUCTION = """
 # Settings
 
-Later wins: defaults, a TOML file (`gatewright.toml`, or the one `GATEWRIGHT_CONFIG` names), environment variables. The
-variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with `_FILE` behind it the value is read from a
-file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are comma-separated. An invalid setting stops the start
-with an error that names it. `gatewright check-config` checks the same without starting, and that every `GATEWRIGHT_`
-variable names a setting. `gatewright settings` shows the values in force and where each comes from.
+Precedence, lowest first: defaults, a TOML file (`gatewright.toml`, or the file that `GATEWRIGHT_CONFIG` names),
+environment variables. The variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with the suffix
+`_FILE`, the value is read from the named file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are
+comma-separated. An invalid setting stops startup with an error that names it; `gatewright check-config` checks this
+without starting, and that every `GATEWRIGHT_` variable names a setting. `gatewright settings` shows the values in force
+and where each comes from.
 
 The same two settings in a file and in the environment:
 
@@ -54,7 +56,7 @@ def text() -> str:
 
 
 def _group(name: str, rows: list[tuple[tuple[str, ...], FieldInfo]]) -> str:
-    """Return the settings that begin alike, under what they have in common."""
+    """Return the settings of a group under a common heading."""
     title = f"`{name}`" if name else "The service"
     return page(f"## {title}", _meaning_of(name), table(_HEAD, (_row(path, field) for path, field in rows)))
 
@@ -63,7 +65,8 @@ _HEAD = ("Setting", "Default", "Meaning")
 
 
 def _meaning_of(name: str) -> str:
-    """Return the sentence of a group: the first of its class, without the prefix the heading names already."""
+    """Return the description of a group: the first paragraph of its class, without the prefix that the heading
+    repeats."""
     model: type[BaseModel] = Settings
     for part in name.split(".") if name else ():
         annotation = next(
@@ -81,7 +84,7 @@ def _row(path: tuple[str, ...], field: FieldInfo) -> tuple[str, str, str]:
 
 
 def _choices(field: FieldInfo) -> str:
-    """Say what a value may be, where there is a closed list."""
+    """Return the allowed values, if they are listed."""
     kinds = [one for one in (field.annotation, *get_args(field.annotation)) if get_origin(one) is Literal]
     values = [value for kind in kinds[:1] for value in get_args(kind) if value != ""]
     return f" One of {', '.join(code(str(value)) for value in values)}." if values else ""
@@ -101,7 +104,7 @@ def _tables() -> list[str]:
 
 
 def main() -> None:
-    """Write the page, or with --check say by the exit status whether it is up to date."""
+    """Write the page; with --check, only return whether it is up to date, as the exit status."""
     if "--check" in sys.argv[1:]:
         if PAGE.read_text("utf-8") != text():
             sys.exit(f"{PAGE.name} is not what the settings classes say: run make reference")

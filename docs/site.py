@@ -1,4 +1,4 @@
-"""The pages of the site that are generated when it is built, from SECURITY.md, changelog, errors and contract."""
+"""The generated pages of the site: SECURITY.md, changelog, errors, contract."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ Every page except the changelog and the page on tools is generated from the code
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A page that is not in docs/pages: its path on the site, its text, and the file its links start from."""
+    """A page that is not in docs/pages: its path on the site, its text, and the file its links are relative to."""
 
     path: str
     text: str
@@ -32,7 +32,7 @@ class Made:
 
 
 def made() -> list[Made]:
-    """Return every page there is besides those in docs/pages."""
+    """Return every page in addition to those in docs/pages."""
     generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
     return [
         *(

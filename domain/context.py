@@ -1,4 +1,4 @@
-"""Context: all that a rule may use. One per request or background job, with one `now` and at most one transaction."""
+"""The context of a rule: one per request or background job, with one `now` and at most one transaction."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,17 +17,17 @@ Result = TypeVar("Result")
 
 
 class StaleRead(Exception):
-    """Rows read outside the transaction have changed since: the whole request is run again."""
+    """Rows read outside the transaction have changed since; the whole request is run again."""
 
 
 class AlreadyDone(Exception):
-    """The requested change is in effect already: nothing is written, and the response is the same."""
+    """The requested change is already in effect; nothing is written, and the response is the same."""
 
 
-# Not frozen, though nobody changes it: Python takes three times as long to make a frozen one, and every request does.
+# Not frozen, though it is never changed: creating a frozen one takes three times as long, on every request.
 @dataclass(slots=True)
 class Client:
-    """Where a request comes from: the resolved address, the cleaned User-Agent, the request's random id."""
+    """The origin of a request: the resolved network address, the cleaned User-Agent, the random request id."""
 
     address: str | None = None
     user_agent: str | None = None
@@ -35,7 +35,7 @@ class Client:
 
     @property
     def network(self) -> str | None:
-        """The network limits are counted for: the IPv4 address, or the /64 of an IPv6 one; None when unknown."""
+        """The network that limits are counted for: the IPv4 address, or the /64 of an IPv6 address; None if unknown."""
         return None if self.address is None else _network_of(self.address)
 
 
@@ -49,7 +49,7 @@ def _network_of(address: str) -> str:
 
 @dataclass(slots=True)
 class Caller:
-    """The signed-in user behind a request, as found by one statement, and the token that was presented."""
+    """The signed-in user of a request, as read by one statement, and the token that was sent."""
 
     token: str = field(repr=False)
     session: SessionRow
@@ -58,13 +58,13 @@ class Caller:
 
 
 class Challenge(NamedTuple):
-    """A sign-in that waits for its second factor, as found by one statement behind a pending token."""
+    """A sign-in that waits for its second factor, as read by one statement from a pending token."""
 
     digest: bytes
     user: UserRow
     remembered: bool
     attempts: int
-    """How many were taken so far."""
+    """The number of attempts made so far."""
 
 
 def _no_cookie(name: bytes) -> str | None:
@@ -73,21 +73,21 @@ def _no_cookie(name: bytes) -> str | None:
 
 @dataclass(slots=True, eq=False)
 class RequestCookies:
-    """The cookies of a request other than the session's. They are parsed on demand, because few rules need them."""
+    """The cookies of a request other than the session's. Parsed on demand, because few rules need them."""
 
     cookie: Callable[[bytes], str | None] = _no_cookie
-    """Reads any cookie by its encoded name: its raw value, None without one, "" for two that differ."""
+    """Reads any cookie by its encoded name: its raw value, None without one, "" if there are two different ones."""
     pending_name: bytes = b""
     device_name: bytes = b""
 
     @property
     def pending(self) -> bool:
-        """Whether there was one with a pending token, of whatever worth."""
+        """Whether a cookie with a pending token was sent, valid or not."""
         return self.cookie(self.pending_name) is not None
 
     @property
     def device(self) -> str | None:
-        """The token that says the device is trusted, unchecked."""
+        """The token of a trusted device, unchecked."""
         return self.cookie(self.device_name)
 
 
@@ -95,7 +95,7 @@ _NOTHING = RequestCookies()
 
 
 class IsolatedRunner(Protocol):
-    """Runs a rule in a context and a transaction of its own."""
+    """Runs a rule in its own context and transaction."""
 
     async def __call__(
         self,
@@ -106,7 +106,7 @@ class IsolatedRunner(Protocol):
         challenge: Challenge | None,
         request_cookies: RequestCookies,
     ) -> Result:
-        """Return what the job returned, after its commit; it alone is run again when the database asks for it.
+        """Return what the job returns, after its commit; only the job is run again on a database conflict.
 
         Raises the job's refusals, and Unavailable.
         """
@@ -122,16 +122,16 @@ class Resources:
     cipher: Cipher
     counters: Counters
     begin: Callable[[], Transaction]
-    """Gives a transaction, which takes a connection when it is first used."""
+    """Creates a transaction, which takes a connection when it is first used."""
     ready: Callable[[], Awaitable[bool]]
-    """Says whether the service can do its work, as /ready answers."""
+    """Returns whether the service can do its work, as /ready reports."""
     run_isolated: IsolatedRunner
     providers: Mapping[str, Provider]
 
 
 @dataclass(slots=True)
 class Context:
-    """What a rule works with. `db` begins the request's only transaction at its first use."""
+    """The context of a rule. `db` begins the request's only transaction at its first use."""
 
     now: datetime
     resources: Resources
@@ -140,18 +140,18 @@ class Context:
     challenge: Challenge | None = None
     cookies: RequestCookies = _NOTHING
     outbox: list[Outbox] = field(default_factory=list)
-    """Mails of this transaction; written at commit, sent after it."""
+    """Emails queued by this transaction: written at commit, sent afterwards."""
     records: list[AuditRecord] = field(default_factory=list)
-    """What happened: successes are written at commit, the rest whatever becomes of the transaction."""
+    """Audit events: successes are written at commit, all others whatever the transaction's outcome."""
     transaction: Transaction | None = None
     failures: dict[str, Mapping[str, Limit]] = field(default_factory=dict)
-    """The limits that a failure counts against, by the name of its `FailureSubject`; the same for the whole request."""
+    """The limits that a failure counts against, by the name of its `FailureSubject`; fixed for the whole request."""
     hashes: dict[str, str] = field(default_factory=dict, repr=False)
-    """The hashes that `hash_once` has made, by password; they are kept when the request is run once more."""
+    """The hashes that `hash_once` has computed, by password; kept if the request is run again."""
 
     @property
     def policy(self) -> Policy:
-        """What the operator has decided."""
+        """The operator's policy."""
         return self.resources.policy
 
     @property
@@ -161,43 +161,43 @@ class Context:
 
     @property
     def hasher(self) -> Hasher:
-        """What hashes passwords."""
+        """The password hasher."""
         return self.resources.hasher
 
     @property
     def cipher(self) -> Cipher:
-        """What encrypts, and makes keyed digests."""
+        """The cipher, also for keyed digests."""
         return self.resources.cipher
 
     @property
     def counters(self) -> Counters:
-        """The counts behind limits."""
+        """The counters behind rate limits."""
         return self.resources.counters
 
     @property
     def providers(self) -> Mapping[str, Provider]:
-        """The providers users may sign in with, by id."""
+        """The configured identity providers, by id."""
         return self.resources.providers
 
     @property
     def db(self) -> Transaction:
-        """The transaction of this request. No password may be hashed once it has begun (behaviour 4.3)."""
+        """The transaction of this request. No password may be hashed once it has begun."""
         if self.transaction is None:
             self.transaction = self.resources.begin()
         return self.transaction
 
     async def hash_once(self, password: str) -> str:
-        """Return the hash of a new password, made once however often the request is run. Raises Overloaded."""
+        """Return the hash of a new password, computed once even if the request is run again. Raises Overloaded."""
         if password not in self.hashes:
             self.hashes[password] = await self.hasher.hash(password)
         return self.hashes[password]
 
     async def in_new_transaction(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
-        """Run a job for the same request in a context and a transaction of its own; give what it returned.
+        """Run a job of this request in its own context and transaction; return its result.
 
-        For rules that call an external service between two transactions: what the job does is committed and is not
-        repeated when the rest of the request is. Never while `db` is open: no request holds two connections.
-        Raises the job's refusals, and Unavailable.
+        For rules that call an external service between two transactions: the job is committed, and is not repeated if
+        the rest of the request is run again. Never call it while `db` is open: no request holds two connections. Raises
+        the job's refusals, and Unavailable.
         """
         return await self.resources.run_isolated(
             job,
@@ -209,6 +209,6 @@ class Context:
 
     @property
     def signed_in(self) -> Caller:
-        """The caller of an operation that cannot be reached without a session."""
+        """The caller of an operation that requires a session."""
         assert self.caller is not None, "the contract lets nobody in without a session"  # noqa: S101
         return self.caller

@@ -1,7 +1,7 @@
-"""Every refusal the service can give, once: its status on the family, its code from the name, its message.
+"""Every refusal of the service, defined once: status from its family, code from its name, and a message.
 
 A refusal is raised bare (`raise InvalidToken`). `server/api/errors.py` renders it as `{"message": …, "code": …}`; the
-contract lists each of them as an example. Sources: interface section 7, behaviour 1.4 and chapter 5.
+contract lists each as an example.
 """
 
 import re
@@ -17,11 +17,11 @@ _DECLARED: "list[type[Refusal]]" = []
 
 
 class Refusal(Exception):
-    """What the service says no with. Subclasses are the whole vocabulary.
+    """The base class of all refusals.
 
-    `status` is the HTTP status, `code` the stable UPPER_SNAKE name, `message` the English sentence for people.
-    A refusal rolls the transaction back, unless `keeps_writes` says that what was written (an attempt) must stay.
-    `ends_challenge` says that the caller's pending token is worth nothing any more.
+    `status` is the HTTP status, `code` the stable UPPER_SNAKE name, `message` the English sentence for people. A
+    refusal rolls the transaction back, unless `keeps_writes` is set: then what was written (an attempt) is committed.
+    `ends_challenge` means that the caller's pending token has become invalid.
     """
 
     status: ClassVar[int]
@@ -51,7 +51,7 @@ class Refusal(Exception):
 
 
 def every_refusal() -> list[type[Refusal]]:
-    """Return the refusals of all capabilities and the families they are of."""
+    """Return the refusals of all capabilities, with the families."""
     import_modules(domain)
     return list(_DECLARED)
 
@@ -60,14 +60,14 @@ def every_refusal() -> list[type[Refusal]]:
 
 
 class BadRequest(Refusal):
-    """The request cannot be carried out as it is (400)."""
+    """The request cannot be processed as it is (400)."""
 
     status = 400
     message = "Invalid JSON in request body"
 
 
 class Unauthenticated(Refusal):
-    """The caller has not shown who they are (401)."""
+    """The caller is not authenticated (401)."""
 
     status = 401
     code = "UNAUTHORIZED"
@@ -75,45 +75,45 @@ class Unauthenticated(Refusal):
 
 
 class Forbidden(Refusal):
-    """The caller is known, and may not (403)."""
+    """The caller is not allowed to do this (403)."""
 
     status = 403
     message = "Forbidden"
 
 
 class NotFound(Refusal):
-    """There is nothing here (404)."""
+    """Not found (404)."""
 
     status = 404
     message = "Not found"
 
 
 class Conflict(Refusal):
-    """It collides with what exists (409)."""
+    """Conflict with existing data (409)."""
 
     status = 409
     message = "Conflict"
 
 
 class Unprocessable(Refusal):
-    """Well-formed, and still not acceptable (422)."""
+    """Well-formed, but not acceptable (422)."""
 
     status = 422
     message = "Unprocessable"
 
 
 class Limited(Refusal):
-    """Too often (429); `retry_after` says when again."""
+    """Too many requests (429); `retry_after` says when to retry."""
 
     status = 429
     code = "TOO_MANY_REQUESTS"
     message = "Too many requests. Please try again later."
     kind = "failures"
-    """What is spent, for who counts refusals: wrong passwords and codes, or `requests`."""
+    """What is limited, for metrics of refusals: wrong passwords and codes, or `requests`."""
 
 
 class Unavailable(Refusal):
-    """A dependency is down (503); `retry_after` says when again."""
+    """A dependency is unavailable (503); `retry_after` says when to retry."""
 
     status = 503
     code = "SERVICE_UNAVAILABLE"
@@ -121,11 +121,11 @@ class Unavailable(Refusal):
     retry_after = 5
 
 
-# --- HTTP itself (behaviour 1.3, 1.4) -----------------------------------------------------------------------
+# --- HTTP itself --------------------------------------------------------------------------------------------
 
 
 class Field(NamedTuple):
-    """A field that is missing or malformed, by its name on the wire; one within another by its path, with dots."""
+    """A field that is missing or malformed, by its JSON name; a nested one by its path, with dots."""
 
     place: str
     """`body`, `query` or `path`."""
@@ -139,13 +139,13 @@ class ValidationError(BadRequest):
     message = "Invalid request"
 
     def __init__(self, message: str | None = None, *fields: Field) -> None:
-        """Create the error of these fields, in the order of the message; there are none where no field is wrong."""
+        """Create the error for these fields, in the order of the message; empty if no field is wrong."""
         super().__init__(message)
         self.fields = fields
 
 
 class MethodNotAllowed(Refusal):
-    """The path exists, the method does not."""
+    """The path exists, but not with this method."""
 
     status = 405
     message = "Method not allowed"
@@ -159,14 +159,14 @@ class RequestTimeout(Refusal):
 
 
 class PayloadTooLarge(Refusal):
-    """The body is over `server.max_body` bytes."""
+    """The body is larger than `server.max_body` bytes."""
 
     status = 413
     message = "Payload too large"
 
 
 class UriTooLong(Refusal):
-    """The target is over 8 KiB."""
+    """The URL is longer than 8 KiB."""
 
     status = 414
     message = "URI too long"
@@ -180,28 +180,28 @@ class UnsupportedMediaType(Refusal):
 
 
 class HeadersTooLarge(Refusal):
-    """The headers are over 16 KiB."""
+    """The headers are larger than 16 KiB."""
 
     status = 431
     message = "Headers too large"
 
 
 class InternalServerError(Refusal):
-    """A defect of ours; logged with the request id."""
+    """A bug in the service; logged with the request id."""
 
     status = 500
     message = "Internal server error"
 
 
 class Overloaded(Unavailable):
-    """The hash pool is full."""
+    """The password hashing pool is full."""
 
     code = "OVERLOADED"
     message = "Server is busy"
     retry_after = 1
 
 
-# --- Origins and redirect targets (behaviour 1.6, 3.4) ------------------------------------------------------
+# --- Origins and redirect targets ---------------------------------------------------------------------------
 
 
 class InvalidOrigin(Forbidden):
@@ -217,45 +217,45 @@ class MissingOrNullOrigin(Forbidden):
 
 
 class CrossSiteNavigationLoginBlocked(Forbidden):
-    """A foreign page navigates the browser into a sign-in."""
+    """An untrusted page navigates the browser to a sign-in."""
 
     message = "Cross-site navigation login blocked"
 
 
 class InvalidCallbackUrl(Forbidden):
-    """callbackURL leads to an untrusted place."""
+    """callbackURL is not trusted."""
 
     message = "Invalid callbackURL"
 
 
 class InvalidRedirectUrl(Forbidden):
-    """redirectTo leads to an untrusted place."""
+    """redirectTo is not trusted."""
 
     message = "Invalid redirectURL"
 
 
 class InvalidErrorCallbackUrl(Forbidden):
-    """errorCallbackURL leads to an untrusted place."""
+    """errorCallbackURL is not trusted."""
 
     message = "Invalid errorCallbackURL"
 
 
 class InvalidNewUserCallbackUrl(Forbidden):
-    """newUserCallbackURL leads to an untrusted place."""
+    """newUserCallbackURL is not trusted."""
 
     message = "Invalid newUserCallbackURL"
 
 
-# --- Email and user (behaviour 5.4, 5.7) --------------------------------------------------------------------
+# --- Email and user -----------------------------------------------------------------------------------------
 
 
 class InvalidToken(Unauthenticated):
-    """The token is unknown, used, or made for something else."""
+    """The token is unknown, used, or for another purpose."""
 
     message = "Invalid token"
 
 
 class TokenExpired(Unauthenticated):
-    """The token was right once."""
+    """The token has expired."""
 
     message = "Token expired"

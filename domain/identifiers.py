@@ -1,7 +1,6 @@
-"""What users are called: addresses, usernames, display names and names (behaviour 1.5, 5.7).
+"""Rules for email addresses, usernames, display names and names.
 
-The patterns are read alike by Python, JavaScript and Rust, so the contract may quote them. Lengths are
-code points.
+The patterns mean the same in Python, JavaScript and Rust, so the contract may quote them. Lengths are code points.
 """
 
 import re
@@ -11,7 +10,7 @@ from domain.errors import BadRequest, Refusal, Unprocessable
 
 
 class InvalidEmail(BadRequest):
-    """The address is no address."""
+    """Not a valid email address."""
 
     message = "Invalid email"
 
@@ -29,7 +28,7 @@ class UsernameTooLong(BadRequest):
 
 
 class InvalidUsername(BadRequest):
-    """Other characters than ASCII letters, digits, `_` and `.`."""
+    """Characters other than ASCII letters, digits, `_` and `.`."""
 
     message = "Username is invalid"
 
@@ -41,21 +40,21 @@ class InvalidDisplayUsername(BadRequest):
 
 
 class UnprocessableUsernameTooShort(Unprocessable):
-    """As UsernameTooShort, where the username is looked up rather than set."""
+    """Like UsernameTooShort, where the username is looked up rather than set."""
 
     code = "USERNAME_TOO_SHORT"
     message = "Username is too short"
 
 
 class UnprocessableUsernameTooLong(Unprocessable):
-    """As UsernameTooLong, where the username is looked up rather than set."""
+    """Like UsernameTooLong, where the username is looked up rather than set."""
 
     code = "USERNAME_TOO_LONG"
     message = "Username is too long"
 
 
 class UnprocessableUsername(Unprocessable):
-    """As InvalidUsername, where the username is looked up rather than set."""
+    """Like InvalidUsername, where the username is looked up rather than set."""
 
     code = "INVALID_USERNAME"
     message = "Username is invalid"
@@ -67,8 +66,8 @@ EMAIL_PATTERN = (
 )
 """One dot-atom and a domain of two labels or more."""
 ENCODED_WORD = re.compile(r"=\?.*\?=")
-"""How an encoded word (RFC 2047) looks. No address holds one: mail programs and servers read
-`=?utf-8?q?eve=40x.test?=` as the text it stands for."""
+"""Matches an encoded word (RFC 2047). No email address may contain one: mail programs and servers read
+`=?utf-8?q?eve=40x.test?=` as the text that it encodes."""
 EMAIL_LENGTH = 254
 LOCAL_PART_LENGTH = 64
 
@@ -83,7 +82,7 @@ IMAGE_PATTERN = r"^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\[][!#-;=?-\[\]_a-z~]*$"
 IMAGE_LENGTH = 2048
 DISPLAY_USERNAME_LENGTHS = range(1, 65)
 ISSUER_PATTERN = r"^[^\u0000-\u001F\u007F-\u009F:]*$"
-"""No control characters, and no colon, which ends the issuer in the address an authenticator reads (behaviour 6.1)."""
+"""No control characters, and no colon, which ends the issuer in the URI an authenticator reads."""
 ISSUER_LENGTH = 64
 
 _EMAIL = re.compile(EMAIL_PATTERN)
@@ -93,7 +92,7 @@ _ISSUER = re.compile(ISSUER_PATTERN)
 
 
 def email(text: str) -> str:
-    """Return the address as it is stored and compared, lower-cased. Raises InvalidEmail."""
+    """Return the email address in lower case, as it is stored and compared. Raises InvalidEmail."""
     # defence: V78 encoded-word
     if len(text) > EMAIL_LENGTH or ENCODED_WORD.search(text) or _EMAIL.fullmatch(text) is None:
         raise InvalidEmail
@@ -105,12 +104,12 @@ def email(text: str) -> str:
 
 
 def username(text: str) -> str:
-    """Return the username as stored, lower-cased. Raises UsernameTooShort, UsernameTooLong, InvalidUsername."""
+    """Return the username in lower case, as it is stored. Raises UsernameTooShort, UsernameTooLong, InvalidUsername."""
     return _username(text, UsernameTooShort, UsernameTooLong, InvalidUsername)
 
 
 def wanted_username(text: str) -> str:
-    """Return the username to be looked up, lower-cased. Raises the same refusals with status 422."""
+    """Return the username in lower case, to look it up. Raises the same refusals with status 422."""
     return _username(text, UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername)
 
 
@@ -123,25 +122,25 @@ def username_or_none(text: str) -> str | None:
 
 
 def display_username(text: str) -> str:
-    """Return the text as it is: 1 to 64 code points by the rules of names. Raises InvalidDisplayUsername."""
+    """Return the text unchanged if it is 1 to 64 code points by the rules of names. Raises InvalidDisplayUsername."""
     if len(text) not in DISPLAY_USERNAME_LENGTHS or _NAME.fullmatch(text) is None:
         raise InvalidDisplayUsername
     return text
 
 
 def is_name(text: str) -> bool:
-    """Whether the text may be a user's name: at most 256 code points, and nothing that steers the display."""
+    """Return whether the text may be a user's name: at most 256 code points, no characters that control the display."""
     return len(text) <= NAME_LENGTH and _NAME.fullmatch(text) is not None
 
 
 def clean_name(text: str) -> str:
-    """Return what of somebody else's text may be a user's name: without what steers the display, cut to its length."""
+    """Return a foreign text as a valid name: without characters that control the display, cut to the maximum length."""
     kept = (character for character in text if _NAME.fullmatch(character) and not _is_surrogate(character))
     return "".join(kept).strip()[:NAME_LENGTH]
 
 
 def is_issuer(text: str) -> bool:
-    """Whether an authenticator may show the text as the service's name."""
+    """Return whether an authenticator may show the text as the service's name."""
     return len(text) <= ISSUER_LENGTH and _ISSUER.fullmatch(text) is not None
 
 
@@ -150,7 +149,7 @@ def _is_surrogate(character: str) -> bool:
 
 
 def image_or_none(text: str | None) -> str | None:
-    """Return the address of a picture if it may be stored as one, else None."""
+    """Return the URL of a picture if it may be stored, else None."""
     if text is None or len(text) > IMAGE_LENGTH or _IMAGE.fullmatch(text) is None:
         return None
     return text

@@ -1,6 +1,6 @@
-"""Identity providers as the rules see them: what is asked of one, what it proves, and how it fails (behaviour 7).
+"""The interface of identity providers: what is requested, what is verified, and how it fails.
 
-`server/identity_providers` speaks OpenID Connect and OAuth 2.0; the rules know only what stands here.
+`server/identity_providers` implements OpenID Connect and OAuth 2.0; the rules know only this module.
 """
 
 from collections.abc import Mapping
@@ -10,38 +10,38 @@ from enum import Enum, auto
 from typing import Any, Protocol
 
 LEEWAY = 60  # defence: V18 leeway
-"""Seconds that a provider's clock and the service's may differ."""
+"""The tolerated difference in seconds between a provider's clock and the service's."""
 DIRECT_AGE = timedelta(hours=1)
-"""How old an ID token may be that an application brings."""
+"""The maximum age of an ID token that an application sends."""
 
 
 class IdentityRefused(Exception):
-    """The ID token is not valid, or there is no subject, or the provider does not tell who the user is."""
+    """The ID token is not valid or has no subject, or the provider does not identify the user."""
 
 
 class SubjectMissing(IdentityRefused):
-    """It is valid, and does not name whom it is about."""
+    """The ID token is valid but names no subject."""
 
 
 class CodeRefused(Exception):
-    """The provider does not take the code it is said to have given."""
+    """The provider does not accept the code."""
 
 
 class IssuerMismatch(Exception):
-    """The answer claims to come from another provider (RFC 9207)."""
+    """The response claims to come from another provider (RFC 9207)."""
 
 
 class RefreshRefused(Exception):
-    """The provider does not renew these tokens, and said so."""
+    """The provider refused to refresh these tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderTraits:
-    """What the operator decided about one provider, and what follows from its kind (behaviour 7.1)."""
+    """The operator's settings for one provider, and what its kind implies."""
 
     id: str
     scopes: tuple[str, ...]
-    """Asked for unless the caller names others; an OpenID provider is always asked for `openid`."""
+    """Requested unless the caller names others; `openid` is always requested from an OpenID provider."""
     is_openid: bool
     takes_id_tokens: bool
     refreshes: bool
@@ -54,34 +54,34 @@ class ProviderTraits:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationParams:
-    """What a user is sent to the provider with."""
+    """The parameters of the redirect to a provider."""
 
     redirect_uri: str
     state: str = field(repr=False)
     scopes: tuple[str, ...]
     verifier: str = field(repr=False)
-    """Of PKCE, 64 characters; only its S256 challenge is sent."""
+    """The PKCE verifier, 64 characters; only its S256 challenge is sent."""
     nonce: str = field(repr=False)
     login_hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackParams:
-    """What the user came back with, and what the flow remembers of the question."""
+    """The parameters of the redirect back, and what was stored of the request."""
 
     redirect_uri: str
     code: str = field(repr=False)
     issuer: str | None
     """The parameter `iss` (RFC 9207)."""
     form_user: str | None = field(repr=False)
-    """The JSON that Apple sends beside its first answer, unchecked."""
+    """The JSON that Apple sends with its first response, unchecked."""
     verifier: str = field(repr=False)
     nonce: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class IdTokenCredential:
-    """An ID token that an application got by itself, and what it may say beside it."""
+    """An ID token that an application obtained itself, and the values it may send with it."""
 
     id_token: str = field(repr=False)
     nonce: str | None = field(default=None, repr=False)
@@ -92,24 +92,24 @@ class IdTokenCredential:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who somebody is at a provider: (provider id, issuer, subject), and what it says of them."""
+    """A user's identity at a provider: (provider id, issuer, subject), and their profile there."""
 
     provider_id: str
     issuer: str
     """Empty for plain OAuth 2.0."""
     subject: str
     email: str | None
-    """As the provider wrote it, or None; unchecked."""
+    """As sent by the provider, or None; unchecked."""
     email_verified: bool
     name: str
     image: str | None
     profile: Mapping[str, Any] = field(repr=False)
-    """Everything it said, as it said it."""
+    """All claims, as the provider sent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a provider gives for later calls; None is what it left out."""
+    """The tokens of a provider; None is a value it did not send."""
 
     access_token: str | None = field(default=None, repr=False)
     refresh_token: str | None = field(default=None, repr=False)
@@ -121,19 +121,19 @@ class Tokens:
 
 
 class TokenUse(Enum):
-    """Who may bring the ID token of a proof directly, and how often (behaviour 7.6)."""
+    """Who may use the ID token of a proof directly, and how often."""
 
     OURS = auto()
-    """Nobody: the provider gave it to this service."""
+    """Nobody: the provider sent it to this service."""
     ONCE = auto()
-    """An application brought it, and it answers a nonce."""
+    """An application, once: it has a nonce."""
     UNTIL_IT_ENDS = auto()
-    """An application brought it, and it answers none."""
+    """An application, until it expires: it has no nonce."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedIdentity:
-    """An identity that was proven, and the tokens that came with it."""
+    """A verified identity, and the tokens received with it."""
 
     identity: Identity
     tokens: Tokens = field(repr=False)
@@ -141,36 +141,36 @@ class VerifiedIdentity:
 
 
 class Provider(Protocol):
-    """One configured provider. Every call may take up to `oauth.http_timeout`; none may be made inside a transaction.
+    """One configured provider. Every call may take up to `oauth.http_timeout`; do not call within a transaction.
 
-    Each raises `errors.ProviderUnavailable` when the provider is down, slow, or answers garbage.
+    Each raises `errors.ProviderUnavailable` if the provider is down, slow, or its response is malformed.
     """
 
     @property
     def traits(self) -> ProviderTraits:
-        """What was decided about it."""
+        """The settings of this provider."""
 
     async def authorization_url(self, params: AuthorizationParams) -> str:
-        """Return the address of the provider's page; works from cached metadata while the provider is down."""
+        """Return the URL of the provider's page; works from cached metadata while the provider is down."""
 
     async def check_issuer(self, issuer: str | None) -> None:
-        """Compare the `iss` of a redirect, None without one, with the provider's own (RFC 9207).
+        """Compare the `iss` of a redirect (None if absent) with the provider's own (RFC 9207).
 
-        Raises IssuerMismatch, also for None where the provider announces to send it.
+        Raises IssuerMismatch, also for None if the provider's metadata says that it sends one.
         """
 
     async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
-        """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        """Exchange a code for a verified identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
 
     async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
-        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused, SubjectMissing."""
+        """Verify an ID token that an application sent. Raises IdentityRefused, SubjectMissing."""
 
     async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
-        """Renew tokens. Raises RefreshRefused."""
+        """Refresh tokens. Raises RefreshRefused."""
 
     async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
-        """Return what the provider says now about the owner of a token. Raises IdentityRefused.
+        """Return the current profile of a token's owner. Raises IdentityRefused.
 
-        That is the userinfo endpoint; a provider without one is asked what the stored, once verified ID token says.
-        What names another subject is refused.
+        Queries the userinfo endpoint; without one, returns the claims of the stored ID token, which was verified when
+        it came. A profile of another subject is refused.
         """

@@ -1,4 +1,4 @@
-"""One-time things: issue, look at, use up by one atomic statement, take back (behaviour 9.1)."""
+"""One-time tokens: create, look up, use up by one atomic statement, revoke."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ from models.queries import ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow, UserRow
 async def issue(
     ctx: Context, purpose: Purpose, user_id: str | None, *, expires_in: timedelta, email: str | None = None
 ) -> str:
-    """Make a token for the user that works until `expires_in` from now, bound to `email` where one is given."""
+    """Create a token for the user, valid for `expires_in`, and bound to `email` if one is given."""
     token = tokens.token()
     ctx.db.add(
         OneTimeToken(
@@ -31,19 +31,19 @@ async def issue(
 
 
 async def issue_decoy(ctx: Context) -> str:
-    """Make a token that belongs to no user and has expired, where the work must not show that there is no user."""
+    """Create an expired token without a user, so that the work is the same if there is no user."""
     return await issue(ctx, Purpose.SPENT, None, expires_in=timedelta(0))
 
 
 async def find(ctx: Context, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
-    """Return the stored row of a token and its user, whatever its purpose and expiry; nothing is used up."""
+    """Return the stored row of a token and its user, whatever its purpose and expiry; the token is not used up."""
     if not tokens.is_token(token):
         return None
     return await ctx.reads.one(ONE_TIME_TOKEN_BY_DIGEST, tokens.digest(token))
 
 
 async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
-    """Return the stored row of a token if it serves this purpose now; nothing is used up."""
+    """Return the stored row of a token if it is valid for this purpose; the token is not used up."""
     found = await find(ctx, token)
     # defence: V29 V82 live-grant
     if found is None or found[0].purpose != purpose or found[0].expires_at <= ctx.now:
@@ -52,7 +52,7 @@ async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTime
 
 
 async def consume(ctx: Context, purpose: Purpose, user_id: str, token: str) -> bool:
-    """Use up the user's token; of any number of simultaneous calls exactly one is told yes."""
+    """Use up the user's token; of any number of simultaneous calls exactly one returns true."""
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest(token),  # defence: V29 consume-digest
         col(OneTimeToken.purpose) == purpose,  # defence: V29 V85 consume-purpose
@@ -64,7 +64,7 @@ async def consume(ctx: Context, purpose: Purpose, user_id: str, token: str) -> b
 
 
 async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
-    """Take back every token of the user that serves one of these purposes."""
+    """Revoke every token of the user with one of these purposes."""
     await ctx.db.execute(
         delete(OneTimeToken).where(
             col(OneTimeToken.user_id) == user_id, col(OneTimeToken.purpose).in_(purposes)
@@ -73,6 +73,6 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
 
 
 async def revoke_all_users(ctx: Context) -> None:
-    """Take back every token and code there is. What is spent stays so."""
+    """Revoke every token and code. Marks of spent ID tokens stay."""
     # defence: V18 keep-spent
     await ctx.db.execute(delete(OneTimeToken).where(col(OneTimeToken.purpose) != Purpose.SPENT))

@@ -1,4 +1,4 @@
-"""Policy: the numbers and switches the rules and handlers read. Built once, from the settings (behaviour chapter 2)."""
+"""Policy: the values and switches that rules and handlers read. Built once, from the settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """How cookies are set (interface 5.5, behaviour 3.3)."""
+    """How cookies are set."""
 
     session_name: str
     prefix: str
@@ -23,7 +23,7 @@ class Cookies:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the operator decided: for the whole service here, and for each capability in the class of its `policy.py`.
+    """The operator's policy: for the whole service here, and for each capability in the class of its `policy.py`.
 
     `policy[SessionPolicy].expires_in` is the lifetime of a session.
     """
@@ -37,9 +37,9 @@ class Policy:
     cookies: Cookies
     require_authentication: bool
     parts: Mapping[type, Any]
-    """The policies of the capabilities, by their class."""
+    """The policies of the capabilities, by class."""
 
     def __getitem__(self, kind: type[Part]) -> Part:
-        """Return the policy of one capability. Raises KeyError for a class that nothing has filled."""
+        """Return the policy of one capability. Raises KeyError for an unregistered class."""
         part: Part = self.parts[kind]
         return part

@@ -1,4 +1,4 @@
-"""The only door to randomness and digests (behaviour 1.5, 9.2)."""
+"""Random tokens and their digests; the only module that generates randomness."""
 
 import hashlib
 import os
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 _ALPHABET = (string.ascii_letters + string.digits).encode()
 _TABLE = bytes(_ALPHABET[byte % 62] for byte in range(256))
 _BIASED = bytes(range(248, 256))
-"""A byte below 248 picks one of the 62 characters without bias; a higher one is thrown away."""
+"""A byte below 248 picks one of the 62 characters without bias; a higher one is discarded."""
 
 BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 _choice = random.SystemRandom()
-"""The operating system's generator, where a choice has to be without bias."""
+"""The operating system's generator, for choices without bias."""
 
 
 def token(length: int = 32) -> str:
@@ -31,12 +31,12 @@ def random_bytes(length: int) -> bytes:
 
 
 def digits(length: int) -> str:
-    """Return `length` decimal digits, each as likely as the others."""
+    """Return `length` decimal digits, uniformly distributed."""
     return _pick(string.digits, length)
 
 
 def backup_code() -> str:
-    """Return a code `xxxxx-xxxxx` of letters and digits that cannot be taken for one another (49 bits)."""
+    """Return a code `xxxxx-xxxxx` of unambiguous letters and digits (49 bits)."""
     code = _pick(BACKUP_CODE_LETTERS, 10)
     return f"{code[:5]}-{code[5:]}"
 
@@ -46,12 +46,12 @@ def _pick(letters: str, length: int) -> str:
 
 
 def request_id() -> str:
-    """Return 32 hexadecimal characters that name a request; random, but nothing that opens anything."""
+    """Return a request id of 32 hexadecimal characters; random, but not a credential."""
     return next(_identifiers)
 
 
 def _cut_identifiers() -> Iterator[str]:
-    """Cut identifiers from blocks: to ask the operating system for each costs as much as half a look-up."""
+    """Yield ids from blocks of random bytes: a system call for each would cost as much as half a session check."""
     while True:
         block = os.urandom(4096).hex()
         yield from (block[start : start + 32] for start in range(0, len(block), 32))
@@ -61,8 +61,8 @@ _identifiers = _cut_identifiers()
 
 
 def is_token(text: str) -> bool:
-    """Whether the text has the form of a token of 32 characters."""
-    # A fifth of what a pattern costs; within ASCII these are the letters and digits of `_ALPHABET`.
+    """Return whether the text has the form of a token of 32 characters."""
+    # Takes a fifth of the time of a pattern; within ASCII these are the letters and digits of `_ALPHABET`.
     return len(text) == 32 and text.isascii() and text.isalnum()
 
 

@@ -1,7 +1,7 @@
-"""Which origins are trusted, and which redirect targets lead nowhere else (behaviour 1.6 and 3.4).
+"""Trusted origins, and redirect URLs that stay within them.
 
-The grammar of what is accepted is written out here, narrower than what browsers understand, so that no two
-readings of one string exist: nothing is decoded, repaired or resolved before it is compared.
+The accepted grammar is defined here, narrower than what browsers accept, so that no string can be read in two ways:
+nothing is decoded, repaired or resolved before it is compared.
 """
 
 import re
@@ -11,7 +11,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Self
 
 LONGEST_TARGET = 2048
-"""Characters of the longest redirect target that is accepted."""
+"""The maximum length of a redirect URL, in characters."""
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])"
@@ -20,7 +20,7 @@ _PRINTABLE = r"[!-\[\]-~]"  # defence: V6 printable
 """ASCII without whitespace, control characters and the backslash."""
 
 _AUTHORITY = r"[!\"$-.0->@-\[\]-~]"
-"""The same without what ends an authority."""
+"""The same without the characters that end an authority."""
 
 _SEGMENT = r"(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9_.+@-]+"  # defence: V2 segment
 _ESCAPE = r"%(?![Cc]2%[89])(?:[2-6A-Fa-f89][0-9A-Fa-f]|7[0-9A-Ea-e])"
@@ -60,7 +60,7 @@ def origin_of(url: str) -> str | None:
 
 
 def _origin(match: re.Match[str]) -> str | None:
-    """Return the one spelling of what `_ABSOLUTE` or `_ENTRY` matched; an entry without scheme means https."""
+    """Return the canonical form of what `_ABSOLUTE` or `_ENTRY` matched; an entry without scheme means https."""
     scheme = (match["scheme"] or "https").lower()  # defence: V2 scheme
     host = _one_spelling(match["host"])
     port = int(match["port"] or _DEFAULT_PORTS[scheme])
@@ -104,7 +104,7 @@ def _parse_custom(entry: str) -> str:
 
 
 def _origin_of_custom(entry: str) -> list[str]:
-    """Return the Origin header of an app's pages, where the entry is no narrower than that."""
+    """Return the Origin header of an app's pages, unless the entry is narrower than that."""
     origin = origin_of(entry)
     return [origin] if origin is not None and entry in (origin, f"{origin}/") else []
 
@@ -118,7 +118,7 @@ def _parse_origin(match: re.Match[str], entry: str) -> str:
 
 
 def _parse_wildcard(match: re.Match[str], entry: str) -> str:
-    """Turn `https://*.example.com` into a pattern over origins in their one spelling."""
+    """Turn `https://*.example.com` into a pattern over canonical origins."""
     if match["host"].startswith("[") or _NUMERIC_END.fullmatch(match["host"]):
         raise ValueError(f"{entry!r} has a wildcard before an address")
     scheme, _, rest = _parse_origin(match, entry).partition("://")
@@ -130,9 +130,9 @@ class TrustedOrigins:
     """The origin of `base_url` and the entries of `trusted_origins`, prepared for comparing."""
 
     exact: frozenset[str]
-    """Origins in their one spelling, as browsers send them."""
+    """Canonical origins, as browsers send them."""
     pattern: re.Pattern[str] = field(repr=False)
-    """The wildcard entries, over origins in their one spelling."""
+    """The wildcard entries, over canonical origins."""
     custom: tuple[str, ...] = ()
     """The entries with a custom scheme."""
 
@@ -140,7 +140,7 @@ class TrustedOrigins:
     def parse(cls, base_url: str, entries: Iterable[str], *, loopback: bool = False) -> Self:
         """Prepare the origin of `base_url` and the entries; `loopback` adds localhost over http at any port.
 
-        Raises ValueError naming the entry that is no origin: a bare `*`, a scheme that runs scripts, a path.
+        Raises ValueError naming an entry that is not an origin: a bare `*`, a scheme that runs scripts, a path.
         """
         match = _ABSOLUTE.fullmatch(base_url)
         if match is None or re.search(r"[/?#]", base_url.partition("://")[2]):
@@ -159,13 +159,13 @@ class TrustedOrigins:
         return cls(frozenset(exact), re.compile("|".join(patterns)), tuple(custom))
 
     def trusts(self, origin: str) -> bool:
-        """Whether a value of the Origin header, or the origin of a Referer, is trusted. `null` never is."""
+        """Return whether a value of the Origin header, or the origin of a Referer, is trusted. `null` never is."""
         if origin in self.exact:  # defence: V4 exact-origin
             return True
         return origin_of(origin) == origin and self._leads_home(origin)  # defence: V3 one-spelling
 
     def accepts(self, target: str) -> bool:
-        """Whether a redirect target is relative, or at a trusted origin, or under a custom scheme (1.6)."""
+        """Return whether a redirect URL is relative, or at a trusted origin, or under a custom scheme."""
         if len(target) > LONGEST_TARGET:  # defence: V2 target-length
             return False
         if target.startswith("/"):
@@ -181,7 +181,7 @@ class TrustedOrigins:
         return origin is not None and (origin in self.exact or self.pattern.fullmatch(origin) is not None)
 
     def _lies_under_custom(self, url: str) -> bool:
-        """Whether a URL equals an entry or continues it at a boundary; dot segments could lead out again."""
+        """Return whether a URL equals an entry or continues it at a boundary; dot segments could leave it."""
         # defence: V7 custom-dots
         if not self.custom or _CUSTOM.fullmatch(url) is None or _DOT_SEGMENT.search(url):
             return False

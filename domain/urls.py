@@ -1,4 +1,4 @@
-"""The one builder of public addresses: the configured base alone says where they lead (behaviour 1.1)."""
+"""Build public URLs; the configured base alone decides where they lead."""
 
 from urllib.parse import quote
 

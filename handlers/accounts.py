@@ -14,7 +14,7 @@ from handlers.reply import Redirect, Reply
 from handlers.session_responses import authorization_redirect
 
 _FORM = ("code", "state", "error", "error_description", "iss", "user")
-"""What a provider may send by form."""
+"""The fields a provider may send by form."""
 
 
 async def link_social(
@@ -43,18 +43,18 @@ async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
 
 
 async def unlink(ctx: Context, body: shapes.UnlinkAccountRequest) -> shapes.Status:
-    """Remove one of them."""
+    """Remove one way to sign in."""
     await accounts.unlink(ctx, body.get("providerId"), body.get("accountId"))
     return {"status": True}
 
 
 async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
-    """Renew the provider's tokens."""
+    """Refresh the provider's tokens."""
     return wire.provider_tokens(await tokens.refresh(ctx, _choice(body)))
 
 
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
-    """Return the provider's tokens, renewed if need be."""
+    """Return the provider's tokens, refreshed if necessary."""
     return wire.provider_tokens(await tokens.get(ctx, _choice(body)))
 
 
@@ -65,7 +65,7 @@ def _choice(body: shapes.ProviderTokenRequest) -> Choice:
 async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
-    """Return what the provider says about the user."""
+    """Return the user's profile at the provider."""
     return wire.account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
 
 
@@ -79,7 +79,7 @@ async def receive_callback(
     iss: str | None = None,
     user: str | None = None,
 ) -> Redirect:
-    """Finish what sign-in/social or link-social began."""
+    """Complete what sign-in/social or link-social began."""
     names = ctx.policy.cookies
     request = CallbackRequest(
         provider_id=provider,
@@ -96,7 +96,7 @@ async def receive_callback(
 
 
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
-    """Turn a form_post answer into its own GET form."""
+    """Redirect a form_post response to the same URL with GET."""
     # defence: V62 form-fields
     sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
     # defence: V60 quoted-provider

@@ -21,7 +21,7 @@ from handlers.session_responses import (
 
 
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
-    """Make a user with an address and a password, and sign them in."""
+    """Create a user with an email address and a password, and sign them in."""
     user, opened = await sign_up.sign_up(ctx, _wanted_user(body))
     reduced = wire.reduced_user(user)  # defence: V30 sign-up-fields
     if opened is None:
@@ -43,7 +43,7 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
 
 
 async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignInAnswer]:
-    """Sign in with an address and a password."""
+    """Sign in with an email address and a password."""
     wanted = _wanted_session(body)
     opened = await sign_in.sign_in_by_email(ctx, body["email"], body["password"], wanted)
     return _signed_in(ctx, opened, wanted.callback_url)
@@ -81,7 +81,7 @@ def _signed_in(
 async def sign_in_social(
     ctx: Context, body: shapes.SignInSocialRequest
 ) -> Reply[shapes.SocialSignIn] | Reply[shapes.SignInAnswer]:
-    """Sign in with an external provider: by an ID token at once, else by a visit to it."""
+    """Sign in with an external provider: by an ID token at once, otherwise by redirect."""
     id_token = body.get("idToken")
     if id_token is not None:
         return await _sign_in_by_id_token(ctx, body, id_token)
@@ -110,11 +110,11 @@ async def _sign_in_by_id_token(
         request_sign_up=wire.flag(body.get("requestSignUp")),
         callback_url=body.get("callbackURL"),
     )
-    # The answer names no address: there is no visit to come back from.
+    # The response has no URL, because the browser is not redirected.
     return _signed_in(ctx, opened, None)
 
 
 async def sign_out(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.Success]:
-    """End every session that was presented, if there is one."""
+    """End every session in the request, if there is one."""
     await sessions.sign_out(ctx)
     return sign_out_response(ctx, {"success": True})

@@ -1,5 +1,4 @@
-"""Set and clear the cookies of the service: one Set-Cookie per name, the same attributes either way
-(behaviour 3.3)."""
+"""Set and clear the cookies of the service: one Set-Cookie per name, with the same attributes for both."""
 
 from dataclasses import replace
 
@@ -7,36 +6,37 @@ from domain.policy import Cookies
 from handlers.reply import Header
 
 PENDING = "two-factor"
-"""What follows `session.cookie_prefix` in the name of the cookie with the pending two-factor token."""
+"""The cookie with the pending two-factor token; its name begins with `session.cookie_prefix`."""
 
 TRUSTED = "trust-device"
-"""What follows `session.cookie_prefix` in the name of the cookie of a device that is not asked for a code."""
+"""The cookie of a trusted device; its name begins with `session.cookie_prefix`."""
 
 STATE = "oauth-state-"
-"""What follows `session.cookie_prefix` in the name of the cookie of a flow, before the beginning of its state."""
+"""The cookie of a flow; its name begins with `session.cookie_prefix` and ends with the first characters of the
+state."""
 STATE_LETTERS = 8
 
 
 def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
-    """Return the Set-Cookie header that hands over a session token.
+    """Return the Set-Cookie header for a session token.
 
-    `max_age` is the remaining life in seconds; None makes a cookie that ends with the browser.
+    `max_age` is the remaining lifetime in seconds; None makes a cookie that the browser deletes when it closes.
     """
     return _set(cookies, cookies.session_name, token, max_age)
 
 
 def clear_session(cookies: Cookies) -> Header:
-    """Return the Set-Cookie header that makes the browser forget its session token."""
+    """Return the Set-Cookie header that clears the session token."""
     return _set(cookies, cookies.session_name, "", 0)
 
 
 def set_pending(cookies: Cookies, token: str, *, max_age: int) -> Header:
-    """Return the Set-Cookie header that hands over a pending two-factor token; `max_age` is in seconds."""
+    """Return the Set-Cookie header for a pending two-factor token; `max_age` is in seconds."""
     return _set(cookies, pending_name(cookies), token, max_age)
 
 
 def clear_pending(cookies: Cookies) -> Header:
-    """Return the Set-Cookie header that makes the browser forget its pending two-factor token."""
+    """Return the Set-Cookie header that clears the pending two-factor token."""
     return _set(cookies, pending_name(cookies), "", 0)
 
 
@@ -46,12 +46,12 @@ def pending_name(cookies: Cookies) -> str:
 
 
 def set_trusted(cookies: Cookies, token: str, *, max_age: int) -> Header:
-    """Return the Set-Cookie header that makes a device a trusted one; `max_age` is in seconds."""
+    """Return the Set-Cookie header for the token of a trusted device; `max_age` is in seconds."""
     return _set(cookies, trusted_name(cookies), token, max_age)
 
 
 def clear_trusted(cookies: Cookies) -> Header:
-    """Return the Set-Cookie header that makes the browser forget that it was trusted."""
+    """Return the Set-Cookie header that clears the token of a trusted device."""
     return _set(cookies, trusted_name(cookies), "", 0)
 
 
@@ -66,17 +66,17 @@ def set_state(cookies: Cookies, state: str, binding: str, *, max_age: int) -> He
 
 
 def clear_state(cookies: Cookies, state: str) -> Header:
-    """Return the Set-Cookie header that makes the browser forget a flow."""
+    """Return the Set-Cookie header that clears the cookie of a flow."""
     return _set(_for_states(cookies), state_name(cookies, state), "", 0)
 
 
 def state_name(cookies: Cookies, state: str) -> str:
-    """Return the name of the cookie of a flow; each has one of its own, so that several tabs work."""
+    """Return the name of a flow's cookie; each flow has its own, so that several tabs work."""
     return cookies.prefix + STATE + state[:STATE_LETTERS]
 
 
 def _for_states(cookies: Cookies) -> Cookies:
-    """The browser comes back from another site, so this cookie must be Lax; no page has ever to read it."""
+    """Return a flow's cookie attributes: Lax, because the browser returns from another site; HttpOnly."""
     return replace(cookies, same_site="Lax", http_only=True)
 
 

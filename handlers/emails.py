@@ -10,7 +10,7 @@ from handlers.reply import Redirect
 async def verify(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.EmailVerified | Redirect:
-    """Follow a verification or email-change link, and lead on where it says."""
+    """Open a verification or email-change link, and redirect if it says so."""
     try:
         user = await emails.verify(ctx, token)
     except errors.Unauthenticated as refusal:
@@ -23,12 +23,12 @@ async def verify(
 
 
 async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequest) -> shapes.Status:
-    """Ask for a verification link."""
+    """Request a verification link."""
     await emails.send_verification(ctx, body["email"], body.get("callbackURL"))
     return {"status": True}
 
 
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
-    """Acknowledge the request for another address; the session shows whether it has changed."""
+    """Request an email change; the session shows whether the address has changed."""
     await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
     return {"status": True, "message": "Email updated"}

@@ -1,4 +1,4 @@
-"""Where a browser goes on from a provider's callback, and with which cookies (behaviour 7.3, 7.4)."""
+"""The redirect after a provider's callback, and its cookies."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from handlers.session_responses import pending_cookies, session_cookies
 
 
 def callback_redirect(ctx: Context, result: CallbackResult, state: str | None) -> Redirect:
-    """Lead to where the flow ends; its cookie goes once it is used up."""
+    """Redirect to where the flow ends; clear its cookie once it is used up."""
     forgotten: tuple[Header, ...] = ()
     if result.is_used_up and state is not None:
         forgotten = (cookies.clear_state(ctx.policy.cookies, state),)
@@ -40,7 +40,7 @@ def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
 
 
 def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingSignIn) -> Redirect:
-    """Lead to where the user enters the code: the page the operator named, or the target itself."""
+    """Redirect to where the user enters the code: the page in the settings, or the flow's own redirect URL."""
     policy = ctx.policy
     asked: dict[str, Any] = {"twoFactorRedirect": "true"}
     redirect = redirects.on(policy, result.target, policy[SocialPolicy].default_redirect_url)

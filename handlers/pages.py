@@ -1,4 +1,4 @@
-"""The pages the service shows itself, rendered with autoescape; nothing on them leads anywhere."""
+"""The service's own pages, rendered with autoescape; they contain no links."""
 
 from pathlib import Path
 
@@ -19,6 +19,6 @@ _templates = Environment(
 
 
 def error(app_name: str, code: str, description: str) -> Page:
-    """Show an error code and what is known about it (behaviour 5.8)."""
+    """Render an error code and its description."""
     html = _templates.get_template("error.html").render(app_name=app_name, code=code, description=description)
     return Page(html, (_CONTENT_SECURITY_POLICY,))

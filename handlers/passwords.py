@@ -15,14 +15,14 @@ async def request_reset(ctx: Context, body: shapes.RequestPasswordResetRequest) 
 
 
 async def forget(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:
-    """Do the same as `request_reset`, under the interface's other name."""
+    """Do the same as `request_reset`, under its older name."""
     return await request_reset(ctx, body)
 
 
 async def check_reset_token(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.ResetTokenValid | Redirect:
-    """Tell whether a reset token is valid, or lead on with it; it is not used up."""
+    """Return whether a reset token is valid, or redirect with it; it is not used up."""
     valid = await passwords.is_reset_token(ctx, token)
     if callback_url is None:
         if not valid:
@@ -34,13 +34,13 @@ async def check_reset_token(
 
 
 async def reset(ctx: Context, body: shapes.ResetPasswordRequest) -> shapes.PasswordReset:
-    """Replace a forgotten password by the mailed token."""
+    """Replace a forgotten password with the emailed token."""
     user = await passwords.reset(ctx, body.get("token"), body["newPassword"])
     return {"status": True, "user": wire.user(user)}
 
 
 async def change(ctx: Context, body: shapes.ChangePasswordRequest) -> Reply[shapes.PasswordChanged]:
-    """Replace the caller's password; with `revokeOtherSessions` a new session takes the place of all."""
+    """Change the caller's password; with `revokeOtherSessions`, replace all sessions with a new one."""
     revoke_others = wire.flag(body.get("revokeOtherSessions"))
     current = body.get("currentPassword")
     opened = await passwords.change(ctx, current, body["newPassword"], revoke_others=revoke_others)
@@ -53,6 +53,6 @@ async def change(ctx: Context, body: shapes.ChangePasswordRequest) -> Reply[shap
 
 
 async def verify(ctx: Context, body: shapes.VerifyPasswordRequest) -> shapes.Status:
-    """Check the caller's password before something sensitive."""
+    """Check the caller's password before a sensitive operation."""
     await passwords.check(ctx, body["password"])
     return {"status": True}

@@ -12,22 +12,22 @@ _DESCRIPTION_LENGTH = 200
 
 
 async def check_health(ctx: Context) -> shapes.Health:
-    """Say that the process is alive; touches nothing."""
+    """Report that the process runs; uses no database."""
     return {"ok": True}
 
 
 async def check_readiness(ctx: Context) -> shapes.Readiness:
-    """Say whether requests can be served: database, schema, not shutting down."""
+    """Report whether requests can be served: database, schema, not shutting down."""
     if not await ctx.resources.ready():
         raise errors.Unavailable
     return {"ready": True}
 
 
 async def show_error(ctx: Context, error: str | None = None, error_description: str | None = None) -> Page:
-    """Show an error that no application took, escaped, without a link."""
+    """Show an error of a flow without an error page of its own, escaped, without a link."""
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
-    # What makes pages of templates is loaded when the first is shown; most services show none.
+    # The template engine is loaded with the first page; most services show none.
     from handlers import pages  # noqa: PLC0415 - see above
 
     return pages.error(ctx.policy.app_name, code, description)

@@ -1,4 +1,4 @@
-"""The answers that hand a new session over or take one away: body, cookie and header together (interface 5.4)."""
+"""The responses that create or end a session: body, cookies and headers."""
 
 from typing import TypeVar
 
@@ -16,15 +16,15 @@ Shape = TypeVar("Shape")
 
 
 def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Answer with `body`, the session cookie, and `set-auth-token` for the official client's bearer mode."""
+    """Respond with `body`, the session cookie, and `set-auth-token` for the bearer mode of Better Auth's client."""
     cookie, *related = session_cookies(ctx, opened)
     # defence: V38 session-cookie
     return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *related))
 
 
 def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Return the Set-Cookie headers of a new session: its own first, then those of what it changes beside."""
-    # The session may be younger than `ctx.now`: a provider takes its time.
+    """Return the Set-Cookie headers of a new session: its own first, then those of related cookies."""
+    # The session may be younger than `ctx.now`: a call to a provider takes time.
     life = opened.session.expires_at - opened.session.created_at
     max_age = int(life.total_seconds()) if opened.session.remembered else None
     cookie = cookies.set_session(ctx.policy.cookies, opened.token, max_age=max_age)
@@ -32,12 +32,12 @@ def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 
 def session_body(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Answer with `body` alone, which holds the token; neither cookie nor header carries it."""
+    """Respond with `body` only, which contains the token; neither cookie nor header does."""
     return Reply(body, _related_cookies(ctx, opened))
 
 
 def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Return the other cookies that a new session changes: pending is cleared, trusted device set or cleared."""
+    """Return the related cookies of a new session: pending token cleared, trusted device set or cleared."""
     settings = ctx.policy.cookies
     pending = (cookies.clear_pending(settings),) if ctx.cookies.pending else ()
     if opened.device is not None:
@@ -47,7 +47,7 @@ def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 
 def two_factor_required(ctx: Context, pending: PendingSignIn) -> Reply[shapes.SignInAnswer]:
-    """Answer that a second factor is wanted."""
+    """Respond that a second factor is required."""
     body: shapes.SignInAnswer = {
         "redirect": False,
         "token": pending.token,
@@ -73,7 +73,8 @@ def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
 
 
 def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: Shape) -> Reply[Shape]:
-    """Answer with `body`, which names a provider's page, and the cookie that binds the flow to this browser."""
+    """Respond with `body`, which has the URL of a provider's page, and the cookie that binds the flow to this
+    browser."""
     max_age = int(ctx.policy[SocialPolicy].state_expires_in.total_seconds())
     return Reply(
         body, (cookies.set_state(ctx.policy.cookies, redirect.state, redirect.binding, max_age=max_age),)
@@ -81,12 +82,12 @@ def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: 
 
 
 def sign_out_response(ctx: Context, body: Shape) -> Reply[Shape]:
-    """Answer with `body` and clear the session cookie."""
+    """Respond with `body` and clear the session cookie."""
     return Reply(body, (cookies.clear_session(ctx.policy.cookies),))
 
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
-    """Clear the cookie of a trusted device beside, if the browser sent one: nothing is trusted any more."""
+    """Also clear the cookie of a trusted device, if the browser sent one: no device is trusted any more."""
     if ctx.cookies.device is None:
         return reply
     return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))

@@ -1,6 +1,6 @@
 """The operations of openapi/paths/sessions.yaml.
 
-With `require_authentication` off they can be reached without a session, and then answer as if there were nothing to do.
+With `require_authentication` off they accept requests without a session, and respond as if there were nothing to do.
 """
 
 from domain.context import Context
@@ -11,33 +11,33 @@ from handlers.session_responses import sign_out_response
 
 
 async def get_current(ctx: Context, disable_refresh: wire.Flag | None = None) -> shapes.CurrentSession | None:
-    """Return the caller's session and user. `disableRefresh` kept the session from being extended."""
+    """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
     if ctx.caller is None:
         return None
     return wire.current(ctx.caller)
 
 
 async def list_active(ctx: Context) -> list[shapes.Session]:
-    """Return the caller's live sessions, newest first."""
+    """Return the caller's active sessions, newest first."""
     if ctx.caller is None:
         return []
     return [wire.session(row, token) async for row, token in sessions.list_active(ctx)]
 
 
 async def revoke(ctx: Context, body: shapes.RevokeSessionRequest) -> Reply[shapes.RevokedSession]:
-    """End one session of the caller."""
+    """Revoke one session of the caller."""
     was_current = ctx.caller is not None and await sessions.revoke(ctx, body["token"])
     ended: shapes.RevokedSession = {"success": True, "status": True}
     return sign_out_response(ctx, ended) if was_current else Reply(ended)
 
 
 async def revoke_all(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.RevokedSessions]:
-    """End every session of the caller, the current one included."""
+    """Revoke every session of the caller, the current one included."""
     if ctx.caller is None:
         return Reply({"status": True, "count": 0})
     return sign_out_response(ctx, {"status": True, "count": await sessions.revoke_all(ctx)})
 
 
 async def revoke_others(ctx: Context, body: shapes.EmptyRequest) -> shapes.RevokedSessions:
-    """End every session of the caller but the current one."""
+    """Revoke every session of the caller but the current one."""
     return {"status": True, "count": await sessions.revoke_others(ctx) if ctx.caller is not None else 0}

@@ -9,7 +9,7 @@ from handlers.session_responses import clear_trusted_device_cookie, session_body
 
 
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:
-    """Begin switching the second factor on."""
+    """Begin enabling the second factor."""
     method = body.get("method", "totp")
     if method == "otp":
         enrolled = await setup.enable_otp(ctx, body["password"])
@@ -19,7 +19,7 @@ async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.Tw
 
 
 async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> Reply[shapes.Status]:
-    """Switch the second factor off."""
+    """Disable the second factor."""
     await setup.disable(ctx, body["password"])
     return clear_trusted_device_cookie(ctx, Reply({"status": True}))
 
@@ -41,13 +41,13 @@ async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[sha
 
 
 async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
-    """Mail a code."""
+    """Email a code."""
     await verification.send_otp(ctx)
     return {"status": True}  # defence: V25 otp-answer
 
 
 async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shapes.OtpVerified]:
-    """Check a mailed code."""
+    """Check an email code."""
     verified = await verification.otp(ctx, body["code"], trust_device=wire.flag(body.get("trustDevice")))
     user = wire.reduced_user(verified.user)
     if verified.opened is None:

@@ -11,11 +11,11 @@ from handlers.reply import Redirect, Reply
 from handlers.session_responses import sign_out_response
 
 _PROFILE = {"name": "name", "image": "image", "username": "username", "displayUsername": "display_username"}
-"""The keys a user may change, and the columns they change."""
+"""The fields a user may change, and their columns."""
 
 _OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFactorEnabled", "password", "id",
           "createdAt", "updatedAt")  # fmt: skip
-"""The keys only the service changes."""
+"""The fields that only the service changes."""
 
 
 async def update(ctx: Context, body: shapes.UpdateUserRequest) -> shapes.Status:
@@ -40,7 +40,7 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
 async def delete(
     ctx: Context, body: shapes.DeleteUserRequest
 ) -> shapes.UserDeleted | Reply[shapes.UserDeleted]:
-    """Delete the caller, or mail them the link that does."""
+    """Delete the caller, or email them a link that does."""
     deleted = await deletion.delete_user(
         ctx, password=body.get("password"), token=body.get("token"), callback_url=body.get("callbackURL")
     )
@@ -56,7 +56,7 @@ def _deleted(ctx: Context) -> Reply[shapes.UserDeleted]:
 async def confirm_deletion(
     ctx: Context, token: str | None = None, callback_url: str | None = None
 ) -> Reply[shapes.UserDeleted] | Redirect:
-    """Delete the caller by the mailed link."""
+    """Delete the caller by the emailed link."""
     await deletion.confirm(ctx, token)
     reply = _deleted(ctx)
     if callback_url is None:
@@ -65,5 +65,5 @@ async def confirm_deletion(
 
 
 async def check_username(ctx: Context, body: shapes.CheckUsernameRequest) -> shapes.UsernameAvailability:
-    """Tell whether a username is free."""
+    """Return whether a username is free."""
     return {"available": await profile.is_username_available(ctx, body["username"])}

@@ -1,4 +1,4 @@
-"""From rows to JSON shapes and back: the one place that knows the names on the wire (behaviour 1.5)."""
+"""Convert rows to JSON shapes and back; the only module that knows the JSON names."""
 
 import re
 from datetime import datetime
@@ -16,27 +16,27 @@ from models.queries import AccountRow, SessionRow, UserRow
 _SEPARATORS = re.compile(r"[ ,]+")
 
 _GAP = "*"
-"""What stands where a token belongs; no token is like it."""
+"""A placeholder for a token; no token is equal to it."""
 
 Flag = bool | str
-"""A switch as it arrives: a JSON boolean or the text `true` or `false` in any case."""
+"""A boolean as sent: a JSON boolean or the text `true` or `false` in any case."""
 
 
 def flag(value: Flag | None, *, default: bool = False) -> bool:
-    """Read a switch; absent means the default."""
+    """Return a boolean field; absent means the default."""
     if value is None:
         return default
     return value if isinstance(value, bool) else value.lower() == "true"
 
 
 def scopes(value: shapes.Scopes | None) -> tuple[str, ...]:
-    """Read scopes: an array, or one string that separates them by spaces and commas; absent means none."""
+    """Return scopes from an array, or from a string separated by spaces and commas; absent means none."""
     written = [value] if isinstance(value, str) else value or []
     return tuple(scope for text in written for scope in _SEPARATORS.split(text) if scope)
 
 
 def direct_proof(value: shapes.IdToken) -> IdTokenCredential:
-    """Read an ID token: alone, or with what came along with it; of the user beside it only the name counts."""
+    """Return an ID token with the values sent with it; of the user's data only the name is used."""
     if isinstance(value, str):
         return IdTokenCredential(value)
     name = value.get("user", {}).get("name", {})
@@ -52,11 +52,11 @@ def direct_proof(value: shapes.IdToken) -> IdTokenCredential:
 
 @lru_cache(maxsize=4096)
 def instant(moment: datetime) -> str:
-    """Write a UTC time with exactly three digits of fraction and a Z; the official client misreads any other.
+    """Return a UTC time with exactly three digits of fraction and a Z; Better Auth's client misreads any other.
 
-    Those of a session are written with each of its answers, so the last ones are remembered.
+    The times of a session are in each of its responses, so the last ones are cached.
     """
-    # `2026-01-01T12:00:00.123000Z`, or without a fraction: orjson takes a fifth of the time of formatting by Python.
+    # `2026-01-01T12:00:00.123000Z`, or without a fraction: orjson takes a fifth of the time of Python's formatting.
     written = str(orjson.dumps(moment, option=orjson.OPT_UTC_Z), "ascii")
     return f"{written[1:24]}Z" if written[20] == "." else f"{written[1:20]}.000Z"
 
@@ -66,23 +66,22 @@ def _optional_instant(moment: datetime | None) -> str | None:
 
 
 def current(caller: Caller) -> shapes.CurrentSession:
-    """Write the session behind a request, with its token, and its user, as the JSON that goes into the answer."""
+    """Return the session of a request, with its token, and its user, as the JSON of the response."""
     before, after = _around_token(caller.session, caller.user)
     return cast(shapes.CurrentSession, orjson.Fragment(f'{before}"token":"{caller.token}"{after}'))
 
 
 @lru_cache(maxsize=512)
 def _around_token(session_row: SessionRow, user_row: UserRow) -> tuple[str, str]:
-    """Write what stands before and after the token, which nobody remembers: the rest has seldom changed since the last
-    answer."""
+    """Return the JSON before and after the token. It is cached without the token, because the rest seldom changes."""
     shape = {"session": session(session_row, _GAP), "user": user(user_row)}
-    # No text that is stored can bring this about: within one, JSON has a backslash before each quote.
+    # Stored text cannot contain this: within a string, JSON has a backslash before each quote.
     before, _, after = orjson.dumps(shape).decode().partition(f'"token":"{_GAP}"')
     return before, after
 
 
 def session(row: SessionRow, token: str) -> shapes.Session:
-    """Write a session, with the token to show for it; two keys are left out until they are set."""
+    """Return a session with the token to show for it; two keys are omitted until they are set."""
     shape: shapes.Session = {
         "id": row.id,
         "token": token,
@@ -101,7 +100,7 @@ def session(row: SessionRow, token: str) -> shapes.Session:
 
 
 def user(row: UserRow) -> shapes.User:
-    """Write a whole user; every key is always present."""
+    """Return a whole user; every key is always present."""
     return {
         "id": row.id,
         "name": row.name,
@@ -121,7 +120,7 @@ def user(row: UserRow) -> shapes.User:
 
 
 def reduced_user(row: UserRow) -> shapes.ReducedUser:
-    """Write the seven keys that authentication answers carry (interface 2.2)."""
+    """Return the seven keys of a user in authentication responses."""
     return {
         "id": row.id,
         "email": row.email,
@@ -134,12 +133,12 @@ def reduced_user(row: UserRow) -> shapes.ReducedUser:
 
 
 def two_factor_user(row: UserRow) -> shapes.TwoFactorUser:
-    """Write the reduced user, and whether a second factor is on."""
+    """Return the reduced user, and whether a second factor is on."""
     return {**reduced_user(row), "twoFactorEnabled": row.two_factor_enabled}
 
 
 def reduced_session(row: SessionRow, token: str) -> shapes.ReducedSession:
-    """Write the four keys of a session that the answer to a backup code carries (interface 2.1)."""
+    """Return the four keys of a session in the response to a backup code."""
     return {
         "token": token,
         "userId": row.user_id,
@@ -149,7 +148,7 @@ def reduced_session(row: SessionRow, token: str) -> shapes.ReducedSession:
 
 
 def account(row: AccountRow) -> shapes.LinkedAccount:
-    """Write one way in which a user signs in, without its tokens."""
+    """Return one way in which a user signs in, without its tokens."""
     # defence: V31 account-fields
     return {
         "id": row.id,
@@ -165,7 +164,7 @@ def account(row: AccountRow) -> shapes.LinkedAccount:
 
 
 def provider_tokens(opened: DecryptedTokens) -> shapes.ProviderTokens:
-    """Write what a provider gave for later calls."""
+    """Return a provider's tokens."""
     row = opened.account
     return {
         "tokenType": row.token_type or "Bearer",
@@ -182,7 +181,7 @@ def provider_tokens(opened: DecryptedTokens) -> shapes.ProviderTokens:
 
 
 def account_profile(profile: Profile) -> shapes.AccountProfile:
-    """Write what a provider says about a user, in the service's terms and raw."""
+    """Return a user's profile at a provider, in the service's format and raw."""
     row, identity = profile.account, profile.identity
     return {
         "user": {

@@ -1,4 +1,4 @@
-"""The tables, and nothing but tables. A new one is imported from its module: `from models.x import X`."""
+"""The tables. A new one is imported from its module: `from models.x import X`."""
 
 from importlib import import_module
 
@@ -40,5 +40,5 @@ __all__ = [
     "metadata",
 ]  # fmt: skip
 
-# With this the metadata is complete wherever anything of this package is imported. Migrations would run.
+# This makes the metadata complete wherever a module of this package is imported. Migrations would run without it.
 import_modules(import_module(__name__), except_for=["models.migrations"])

@@ -1,4 +1,4 @@
-"""The table `audit`: what happened, append-only (behaviour chapter 11)."""
+"""The table `audit`: append-only audit records."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from models.base import Instant, Retention
 
 
 class Outcome(StrEnum):
-    """How it went."""
+    """The outcome of an event."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class Audit(SQLModel, table=True):
-    """One record. It outlives its user, so nothing refers to the table `user`."""
+    """One record. It outlives its user, so it has no foreign key to the table `user`."""
 
     __table_args__ = (Index(None, "user_id", "time"),)
     __retention__ = (Retention("time", "audit.retention"),)
@@ -43,7 +43,7 @@ class Audit(SQLModel, table=True):
 
 @dataclass(slots=True, kw_only=True)
 class AuditRow:
-    """A record that is to be written; the fields are those of `Audit`, which takes longer to make."""
+    """A record to write; the fields are those of `Audit`, which is slower to create."""
 
     id: str
     time: datetime

@@ -1,4 +1,4 @@
-"""The table `backup_code`: codes that each stand in for the second factor once."""
+"""The table `backup_code`: single-use codes that replace the second factor."""
 
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
@@ -7,7 +7,8 @@ from models.base import Record
 
 
 class BackupCode(Record, table=True):
-    """One code by its argon2id hash. The codes of one set share salt and cost, so that one hash finds the code."""
+    """One code by its argon2id hash. The codes of one set share salt and cost, so one hash computation finds the
+    code."""
 
     __tablename__ = "backup_code"
     __export__ = "backupCodes"

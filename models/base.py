@@ -1,4 +1,4 @@
-"""What every table shares: the metadata with its naming convention, instants, row ids, and the two timestamps."""
+"""The base of every table: metadata with its naming convention, times, row ids, and the two timestamps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,19 +36,19 @@ def from_milliseconds(milliseconds: int) -> datetime:
 
 
 class Instant(TypeDecorator[datetime]):
-    """A point in time in UTC, cut to milliseconds: TIMESTAMPTZ on PostgreSQL, integer milliseconds on SQLite."""
+    """A point in time in UTC, truncated to milliseconds: TIMESTAMPTZ on PostgreSQL, integer milliseconds on SQLite."""
 
     impl = DateTime
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Choose the column type of the database at hand."""
+        """Return the column type of the database."""
         if dialect.name == "postgresql":
             return dialect.type_descriptor(DateTime(timezone=True))
         return dialect.type_descriptor(BigInteger())
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
-        """Cut to milliseconds; a naive datetime is refused."""
+        """Truncate to milliseconds; a naive datetime is refused."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -57,18 +57,18 @@ class Instant(TypeDecorator[datetime]):
         return from_milliseconds(milliseconds) if dialect.name == "postgresql" else milliseconds
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
-        """Return aware UTC datetimes; PostgreSQL's driver makes them itself, which leaves nothing to do there."""
+        """Return aware UTC datetimes; PostgreSQL's driver returns them already."""
         return None if dialect.name == "postgresql" else _read_integer
 
 
 def _read_integer(milliseconds: int | None) -> datetime | None:
-    # Written out, because five of them are read with each session: a further call costs a quarter of the time.
+    # Written out, because five of them are read with each session: another call would cost a quarter of the time.
     return None if milliseconds is None else EPOCH + milliseconds * _MILLISECOND
 
 
 ENCRYPTED: dict[str, Any] = {"info": {"encrypted": True}}
-"""As `sa_column_kwargs`: the column holds what is encrypted for the purpose `table.column`, and is encrypted anew when
-the service key is changed. The key of its table is one column of text."""
+"""For `sa_column_kwargs`: the column is encrypted for the purpose `table.column`, and is encrypted again when the
+service key is changed. The primary key of its table is one text column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +80,23 @@ class Retention:
 
     moment: str
     keep: timedelta | str = timedelta(0)
-    """How long rows are kept after their moment; or the name of the setting that says it, by which 0 is for ever."""
+    """How long rows are kept after their moment; or the name of a setting, of which 0 means for ever."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
     """Which rows are meant, if not all of them, by the columns of the table."""
     key: str | None = None
-    """The column that names a row, where the primary key has several."""
+    """The column that identifies a row, if the primary key has several."""
 
 
 def tables() -> list[type[SQLModel]]:
-    """Return the class of every table, by the tables' names."""
+    """Return every table's class, by table name."""
     classes = (mapper.class_ for mapper in default_registry.mappers)
     return sorted(classes, key=lambda table: str(table.__tablename__))
 
 
 class Timestamped(SQLModel):
-    """Rows that know when they were made and last changed; whoever writes them says so."""
+    """Rows with their times of creation and last change; every statement that writes a row sets them."""
 
-    # Rows are not validated, so what pydantic would do it with is never built.
+    # Rows are not validated, so pydantic's validators are never built.
     model_config = {"defer_build": True}
 
     created_at: datetime = Field(sa_type=Instant)
@@ -104,6 +104,6 @@ class Timestamped(SQLModel):
 
 
 class Record(Timestamped):
-    """Rows with an id of 32 random letters and digits (behaviour 1.5)."""
+    """Rows with an id of 32 random letters and digits."""
 
     id: str = Field(primary_key=True, max_length=32)

@@ -8,7 +8,7 @@ from models.base import Instant, Retention
 
 
 class Counter(SQLModel, table=True):
-    """One count. The key is a digest: what is counted, of whom, and from where cannot be read from it."""
+    """One counter. The key is a digest: neither the limit, the user nor the network can be read from it."""
 
     __retention__ = (Retention("window_end"),)
 

@@ -1,4 +1,4 @@
-"""Importing whole packages, so that what their modules declare is known without a list of them."""
+"""Import whole packages, so that the declarations of their modules are found without a list of modules."""
 
 from collections.abc import Collection
 from importlib import import_module
@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 def import_modules(package: ModuleType, *, except_for: Collection[str] = ()) -> None:
-    """Import every module of a package and of the packages in it, but for those of these full names."""
+    """Import every module of a package and its subpackages, except those with these full names."""
     for module in iter_modules(package.__path__, f"{package.__name__}."):
         if module.name not in except_for:
             imported = import_module(module.name)

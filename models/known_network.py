@@ -1,4 +1,4 @@
-"""The table `known_network`: from where a user has signed in."""
+"""The table `known_network`: the networks a user has signed in from."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ KNOWN_FOR = timedelta(days=90)
 
 
 class KnownNetwork(SQLModel, table=True):
-    """One client network of a user, as a keyed digest of both: no two users share one, and it is looked up alone."""
+    """One client network of a user, as a keyed digest of both: unique per user, and looked up by itself."""
 
     __tablename__ = "known_network"
     __export__ = "knownNetworks"

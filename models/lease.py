@@ -1,4 +1,4 @@
-"""The table `lease`: which instance does a background task now."""
+"""The table `lease`: which instance runs a background task now."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from models.base import Instant
 
 
 class Lease(SQLModel, table=True):
-    """A task's name, and who may do it until when."""
+    """A task's name, its holder, and the end of the lease."""
 
     name: str = Field(primary_key=True)
     holder: str

@@ -10,9 +10,9 @@ from models.base import Instant, Retention, Timestamped
 
 
 class Purpose(StrEnum):
-    """What a one-time token is for; it is not accepted for any other purpose.
+    """The purpose of a one-time token; it is not accepted for any other purpose.
 
-    `SPENT` is the odd one: the mark of a provider's ID token that signs nobody in any more, and the purpose of decoys.
+    `SPENT` is different: it marks a provider's ID token that must not sign in again, and is the purpose of decoys.
     """
 
     RESET = "reset"
@@ -26,13 +26,13 @@ class Purpose(StrEnum):
 
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
-"""Kept for a while after their end, so that TOKEN_EXPIRED can be told from INVALID_TOKEN."""
+"""Kept for a while after expiry, so that TOKEN_EXPIRED can be distinguished from INVALID_TOKEN."""
 
 
 class OneTimeToken(Timestamped, table=True):
-    """A token that was handed out, by its digest; of a mailed code the digest is that of what the code is bound to.
+    """A token by its digest; for an email code, the digest is that of the session or challenge it is bound to.
 
-    Of a spent ID token it is that of what was signed; the mark belongs to no user, so that it outlives each.
+    For a spent ID token it is the digest of the signed part; the mark belongs to no user, so that it outlives them.
     """
 
     __tablename__ = "grant"

@@ -1,4 +1,4 @@
-"""The table `outbox`: mails to be delivered, written in the transaction of their cause."""
+"""The table `outbox`: emails to deliver, written in the transaction of the change that causes them."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,7 +10,7 @@ from models.base import ENCRYPTED, Instant, Record, Retention
 
 
 class MailState(StrEnum):
-    """How far a mail has come."""
+    """The state of an email."""
 
     UNRESOLVED = "unresolved"
     QUEUED = "queued"
@@ -19,11 +19,11 @@ class MailState(StrEnum):
 
 
 class Outbox(Record, table=True):
-    """One mail to one recipient. The payload is encrypted, and erased when the mail is sent or has failed for good."""
+    """One email to one recipient. The payload is encrypted, and erased when the email is sent or has failed."""
 
     __table_args__ = (Index(None, "state", "next_attempt"),)
     __export__ = "mails"
-    # The last claim of a mail ran out within a minute of what was noted.
+    # The last claim of an email expired within a minute of the noted time.
     __retention__ = (
         Retention("next_attempt", timedelta(days=7), where=lambda row: row.state == MailState.SENT),
         Retention("next_attempt", timedelta(days=30), where=lambda row: row.state == MailState.FAILED),

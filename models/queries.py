@@ -1,7 +1,7 @@
-"""The few statements of the hot path: each takes one value, reads once, outside any transaction.
+"""The few queries of the hot path: each takes one value and reads once, outside any transaction.
 
-A `ReadStatement` is declared here as a SQLAlchemy select with the single parameter `value`, and what makes a result of
-one row. `server/database` compiles it once per database and runs it without the ORM.
+A `ReadStatement` is declared here as a SQLAlchemy select with the single parameter `value`, and a function that makes a
+result from one row. `server/database` compiles it once per database and runs it without the ORM.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class UserRow(NamedTuple):
     ban_expires: datetime | None
 
     def is_banned(self, now: datetime) -> bool:
-        """Whether a ban shuts the user out at `now`."""
+        """Return whether a ban is active at `now`."""
         return ban_holds(self.banned, self.ban_expires, now)
 
 
@@ -61,44 +61,44 @@ class SessionRow(NamedTuple):
     impersonated_by: str | None
     active_organization_id: str | None
     token_copy: bytes | None = None
-    """Read for lists alone."""
+    """Read only for lists."""
 
     def is_active(self, now: datetime) -> bool:
-        """Whether the session still opens anything at `now`."""
+        """Return whether the session is active at `now`."""
         return now < self.expires_at
 
 
 class PasswordRow(NamedTuple):
-    """What a password check needs: whose it is, and the hash (None when the user has no password)."""
+    """The input of a password check: the user, and the hash (None if the user has no password)."""
 
     user_id: str
     hash: str | None
 
 
 USER_COLUMNS = tuple(col(getattr(User, name)) for name in UserRow._fields)
-"""What a `UserRow` is made of."""
+"""The columns of a `UserRow`."""
 
 PASSWORD_ACCOUNT = (col(Account.user_id) == col(User.id)) & (col(Account.provider_id) == CREDENTIAL)
-"""What joins a user with the account that holds their password."""
+"""Joins a user with the account that holds their password."""
 
 _SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
 
 
 @dataclass(frozen=True, eq=False)
 class ReadStatement(Generic[Result]):
-    """A select with the one parameter `value`, and what makes a result of the columns of one row."""
+    """A select with the one parameter `value`, and a function that makes a result from the columns of one row."""
 
     statement: Select[*tuple[Any, ...]]
     from_row: Callable[[Sequence[Any]], Result]
     key: Any = None
-    """The column `value` is compared with, where one statement may answer many values at once. It is unique, unless all
-    rows are always asked for."""
+    """The column that `value` is compared with, if one statement may look up many values. It is unique, unless
+    all rows are always requested."""
     cacheable: bool = False
-    """Whether the same rows are read again and again, and have seldom changed meanwhile."""
+    """Whether the same rows are read repeatedly and seldom change."""
 
 
 def by(column: Any) -> ColumnElement[bool]:
-    """Return the condition that a column is the one value that a query is asked for."""
+    """Return the condition that a column equals the value of the query."""
     return col(column) == bindparam("value", type_=column.type)
 
 
@@ -128,12 +128,12 @@ SESSIONS_OF_USER = ReadStatement(
     SessionRow._make,
     key=Session.user_id,
 )
-"""Every stored session of a user, the expired ones included, in no order: few rows are sorted by who asks."""
+"""Every stored session of a user, expired ones included, unsorted: the rows are few, and the caller sorts them."""
 
 PASSWORD_BY_EMAIL = _password_by(User.email)
 PASSWORD_BY_USERNAME = _password_by(User.username)
 PASSWORD_BY_USER = _password_by(User.id)
-"""Whose password it is and its hash, by lower-cased address, by lower-cased username, by user id."""
+"""The input of a password check, by lower-case email, by lower-case username, by user id."""
 
 
 class OneTimeTokenRow(NamedTuple):
@@ -162,7 +162,7 @@ ONE_TIME_TOKEN_BY_DIGEST = ReadStatement(
     .where(by(OneTimeToken.digest)),
     _one_time_token_and_user,
 )
-"""The one-time token with a digest, also an expired one, and its user."""
+"""The one-time token with a digest, expired or not, and its user."""
 
 
 class AccountRow(NamedTuple):
@@ -186,19 +186,19 @@ class AccountRow(NamedTuple):
 
     @property
     def scopes(self) -> list[str]:
-        """The granted scopes, one by one."""
+        """The granted scopes as a list."""
         return (self.scope or "").split()
 
 
 ACCOUNT_COLUMNS = tuple(col(getattr(Account, name)) for name in AccountRow._fields)
-"""What an `AccountRow` is made of."""
+"""The columns of an `AccountRow`."""
 
 # defence: V14 accounts-of-user
 ACCOUNTS_OF_USER = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.user_id)), AccountRow._make)
-"""Every way in which a user signs in, in no order."""
+"""Every way in which a user signs in, unsorted."""
 
 ACCOUNT_BY_ID = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.id)), AccountRow._make)
-"""One of them by its id."""
+"""One way to sign in, by its id."""
 
 
 class TwoFactorRow(NamedTuple):
@@ -215,16 +215,16 @@ class TwoFactorRow(NamedTuple):
     new_issuer: str | None
 
     def is_enrolling(self) -> bool:
-        """Whether a secret waits to be confirmed."""
+        """Whether there is a pending secret."""
         return self.new_secret is not None or (self.secret is not None and not self.confirmed)
 
     def has_live_secret(self) -> bool:
-        """Whether codes of an authenticator open something."""
+        """Whether codes of an authenticator are accepted."""
         return self.secret is not None and self.confirmed
 
 
 class BackupSetRow(NamedTuple):
-    """What a backup code is hashed with to find it in a user's set, and until when the second factor is locked."""
+    """The salt and cost to hash a backup code with, and the end of the lock of the second factor."""
 
     set_id: str
     salt: bytes
@@ -239,11 +239,11 @@ BACKUP_SET_BY_USER = ReadStatement(
     .limit(1),
     BackupSetRow._make,
 )
-"""The live set of a user's backup codes, as long as a code of it is left."""
+"""The active set of a user's backup codes, as long as one code is left."""
 
 
 class CounterRow(NamedTuple):
-    """A count as read by a query, and the end of its window."""
+    """A counter as read by a query, with the end of its window."""
 
     number: int
     window_end: datetime
@@ -254,7 +254,7 @@ COUNTER_BY_KEY = ReadStatement(
     CounterRow._make,
     key=Counter.key,
 )
-"""The count behind a key, also after the end of its window."""
+"""The counter of a key, also after the end of its window."""
 
 
 def _last_success(columns: Sequence[Any]) -> datetime:
@@ -265,4 +265,4 @@ def _last_success(columns: Sequence[Any]) -> datetime:
 LAST_SUCCESS_BY_NETWORK = ReadStatement(
     select(col(KnownNetwork.last_success)).where(by(KnownNetwork.network)), _last_success
 )
-"""When a user last signed in from a network, by the digest of both; also when that is long ago."""
+"""When a user last signed in from a network, however long ago, by the digest of both."""

@@ -8,7 +8,7 @@ from models.base import ENCRYPTED, Instant, Record, Retention
 
 
 class Session(Record, table=True):
-    """One sign-in on one device. The token itself is never stored in the clear."""
+    """One sign-in on one device. The token is never stored in plain text."""
 
     __export__ = "sessions"
     __retention__ = (Retention("expires_at"),)  # defence: R41 expired-sessions

@@ -1,4 +1,4 @@
-"""The query of a sign-in: who it may be, with all that decides on it, read at once."""
+"""The query of a sign-in: reads the user and all that decides on the sign-in, in one statement."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,13 +14,13 @@ from models.user import User
 
 
 class SignInRow(NamedTuple):
-    """Who may be signing in, as seen before their password is checked."""
+    """The user who may be signing in, read before the password is checked."""
 
     user: UserRow
     hash: str | None
-    """None when the user has no password."""
+    """None if the user has no password."""
     under_session_limit: bool
-    """Whether they have few sessions, those counted that have expired."""
+    """Whether they have few sessions, expired ones included."""
 
 
 def _sign_in_row(columns: Sequence[Any]) -> SignInRow:
@@ -29,8 +29,8 @@ def _sign_in_row(columns: Sequence[Any]) -> SignInRow:
 
 @cache
 def sign_in_row_by(name: Literal["email", "username"], few: int | None) -> ReadStatement[SignInRow]:
-    """Return what finds who signs in by their lower-cased `email` or `username`, and whether they have fewer than `few`
-    sessions (None for any number)."""
+    """Return the query for a sign-in by lower-case `email` or `username`. It also reads whether the user has
+    fewer than `few` sessions (None for any number)."""
     wanted = select(*USER_COLUMNS, col(Account.password), _has_fewer(few))
     joined = wanted.join(Account, PASSWORD_ACCOUNT, isouter=True)
     return ReadStatement(joined.where(by(getattr(User, name))), _sign_in_row)
@@ -39,6 +39,6 @@ def sign_in_row_by(name: Literal["email", "username"], few: int | None) -> ReadS
 def _has_fewer(sessions: int | None) -> ColumnElement[bool]:
     if sessions is None:
         return true()
-    # Their rows need not be read: what is asked for stands in the index.
+    # The rows need not be read: the index contains the columns.
     one = select(col(Session.user_id)).where(col(Session.user_id) == col(User.id))
     return ~exists(one.offset(sessions - 1).limit(1)) if sessions else false()

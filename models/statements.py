@@ -1,7 +1,7 @@
-"""The statements of hot transactions, with named values: each touches few rows, all found by an index.
+"""The statements of hot transactions, with named values: each accesses few rows, all found by an index.
 
-A transaction compiles a statement that is kept once per database, and makes of each row what the execution option `row`
-names, or a named tuple.
+A transaction compiles a constant statement once per database, and returns each row as the type in the execution option
+`row`, or as a named tuple.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from models.user import User
 
 
 def _is(column: Any, name: str) -> ColumnElement[bool]:
-    """Compare a column with the value of a name, which is another than the column's where that is set, too."""
+    """Return a comparison of a column with a named value; the name is the column's unless given."""
     return col(column) == bindparam(name, type_=column.type)
 
 
@@ -49,7 +49,7 @@ def table_of(model: type[SQLModel]) -> Table:
 
 @cache
 def insert(model: type[SQLModel]) -> Insert:
-    """Return the statement that adds a row; a column without a value is NULL, or what the database puts there."""
+    """Return the INSERT of a row; a column without a value is NULL or the database's default."""
     return sqlalchemy.insert(table_of(model))
 
 
@@ -59,7 +59,7 @@ def values_of(row: SQLModel) -> Mapping[str, object]:
 
 
 def upsert(dialect: str, model: type[SQLModel]) -> Any:
-    """Return the INSERT of a database's own dialect, which knows ON CONFLICT; no other dialect is loaded."""
+    """Return the INSERT of a database's own dialect, which supports ON CONFLICT; no other dialect is loaded."""
     return import_module(f"sqlalchemy.dialects.{dialect}").insert(table_of(model))
 
 
@@ -70,7 +70,7 @@ LOCK_USER_BY_EMAIL = _USER.where(_is(User.email, "email")).with_for_update()
 """The user of an `id` or `email`, locked until the transaction ends."""
 
 FIND_USER = _USER.where(or_(_is(User.id, "id"), _is(User.email, "lowered"), _is(User.username, "lowered")))
-"""The user whose id is `id`, or whose email address or username is `lowered`."""
+"""The user with the `id`, or with the email address or username `lowered`."""
 
 FIND_USER_BY_EMAIL = _USER.where(_is(User.email, "email"))
 """The user of an `email`, not locked."""
@@ -86,10 +86,10 @@ LOCK_CALLER = (
     )
     .with_for_update(of=[User, Session])
 )
-"""The user of an `id` who is not banned `now`, and their session of a `session_id`, if that is live; both locked.
+"""The user of an `id` who is not banned `now`, and their session of a `session_id`, if it is active; both locked.
 
-PostgreSQL locks in this order, and looks at each row anew if it had to wait for it: whoever locks the user first, as
-everybody does, and then ends the session, is seen.
+PostgreSQL locks in this order, and reads each row again if it had to wait for its lock. Every transaction locks the
+user before it ends a session, so the change is seen.
 """
 
 LOCK_UNCHANGED = (
@@ -107,19 +107,20 @@ LOCK_UNCHANGED = (
     )
     .with_for_update(of=[User, Account])
 )
-"""The user of an `id` if all that decides on a sign-in by `password`, their hash, is what was seen; and their account.
+"""The user of an `id` and their account, if every column that decides on a sign-in by `password` (their hash) is
+unchanged.
 
-Both are locked until the transaction ends. PostgreSQL looks at each row anew if it had to wait for it: whoever locks
-the user first, and then changes either, is seen.
+Both are locked until the transaction ends. PostgreSQL reads each row again if it had to wait for its lock. Every
+transaction locks the user before it changes either, so the change is seen.
 """
 
 _ACCOUNT = select(*ACCOUNT_COLUMNS).execution_options(row=AccountRow)
 
 FIND_ACCOUNTS = _ACCOUNT.where(_is(Account.user_id, "user_id"))  # defence: V14 unlink-owner
-"""The accounts of a `user_id`, in no order."""
+"""The accounts of a `user_id`, unsorted."""
 
 FIND_ACCOUNT = _ACCOUNT.where(_is(Account.id, "id"), _is(Account.user_id, "user_id"))
-"""The account of an `id` if it is that user's."""
+"""The account of an `id` if it belongs to that user."""
 
 # defence: V20 provider-subject
 ACCOUNT_BY_IDENTITY = _ACCOUNT.where(
@@ -127,14 +128,14 @@ ACCOUNT_BY_IDENTITY = _ACCOUNT.where(
     _is(Account.issuer, "issuer"),
     _is(Account.account_id, "account_id"),
 )
-"""The account of an identity, whoever's it is."""
+"""The account of an identity, whichever user it belongs to."""
 
 TWO_FACTOR_OF_USER = (
     select(*(col(getattr(TwoFactor, name)) for name in TwoFactorRow._fields))
     .where(_is(TwoFactor.user_id, "user_id"))
     .execution_options(row=TwoFactorRow)
 )
-"""What is stored of the second factor of a user."""
+"""The stored second factor of a user."""
 
 PASSWORD_OF_USER = select(col(Account.password)).where(
     _is(Account.user_id, "user_id"), col(Account.provider_id) == CREDENTIAL
@@ -150,15 +151,15 @@ END_SESSION = (
     )
     .returning(col(Session.id))
 )
-"""Delete the session of an `id` if it is that user's and live `now`."""
+"""Delete the session of an `id` if it belongs to that user and is active `now`."""
 
 ADD_AUDIT = insert(Audit)
 
 CHANGE_USER = update(table_of(User)).where(_is(User.id, "whose"))
-"""Set the columns that are given of the user with the id `whose`."""
+"""Set the given columns of the user with the id `whose`."""
 
 CHANGE_ACCOUNT = update(table_of(Account)).where(_is(Account.id, "whose"))
-"""Set the columns that are given of the account with the id `whose`."""
+"""Set the given columns of the account with the id `whose`."""
 
 OVER_LIMIT = (
     select(literal(1))
@@ -167,15 +168,16 @@ OVER_LIMIT = (
     .offset(bindparam("besides", type_=Integer()))
     .scalar_subquery()
 )
-"""What an added session can return: 1 if the user with the id `whose` has more than `besides` others, else None.
+"""The value an inserted session can return: 1 if the user with the id `whose` has more than `besides` others, else
+None.
 
-Whether the new one is among them is the database's choice: who wants to know the number has to count.
+Whether the new one is counted depends on the database; count again for the exact number.
 """
 
 
 @cache
 def see_network(dialect: str) -> Insert:
-    """Return the statement that notes that a `network` was that of a success of `user_id`, at `last_success`."""
+    """Return the statement that stores a `network` as one that `user_id` has signed in from, at `last_success`."""
     adding: Any = upsert(dialect, KnownNetwork)
     noted: Insert = adding.on_conflict_do_update(
         index_elements=["user_id", "network"], set_={"last_success": adding.excluded.last_success}
@@ -185,9 +187,9 @@ def see_network(dialect: str) -> Insert:
 
 @cache
 def reset_counts(number: int) -> Delete:
-    """Return the statement that deletes so many counts, by the values `key0`, `key1` and so on.
+    """Return the statement that deletes so many counters, by the values `key0`, `key1` and so on.
 
-    Their rows are locked in the order of the keys, as everywhere, so that no two transactions wait for each other.
+    Their rows are locked in the order of the keys, as everywhere, so that no two transactions deadlock.
     """
     keys = [bindparam(f"key{place}", type_=LargeBinary()) for place in range(number)]
     rows = select(col(Counter.key)).where(col(Counter.key).in_(keys)).order_by(col(Counter.key))

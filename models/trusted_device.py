@@ -1,4 +1,4 @@
-"""The table `trusted_device`: browsers that are not asked for the second factor."""
+"""The table `trusted_device`: browsers that skip the second factor."""
 
 from datetime import datetime
 

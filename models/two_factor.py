@@ -1,4 +1,4 @@
-"""The table `two_factor`: what a user's second factor rests on, and how often it was guessed at."""
+"""The table `two_factor`: a user's second factor, and the count of wrong codes."""
 
 from datetime import datetime
 
@@ -8,9 +8,9 @@ from models.base import ENCRYPTED, Instant, Timestamped
 
 
 class TwoFactor(Timestamped, table=True):
-    """The secret of a user's authenticator, encrypted; the one of an enrolment beside a live secret is `new_secret`.
+    """The secret of a user's authenticator, encrypted; `new_secret` is that of a pending enrolment.
 
-    A user who has codes by mail alone has a row too: it counts the wrong codes and holds the lock.
+    A user with email codes only has a row too: it counts wrong codes and holds the lock.
     """
 
     __tablename__ = "two_factor"

@@ -1,4 +1,4 @@
-"""The table `user`: who somebody is."""
+"""The table `user`."""
 
 from datetime import datetime
 
@@ -8,12 +8,12 @@ from models.base import Instant, Record
 
 
 def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
-    """Whether a ban holds at `now`; one that has expired does not (behaviour 3.2)."""
+    """Return whether a ban is active at `now`."""
     return banned and (expires is None or now < expires)  # defence: V33 ban-expiry
 
 
 class User(Record, table=True):
-    """A person with an account. `email` and `username` are stored lower-cased."""
+    """A person with an account. `email` and `username` are stored in lower case."""
 
     name: str
     email: str = Field(unique=True)
@@ -28,5 +28,5 @@ class User(Record, table=True):
     ban_expires: datetime | None = Field(default=None, sa_type=Instant)
 
     def is_banned(self, now: datetime) -> bool:
-        """Whether a ban shuts the user out at `now`."""
+        """Return whether the user is banned at `now`."""
         return ban_holds(self.banned, self.ban_expires, now)

@@ -1,4 +1,4 @@
-"""The one clock: UTC, cut to milliseconds (behaviour 9.1)."""
+"""The one clock: UTC, cut to milliseconds."""
 
 import time
 from collections.abc import Callable

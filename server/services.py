@@ -69,7 +69,7 @@ CHECKS: tuple[Check, ...] = (
 """What the packages above the settings have to say about them, before anything is opened."""
 
 READY_WITHIN = 1.0
-"""Seconds the database has to answer /ready (behaviour 5.8)."""
+"""Seconds the database has to answer /ready."""
 
 _log = structlog.get_logger(__name__)
 
@@ -242,7 +242,7 @@ class Services:
             await self.tracing.close()
 
     async def is_ready(self) -> bool:
-        """Whether requests can be served: the database answers in time, its schema suffices, no stop is under way."""
+        """Return whether requests can be served: database and schema are ready, and no shutdown is under way."""
         if self._stopping.is_set():
             return False
         try:

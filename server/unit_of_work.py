@@ -43,8 +43,8 @@ Result = TypeVar("Result")
 Job = Callable[[Context], Awaitable[Result]]
 
 PAUSES = (0.0, 0.02, 0.1, 0.5)  # defence: R7 pauses
-"""Seconds before each attempt: the first and three more after a serialization fault, a deadlock or a stale read
-(behaviour 9.1). A transaction that lost a deadlock and retried at once would get the lock before the winner.
+"""Seconds before each attempt: the first and three more after a serialization fault, a deadlock or a stale read. A
+transaction that lost a deadlock and retried at once would get the lock before the winner.
 """
 
 NOBODY = Client()
@@ -203,7 +203,7 @@ class UnitOfWork:
             self.metrics.audited(events)
 
     async def _note_refused(self, ctx: Context) -> None:
-        """Audit what went wrong; when that fails, the refusal is the same (behaviour 11).
+        """Audit what went wrong; when that fails, the refusal is the same.
 
         Events that anyone can cause without bound go to the background writer, whose queue is bounded.
         """

@@ -22,10 +22,10 @@ from models.statements import ACCOUNT_BY_IDENTITY, CHANGE_ACCOUNT, FIND_ACCOUNTS
 ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
 """The purposes under which a provider's tokens are encrypted."""
 SCOPES_AT_MOST = 100
-"""How many scopes are remembered of an account."""
+"""The maximum number of scopes stored per account."""
 
 _BY_AGE = attrgetter("created_at", "id")
-"""What puts the oldest account first."""
+"""The sort order with the oldest account first."""
 
 
 async def password_of(ctx: Context, user_id: str) -> str | None:
@@ -35,7 +35,7 @@ async def password_of(ctx: Context, user_id: str) -> str | None:
 
 
 def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
-    """Add a credential account to a user who has none."""
+    """Add a credential account to a user without one."""
     ctx.db.defer(
         insert(Account),
         id=domain_tokens.token(),
@@ -50,13 +50,14 @@ def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
 
 
 async def set_password(ctx: Context, user_id: str, hashed: str) -> None:
-    """Replace the user's password hash, making the credential account if there is none."""
+    """Replace the user's password hash; create the credential account if there is none."""
     if not await _update_password(ctx, user_id, hashed):
         add_credential(ctx, user_id, hashed)
 
 
 async def replace_hash(ctx: Context, user_id: str, old: str, new: str) -> None:
-    """Put a hash of current policy in the place of an older one of the same password, if it is still there."""
+    """Replace an outdated hash with one of the same password under the current policy, unless it has changed
+    meanwhile."""
     await _update_password(ctx, user_id, new, col(Account.password) == old)
 
 
@@ -71,7 +72,7 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
 
 
 async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
-    """Return the account of an identity as it is now, whoever's it is."""
+    """Return the account of an identity as it is now, whichever user it belongs to."""
     found = await ctx.db.execute(
         ACCOUNT_BY_IDENTITY,
         provider_id=identity.provider_id,
@@ -87,7 +88,7 @@ async def add_identity(
 ) -> None:
     """Add an identity to a user whose row is locked or new; `asked` as for `keep_tokens`.
 
-    When somebody else was faster with this identity, the job is run once more.
+    If another transaction added this identity first, the job is run again.
     """
     account = Account(
         id=domain_tokens.token(),
@@ -105,10 +106,10 @@ async def add_identity(
 async def keep_tokens(
     ctx: Context, account: AccountRow, tokens: Tokens, asked: tuple[str, ...] = (), **changes: Any
 ) -> None:
-    """Store what a provider gave. What it left out keeps its old value, and no scope is ever taken away.
+    """Store the tokens of a provider. A missing value leaves the old one in place, and scopes are never removed.
 
-    Of more than `SCOPES_AT_MOST` scopes the newest are left out. `asked` are the scopes it was asked for, which are
-    granted unless it says otherwise (RFC 6749, 5.1). `changes` are further columns of the account.
+    Above `SCOPES_AT_MOST`, the newest scopes are dropped. `asked` are the requested scopes, which count as granted
+    unless the provider says otherwise (RFC 6749, 5.1). `changes` are further columns of the account.
     """
     values = _values(ctx, account, tokens, asked)
     await ctx.db.execute(CHANGE_ACCOUNT, whose=account.id, **values, **changes)
@@ -117,7 +118,7 @@ async def keep_tokens(
 def _values(
     ctx: Context, account: AccountRow | None, tokens: Tokens, asked: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the columns of an account that hold what a provider gave."""
+    """Return the columns of an account for the tokens of a provider."""
     values: dict[str, Any] = {}
     if tokens.access_token is not None:
         # defence: V87 access-token
@@ -137,16 +138,16 @@ def _values(
 
 
 async def of_caller(ctx: Context) -> list[AccountRow]:
-    """Return every way in which the caller signs in, oldest first."""
+    """Return every way in which the caller can sign in, oldest first."""
     rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
     return sorted(rows, key=_BY_AGE)
 
 
 async def find(ctx: Context, provider_id: str | None, account_id: str | None, place: str) -> AccountRow:
-    """Return the caller's account that is named by its provider, by its own id or by that at the provider, or by both.
+    """Return the caller's account with this provider, with this id (the row's own or the provider's), or with both.
 
-    Of several the oldest, but the row's own id is looked for first. Raises ValidationError when nothing is named in the
-    `place` of the two fields, and AccountNotFound for one of somebody else, too.
+    If several match, returns the oldest, but an account with this row id first. Raises ValidationError if `place` has
+    neither field, and AccountNotFound, also for an account of another user.
     """
     _refuse_unnamed(provider_id, account_id, place)
     return _named(await of_caller(ctx), provider_id, account_id)
@@ -169,10 +170,10 @@ def _named(rows: Sequence[AccountRow], provider_id: str | None, account_id: str 
 
 
 async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) -> None:
-    """Take one way to sign in away from the caller; unlinking `credential` removes the password.
+    """Remove one way to sign in from the caller; unlinking `credential` removes the password.
 
-    Raises ValidationError, FailedToUnlinkLastAccount, AccountNotFound. The user's row is locked, so that two calls
-    cannot take the last two.
+    Raises ValidationError, FailedToUnlinkLastAccount, AccountNotFound. The user's row is locked, so that two concurrent
+    calls cannot remove the last two.
     """
     _refuse_unnamed(provider_id, account_id, "body")
     user = await locking.lock_caller(ctx)
@@ -185,7 +186,7 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
 
 
 async def drop_identities(ctx: Context, user_id: str) -> None:
-    """Take every identity at a provider away from a user whose row is locked."""
+    """Remove every identity at a provider from a user whose row is locked."""
     own = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
     for provider_id in (await ctx.db.execute(own.returning(col(Account.provider_id)))).scalars():
         events.account_dropped(ctx, user_id, provider_id)

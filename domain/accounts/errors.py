@@ -1,4 +1,4 @@
-"""Errors about linked accounts (behaviour 5.5)."""
+"""Errors about linked accounts."""
 
 from domain.errors import BadRequest
 
@@ -10,6 +10,6 @@ class AccountNotFound(BadRequest):
 
 
 class FailedToUnlinkLastAccount(BadRequest):
-    """Without it the user could not sign in any more."""
+    """Removing this account would leave the user without a way to sign in."""
 
     message = "You can't unlink your last account"

@@ -1,10 +1,10 @@
-"""What the operator decides about the accounts of a user (behaviour 7.5)."""
+"""Policy for the accounts of a user, from the operator's settings."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class AccountPolicy:
-    """What may be done with accounts."""
+    """Settings of linked accounts."""
 
     allow_unlinking_all: bool

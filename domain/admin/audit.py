@@ -1,4 +1,4 @@
-"""Looking through the audit records (behaviour chapter 11), for the operator."""
+"""Search the audit records, for the operator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from models.statements import table_of
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which records are wanted; what is None does not matter."""
+    """A filter for audit records; None matches everything."""
 
     user: str | None = None
-    """Id, address or username; of somebody who is unknown or deleted, too."""
+    """An id, email address or username; unknown and deleted users are found too."""
     event: str | None = None
-    """How the event begins."""
+    """The prefix of the event name."""
     outcome: Outcome | None = None
     since: datetime | None = None
     until: datetime | None = None
 
 
 async def find(ctx: Context, wanted: Wanted, *, limit: int) -> Sequence[Any]:
-    """Return the newest records that fit, the newest first, each with the columns of `Audit`."""
+    """Return the newest matching records, newest first, each with the columns of `Audit`."""
     conditions = _conditions(wanted)
     if wanted.user is not None:
         conditions.append(await _concerns(ctx, wanted.user))
@@ -53,9 +53,9 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
 
 
 async def _concerns(ctx: Context, identifier: str) -> ColumnElement[bool]:
-    """Return the condition that a record is about a user: by their id, as who acted, or by what was typed for them.
+    """Return the condition that a record is about a user: as subject, as actor, or by an identifier typed for them.
 
-    Records of what was typed when nobody had that name are found by their hints.
+    Records of identifiers that belonged to no user at the time are found by their hints.
     """
     ids, typed = {identifier}, {identifier}
     user = await lookup.look_up(ctx, identifier)

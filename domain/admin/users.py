@@ -1,5 +1,5 @@
-"""What the operator does to users: look, create, ban, unban, end their sessions, take the second factor off, delete
-(behaviour 5.9)."""
+"""Manage users as the operator: search, create, ban, unban, revoke sessions, disable two-factor authentication,
+delete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ from models import Account, User
 from models.queries import USER_COLUMNS, SessionRow, UserRow
 
 LONGEST_REASON = 1024
-"""Characters of the reason for a ban."""
+"""The maximum length of a ban reason, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """Whom the operator wants created; the password is in the clear."""
+    """A user to create; the password is in plain text."""
 
     email: str
     name: str
@@ -41,7 +41,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A user, the ways they sign in (provider ids), and their live sessions, newest first."""
+    """A user, their ways to sign in (provider ids), and their active sessions, newest first."""
 
     user: UserRow
     providers: Sequence[str]
@@ -51,7 +51,7 @@ class Overview:
 async def list_users(
     ctx: Context, search: str = "", *, limit: int, offset: int = 0
 ) -> tuple[Sequence[UserRow], int]:
-    """Return a page of the users with `search` in address, name or username, newest first, and the total."""
+    """Return a page of the users with `search` in email, name or username, newest first, and the total."""
     matches = _contains(search)
     newest_first = (col(User.created_at).desc(), col(User.id))
     page = select(*USER_COLUMNS).where(matches).order_by(*newest_first).limit(limit).offset(offset)
@@ -69,7 +69,7 @@ def _contains(search: str) -> ColumnElement[bool]:
 
 
 async def show(ctx: Context, identifier: str) -> Overview:
-    """Return what is known of a user. Raises NotFound."""
+    """Return the details of a user. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
     accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
     providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars()
@@ -77,7 +77,7 @@ async def show(ctx: Context, identifier: str) -> Overview:
 
 
 async def create(ctx: Context, wanted: NewUser) -> UserRow:
-    """Make a user with a password by the rules of sign-up, whether or not strangers may; no session, no mail.
+    """Create a user with a password by the rules of sign-up, even if sign-up is disabled; no session, no email.
 
     Raises InvalidEmail, ValidationError (the name), the refusals of usernames and new passwords, and
     UserAlreadyExistsUseAnotherEmail.
@@ -108,9 +108,9 @@ def _as_sign_up(wanted: NewUser, email: str) -> SignUp:
 
 
 async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
-    """Shut a user out, for ever or until a moment, and end their sessions; give how many were live.
+    """Ban a user permanently or until a moment, and revoke their sessions; return how many were active.
 
-    A second ban replaces the first. Raises ValidationError (the reason, a ban that would be over), NotFound.
+    A second ban replaces the first. Raises ValidationError (invalid reason, or a ban that ends in the past), NotFound.
     """
     if until is not None and until <= ctx.now:
         raise errors.ValidationError("The ban would be over at once")
@@ -123,7 +123,7 @@ async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datet
 
 
 async def unban(ctx: Context, identifier: str) -> bool:
-    """Let a user in again; say whether they were shut out. Raises NotFound."""
+    """Lift a user's ban; return whether they were banned. Raises NotFound."""
     user = await _locked(ctx, identifier)
     was_banned = user.banned
     if was_banned:
@@ -132,14 +132,14 @@ async def unban(ctx: Context, identifier: str) -> bool:
 
 
 async def revoke_sessions(ctx: Context, identifier: str) -> int:
-    """End a user's sessions; give how many were live. Raises NotFound."""
+    """Revoke a user's sessions; return how many were active. Raises NotFound."""
     return await _end_sessions(ctx, await _locked(ctx, identifier))
 
 
 async def sign_out_everyone(ctx: Context) -> int:
-    """End every session, trust no device, and take back every token and code that is on its way.
+    """Revoke every session, trusted device, token and code; return how many sessions were active.
 
-    What an older backup brings back to life dies by it, and so does what is new. Gives how many sessions were live.
+    For use after restoring a backup, which may bring revoked credentials back.
     """
     ended = await sessions.end_everyones(ctx)
     await trusted_devices.forget_all_users(ctx)  # defence: R45 trusted-devices
@@ -155,9 +155,9 @@ async def _end_sessions(ctx: Context, user: UserRow) -> int:
 
 
 async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int | None]:
-    """Switch off the second factor of a user who has lost everything, tell them, and end their sessions.
+    """Disable two-factor authentication for a user who lost access, notify them, and revoke their sessions.
 
-    Gives the user, and how many sessions were live; None, and no session ended, when it was off. Raises NotFound.
+    Returns the user and how many sessions were active; None, with no session revoked, if it was off. Raises NotFound.
     """
     user = await _locked(ctx, identifier)
     if not await setup.remove(ctx, user):
@@ -167,7 +167,7 @@ async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int 
 
 
 async def delete(ctx: Context, identifier: str) -> UserRow:
-    """Delete a user and all that hangs on them; give the user as they were. Raises NotFound."""
+    """Delete a user and all their data; return the user as it was. Raises NotFound."""
     user = await _locked(ctx, identifier)
     await deletion.remove(ctx, user)
     user_events.user_deleted(ctx, user.id, by_operator=True)

@@ -1,9 +1,9 @@
-"""The record of one event in the audit trail (behaviour chapter 11).
+"""The record of one event in the audit trail.
 
 A capability declares its events in `events.py`, each with a function that records it. A success is written in the
-transaction of the action: no record, no action. A failure or refusal is written after the rollback in a transaction of
-its own, and whether that works changes nothing. `server/unit_of_work.py` does both. Details hold no secret and no
-email address: they outlive the user.
+transaction of the action: no record, no action. A failure or refusal is written after the rollback in its own
+transaction, and an error there changes nothing. `server/unit_of_work.py` does both. Details contain no secrets and no
+email addresses, because they outlive the user.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from models import Audit, AuditRow, Outcome
 from models.queries import UserRow
 
 HINT = "audit.hint"
-"""The purpose of the keyed digest that stands for an identifier nobody has."""
+"""The purpose of the keyed digest that replaces an identifier of no user."""
 
 Refused = Refusal | type[Refusal]
 
 EVENTS: "dict[str, Event]" = {}
-"""Every declared event by its name."""
+"""Every declared event by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Event:
 
     name: str
     unbounded: bool = False
-    """Whether anyone can cause it without limit; only a few of its records are kept."""
+    """Whether unauthenticated clients can cause it without limit; only some of its records are kept."""
 
     def __post_init__(self) -> None:
         """Register the event. Raises ValueError for a name that is taken."""
@@ -43,7 +43,7 @@ class Event:
 
 
 def hints(ctx: Context, identifier: str) -> list[str]:
-    """Return the values that stand for a typed identifier in records, one per service key, the newest first."""
+    """Return the digests that replace a typed identifier in records, one per service key, newest first."""
     return [digest.hex() for digest in ctx.cipher.digests(HINT, identifier.lower())]
 
 
@@ -62,9 +62,9 @@ def record(  # noqa: PLR0913 - one parameter per column
     by_operator: bool = False,
     **details: Any,
 ) -> AuditRow:
-    """Add a record; user, actor and session are the caller's unless given, but a `hint` stands for no user.
+    """Add a record; user, actor and session default to the caller's, but a record with a `hint` has no user.
 
-    The operator acts without a user of the service: details say so.
+    The operator acts without a user of the service: the details say so.
     """
     caller = ctx.caller
     if caller is not None:
@@ -92,7 +92,7 @@ def record(  # noqa: PLR0913 - one parameter per column
 
 
 def record_request(ctx: Context, event: Event, user: UserRow | None, email: str, reason: str | None) -> None:
-    """Record a request that anyone could make and that is resolved now; a `reason` says why nothing came of it."""
+    """Record the outcome of a queued request without a session; a `reason` says why nothing was sent."""
     user_id = user.id if user is not None else None
     hint = None if user is not None else hints(ctx, email)[0]
     if reason is None:
@@ -102,11 +102,11 @@ def record_request(ctx: Context, event: Event, user: UserRow | None, email: str,
 
 
 def error_detail(word: str | None) -> dict[str, Any]:
-    """Return the detail that quotes the error code of a provider, if there is one."""
+    """Return the detail with a provider's error code, if there is one."""
     return {} if word is None else {"error": word}
 
 
 async def anonymise(ctx: Context, user_id: str) -> None:
-    """Remove network address and User-Agent from every record of a user who is deleted; the id stays."""
+    """Remove network address and User-Agent from every record of a deleted user; the id stays."""
     records = update(Audit).where(col(Audit.user_id) == user_id).values(address=None, user_agent=None)
     await ctx.db.execute(records)

@@ -1,6 +1,6 @@
-"""The gate: the one check that every sign-in passes after its first proof (behaviour 5.1).
+"""The gate: the one check that every sign-in passes after its first proof.
 
-It opens a session, or a challenge where a second factor is due.
+It creates a session, or a challenge if a second factor is required.
 """
 
 from dataclasses import dataclass, replace
@@ -22,34 +22,34 @@ from domain.users.errors import BannedUser, EmailNotVerified
 from models.queries import UserRow
 
 BAN = ("banned", "ban_reason", "ban_expires")
-"""The columns of a user that shut them out."""
+"""The columns of a user that hold a ban."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignInOptions:
-    """What a sign-in asks for: which kind of session, and the redirect target of a verification mail."""
+    """The options of a sign-in: the kind of session, and the redirect target of a verification email."""
 
     remembered: bool
     callback_url: str | None
     method: str
     asks_second_factor: bool = True
-    """Whether a user with a second factor is asked for it; the operator may trust providers to have done so."""
+    """Whether a second factor is required from users who have one; the operator may exempt providers."""
     needs_verified_email: bool = False
-    """Whether the address must be verified for this sign-in, though the policy does not want it of everybody."""
+    """Whether this sign-in requires a verified email, even if the policy does not."""
     is_first: bool = False
-    """Whether the user is made by the same transaction."""
+    """Whether the user is created by the same transaction."""
     under_session_limit: bool = False
-    """Whether the user was seen to have few sessions, or none."""
+    """Whether the user was seen to have few sessions or none."""
 
 
 async def complete_sign_in(
     ctx: Context, user: UserRow, wanted: SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Complete the sign-in of a proven user: every way to sign in passes here (behaviour 5.1, steps 6 to 9).
+    """Complete the sign-in of a proven user; every way to sign in ends here.
 
-    `user` is the locked row, one that is required to be unchanged, or a new one that is stored. Who has a second
-    factor gets a session only on a device they trust, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a
-    fresh link may be under way).
+    `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor gets a session
+    only on a trusted device, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a new link may have been
+    queued).
     """
     if user.is_banned(ctx.now):  # defence: V33 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
@@ -84,6 +84,6 @@ async def complete_sign_in(
 
 
 async def lift_ban(ctx: Context, user: UserRow, *, by_operator: bool = False) -> None:
-    """Remove a ban that has expired, or that the operator ends."""
+    """Remove a ban that has expired, or that the operator lifts."""
     await profile.change(ctx, user, banned=False, ban_reason=None, ban_expires=None)
     user_events.user_updated(ctx, user.id, BAN, by_operator=by_operator)

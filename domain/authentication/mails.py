@@ -1,4 +1,4 @@
-"""The mails of sign-up (behaviour 8.2)."""
+"""The emails of sign-up."""
 
 from domain.context import Context
 from domain.mail.messages import Addressee, queue_mail

@@ -1,4 +1,4 @@
-"""Sign in with an email address or a username, and a password (interface 4.1; behaviour 5.1)."""
+"""Sign in with an email address or a username, and a password."""
 
 from dataclasses import replace
 from typing import Literal
@@ -26,7 +26,7 @@ from models.sign_in_query import sign_in_row_by
 async def sign_in_by_email(
     ctx: Context, email: str, password: str, wanted: gate.SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Sign in with an address.
+    """Sign in with an email address.
 
     Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword, Limited and the refusals of the gate.
     """
@@ -41,8 +41,8 @@ async def sign_in_by_username(
 ) -> OpenedSession | PendingSignIn:
     """Sign in with a username.
 
-    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword, Limited and those of the
-    gate.
+    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword, Limited and the refusals of
+    the gate.
     """
     if not ctx.policy[EmailPasswordPolicy].enabled:
         raise EmailPasswordDisabled
@@ -70,7 +70,7 @@ async def _sign_in(
         raise refusal
     await limits.check(ctx, subject)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
-    # The password, or what the gate goes by, may have changed while it was being checked.
+    # The password or a column that the gate reads may have changed while the password was checked.
     locking.require_unchanged(ctx, found)  # defence: V37 as-seen
     if newer is not None:
         await accounts.replace_hash(ctx, found.user.id, stored, newer)

@@ -1,4 +1,4 @@
-"""Sign up with a password (interface 4.1; behaviour 5.1)."""
+"""Sign up with a password."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ from models.queries import PASSWORD_BY_EMAIL, UserRow
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
-    """What a sign-up asks for, already validated against the contract."""
+    """The fields of a sign-up, already validated against the contract."""
 
     name: str
     email: str
@@ -35,10 +35,11 @@ class SignUp:
 
 
 async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
-    """Make a user with a password, and a session unless the policy makes none.
+    """Create a user with a password, and a session unless the policy creates none.
 
     Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
-    UserAlreadyExistsUseAnotherEmail. Where no session is made, a taken address gets the same answer as a free one.
+    UserAlreadyExistsUseAnotherEmail. If no session is created, the response for a registered email is the same as for a
+    new one.
     """
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
@@ -54,7 +55,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
         if policy[SignUpPolicy].notify_existing:
             await _queue_decoy(ctx, user.email)
     else:
-        # Who was faster with the address is met by the commit.
+        # A concurrent sign-up with the same email is detected at commit.
         profile.defer_add(ctx, user)
         accounts.add_credential(ctx, user.id, hashed)
     user_events.user_created(ctx, user.id, "password")
@@ -62,7 +63,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
 
 
 async def new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
-    """Return a user who is not stored yet, and the hash of their password, both by the rules of sign-up.
+    """Return a new, unsaved user and the hash of their password, both checked by the rules of sign-up.
 
     Raises the refusals of usernames and new passwords.
     """
@@ -102,7 +103,7 @@ async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedS
 async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     owner = await locking.lock_by_email(ctx, invented.email)
     if owner is None:
-        raise StaleRead  # Whoever had the address has left meanwhile.
+        raise StaleRead  # The user with this email was deleted meanwhile.
     user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail
@@ -115,7 +116,8 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
 
 
 async def _queue_decoy(ctx: Context, email: str) -> None:
-    """Queue a decoy for an email address that gets no mail but others would, so that sign-up does not reveal which."""
+    """Queue a decoy for an email address that gets no email, so that the timing does not reveal whether it is
+    registered."""
     if await limits.may_mail(ctx, "nobody", email):
         mails.existing_account(ctx, messages.NOBODY)
 

@@ -1,7 +1,7 @@
-"""Everything that is held about one user, as they may ask for it (GDPR, article 15); and users for another Gatewright.
+"""Export all data of one user (GDPR, article 15), or all users for another Gatewright.
 
-Every column is given by its name but those that open something, of which only is said that they are held. A column of
-bytes is always one of these: digests, and what is encrypted.
+Every column is exported by name. For columns that hold credentials, only their presence is exported. Columns of bytes
+are always such: digests, or encrypted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,21 +21,21 @@ from models.queries import UserRow
 from models.statements import table_of
 
 PAGE = 200
-"""Users read at once."""
+"""The number of users read at once."""
 
 SECTIONS: Mapping[str, type[Any]] = {
     table.__export__: table for table in tables() if hasattr(table, "__export__")
 }
-"""The tables whose rows belong to a user by `user_id`, by what each declares as its name in the answer."""
+"""The tables with a `user_id`, under the name that each declares for the export."""
 
 SECRET = frozenset({"password"})
-"""Columns of text that open something, or help to."""
+"""Text columns that hold credentials or parts of them."""
 
 Held = dict[str, Any]
 
 
 async def export_user(ctx: Context, identifier: str) -> Held:
-    """Return all that is held about the user with this id, address or username. Raises NotFound."""
+    """Return all stored data about the user with this id, email or username. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
     held: Held = {"user": _shown(User, user)}
     for name, table in SECTIONS.items():
@@ -47,7 +47,7 @@ async def export_user(ctx: Context, identifier: str) -> Held:
 
 
 def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:
-    """Return the condition that a record is about a user, or about what was typed for them before they were there."""
+    """Return the condition that a record is about a user, or about an identifier typed for them before they existed."""
     hints = {hint for name in (user.email, user.username) if name for hint in audit_hints(ctx, name)}
     return or_(col(Audit.user_id) == user.id, col(Audit.actor_id) == user.id, col(Audit.hint).in_(hints))
 
@@ -61,7 +61,7 @@ def _all_of(table: type[SQLModel]) -> Select[Any]:
 
 
 def _shown(table: type[SQLModel], row: Any) -> Held:
-    """Return the columns of a row by their names on the wire; of a secret, whether it is held."""
+    """Return the columns of a row by their JSON names; of a secret, only whether there is one."""
     shown: Held = {}
     for column in table_of(table).columns:
         value = getattr(row, column.name)
@@ -76,10 +76,10 @@ def _camel(name: str) -> str:
 
 
 async def export_all(ctx: Context, after: str) -> list[Held]:
-    """Return the users whose ids come after this one, some of them, in the format of an import.
+    """Return a page of the users whose ids come after this one, in the import format.
 
-    Hashes and the secrets of authenticators are among it: who has it can be any of these users. Raises
-    UndecipherableSecret for a secret under a key that is gone.
+    Contains hashes and the secrets of authenticators: it allows signing in as any of these users. Raises
+    UndecipherableSecret for a secret whose key is not configured any more.
     """
     page = _all_of(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
     found = await ctx.db.execute(page)
@@ -120,7 +120,7 @@ def _moving(ctx: Context, user: UserRow, accounts: Sequence[Account], factor: Tw
 
 
 def _second_factor(ctx: Context, factor: TwoFactor | None) -> Held:
-    """Return the live secret; without one the user has codes by mail."""
+    """Return the active authenticator secret; None for a user with email codes."""
     if factor is None or factor.secret is None or not factor.confirmed:
         return {"secret": None}
     secret = ctx.cipher.decrypt(enrolment.SECRET, factor.secret)

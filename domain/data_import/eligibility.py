@@ -1,4 +1,4 @@
-"""Users of another program who want to come in: who they are, and who of them may (behaviour 9.3)."""
+"""Check which users of another program can be imported."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,11 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 
 Known = Mapping[str, str]
-"""Who has what, by `id …` (the address), and by `email …`, `username …`, `identity …` (the user's id)."""
+"""The owner of each key: `id …` (the email), `email …`, `username …`, `identity …` (the user's id)."""
 
 
 class Field(StrEnum):
-    """What a user can come without; the names are those of the option `--without`."""
+    """What may be left out of an imported user; the names are those of the option `--without`."""
 
     IMAGE = "image"
     USERNAME = "username"
@@ -20,16 +20,16 @@ class Field(StrEnum):
 
 
 class Problem(Exception):
-    """Why something is not taken over: a field of the source, and what is wrong with it, without its value."""
+    """A problem of a user: a field of the source, and what is wrong with it, without its value."""
 
     def __init__(self, name: str, reason: str, may_be_left: Field | None = None) -> None:
-        """Take the field, the reason, and as what it can be left out, if it can be."""
+        """Set the field, the reason, and the part that can be left out, if any."""
         super().__init__(f"{name}: {reason}")
         self.name, self.reason, self.may_be_left = name, reason, may_be_left
 
 
 class Outcome(StrEnum):
-    """What becomes of a row."""
+    """The outcome of a row."""
 
     IMPORTED = "imported"
     PRESENT = "present"
@@ -38,7 +38,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """An identity at a provider. Its tokens stay where they are."""
+    """An identity at a provider. Its tokens are not imported."""
 
     provider_id: str
     issuer: str
@@ -49,7 +49,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """The secret of an authenticator in base32; without one the user gets codes by mail."""
+    """The secret of an authenticator in base32; None for a user with email codes."""
 
     secret: str | None = field(repr=False)
     issuer: str | None = None
@@ -57,7 +57,7 @@ class SecondFactor:
 
 @dataclass(frozen=True, slots=True)
 class ImportedUser:
-    """One user as they are to be stored; every value keeps the rules of sign-up."""
+    """One user to store; every value satisfies the rules of sign-up."""
 
     id: str
     email: str
@@ -80,7 +80,7 @@ class ImportedUser:
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """What becomes of one user: refused for a problem, or imported without what the problems name."""
+    """The outcome of one user: refused for a problem, or imported without the parts that have problems."""
 
     outcome: Outcome
     problems: tuple[Problem, ...] = ()
@@ -89,9 +89,9 @@ class Eligibility:
 def check(
     batch: Sequence[ImportedUser], without: frozenset[Field], known: Known
 ) -> list[tuple[ImportedUser, Eligibility]]:
-    """Say of each what becomes of them, given what others have already; and give them without what is another's.
+    """Return the outcome of each user, given what is already taken; and the users without the parts that are taken.
 
-    `without` names what a user may come without.
+    `without` names what may be left out.
     """
     claimed = dict(known)
     checked = []
@@ -104,7 +104,7 @@ def check(
 
 
 def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tuple[ImportedUser, Eligibility]:
-    """Return the person without what is somebody else's, where that may be left out, and what becomes of them."""
+    """Return the user without the parts that belong to other users, as far as they may be left out, and the outcome."""
     there = known.get(id_key(user.id))
     if there == user.email:
         return user, Eligibility(Outcome.PRESENT)
@@ -131,27 +131,27 @@ def _refused(problem: Problem) -> Eligibility:
 
 
 def id_key(user_id: str) -> str:
-    """Return what stands for an id among what somebody has."""
+    """Return the key of an id."""
     return f"id {user_id}"
 
 
 def email_key(address: str) -> str:
-    """Return what stands for an address."""
+    """Return the key of an email address."""
     return f"email {address}"
 
 
 def username_key(name: str) -> str:
-    """Return what stands for a username."""
+    """Return the key of a username."""
     return f"username {name}"
 
 
 def identity_key(account: Linked) -> str:
-    """Return what stands for an identity at a provider."""
+    """Return the key of an identity at a provider."""
     return f"identity {account.provider_id} {account.issuer} {account.account_id}"
 
 
 def claims_of(user: ImportedUser) -> dict[str, str]:
-    """Return all that nobody else may have once this person is there."""
+    """Return all keys that this user takes."""
     claims = {id_key(user.id): user.email, email_key(user.email): user.id}
     if user.username is not None:
         claims[username_key(user.username)] = user.id

@@ -1,6 +1,6 @@
-"""Taking over users of another program: what of theirs is somebody's already, and the rows that make them.
+"""Store imported users: which of their keys are taken, and the rows of each user.
 
-No password is hashed and no mail is queued: a user comes with the hash they had, and signs in as they did.
+No password is hashed and no email is queued: an imported user keeps the hash, and signs in as before.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,18 +34,18 @@ from models import CREDENTIAL, Account, TwoFactor, User
 from models.statements import insert, values_of
 
 LOOKED_UP_AT_ONCE = 1000
-"""Identities in one statement; a database takes some ten thousand values."""
+"""The maximum number of identities in one statement; a database accepts some ten thousand values."""
 
 Earlier = Callable[[Sequence[str]], Known]
-"""What rows before this batch claim, of the keys that are asked for, where they were not written (a dry run)."""
+"""The keys taken by earlier batches of a dry run, which wrote nothing."""
 
 
 async def add(
     ctx: Context, batch: Sequence[ImportedUser], without: frozenset[Field] = frozenset()
 ) -> list[Eligibility]:
-    """Store those who are new, in one transaction, and say of each what became of them; nobody is stored twice.
+    """Store new users in one transaction and return the outcome of each; no user is stored twice.
 
-    Who is there under the same id and address is left as they are. `without` names what a user may come without.
+    A user with the same id and email is left unchanged. `without` names what may be left out.
     """
     checked = check(batch, without, await _known(ctx, batch))
     accepted = [user for user, verdict in checked if verdict.outcome is Outcome.IMPORTED]
@@ -57,7 +57,7 @@ async def add(
 
 
 async def _insert(ctx: Context, rows: Sequence[SQLModel]) -> None:
-    """Store rows. When another transaction was faster with a unique value, the job is run once more."""
+    """Store rows. If another transaction stored the same unique value first, the job is run again."""
     for model in {type(row) for row in rows}:
         values = [values_of(row) for row in rows if type(row) is model]
         try:
@@ -69,7 +69,7 @@ async def _insert(ctx: Context, rows: Sequence[SQLModel]) -> None:
 async def dry_run(
     ctx: Context, batch: Sequence[ImportedUser], without: frozenset[Field], earlier: Earlier
 ) -> tuple[list[Eligibility], Known]:
-    """Say what `add` would do if everything accepted before were stored; give what this batch would claim, too."""
+    """Return what `add` would do if all accepted users before were stored, and the keys this batch would take."""
     known = {**await _known(ctx, batch), **earlier([key for user in batch for key in claims_of(user)])}
     checked = check(batch, without, known)
     claimed: dict[str, str] = {}
@@ -80,7 +80,7 @@ async def dry_run(
 
 
 async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
-    """Return which of the things in a batch somebody has already."""
+    """Return which keys of a batch are already taken."""
     known: dict[str, str] = {}
     for column, wanted in (
         (User.id, {user.id for user in batch}),
@@ -127,7 +127,7 @@ def _user(ctx: Context, user: ImportedUser) -> User:
 
 
 def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
-    """Yield the rows that hang on the user: password, identities, second factor."""
+    """Yield the other rows of the user: password, identities, second factor."""
     if user.password is not None:
         credential = _account(ctx, user, Linked(CREDENTIAL, "", user.id))
         credential.password = user.password

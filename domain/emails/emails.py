@@ -1,4 +1,4 @@
-"""Addresses: prove one, change one (interface 4.4; behaviour 5.4)."""
+"""Email addresses: verify one, change one."""
 
 from domain import errors, one_time_tokens
 from domain.context import Context
@@ -20,11 +20,11 @@ from models.queries import OneTimeTokenRow, UserRow
 
 # defence: V82 dies-with-email
 DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpose.DELETE, Purpose.MAIL_CODE)
-"""The tokens and codes that were sent to an address and are worth nothing once it has changed."""
+"""The tokens and codes that become invalid when the email address changes."""
 
 
 async def mail_verification(ctx: Context, user: UserRow, callback_url: str | None) -> None:
-    """Send the user a link that proves their current address, unless they got too many mails of late."""
+    """Send the user a link that verifies their current address, unless the email limit is reached."""
     if not await limits.may_mail(ctx, "links", user.email):  # defence: V74 verification-mails
         return
     expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
@@ -33,7 +33,7 @@ async def mail_verification(ctx: Context, user: UserRow, callback_url: str | Non
 
 
 async def send_verification(ctx: Context, email: str, callback_url: str | None) -> None:
-    """Ask for a verification link. Without a session the answer never tells whether the address is known.
+    """Request a verification link. Without a session the response does not reveal whether the email is registered.
 
     Raises VerificationEmailNotEnabled; with a session also EmailMismatch and EmailAlreadyVerified.
     """
@@ -53,7 +53,7 @@ async def send_verification(ctx: Context, email: str, callback_url: str | None) 
 
 @messages.resolves("verify-email")
 async def resolve_verification(ctx: Context, email: str, callback_url: str | None) -> None:
-    """In the background: send the link if there is such a user and there is something to verify; else queue a decoy."""
+    """In the background: send the link if the user exists and is unverified; otherwise queue a decoy."""
     user = await locking.lock_by_email(ctx, email)
     events.verification_requested(ctx, user, email)
     if user is not None and not user.email_verified:
@@ -63,9 +63,9 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
 
 
 async def verify(ctx: Context, token: str) -> UserRow:
-    """Follow a verification or email-change link; give the user as they are afterwards. Never signs in.
+    """Use a verification or email-change link; return the updated user. Never signs in.
 
-    Raises InvalidToken, TokenExpired, and InvalidUser when another user than the link's is signed in.
+    Raises InvalidToken, TokenExpired, and InvalidUser if another user is signed in.
     """
     found = await one_time_tokens.find(ctx, token)
     if found is None or found[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
@@ -101,10 +101,11 @@ async def _follow_change(ctx: Context, user: UserRow, row: OneTimeTokenRow, toke
 
 
 async def change(ctx: Context, new_email: str, callback_url: str | None) -> None:
-    """Change the caller's address: at once if the old one was never proven, otherwise when the mailed link is opened.
+    """Change the caller's email: at once if the old one was never verified, otherwise when the emailed link is
+    opened.
 
-    An address that belongs to somebody gets the same answer and has no effect. Raises ChangeEmailDisabled,
-    ValidationError (the same address), VerificationEmailNotEnabled (no sender for the link).
+    A registered address gets the same response and has no effect. Raises ChangeEmailDisabled, ValidationError (the same
+    address), VerificationEmailNotEnabled (no sender for the link).
     """
     policy, address = ctx.policy, new_email.lower()  # defence: V77 new-email
     if not policy[ChangeEmailPolicy].enabled:
@@ -129,9 +130,9 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
 async def _mail_change(
     ctx: Context, user: UserRow, address: str, callback_url: str | None, *, is_taken: bool
 ) -> None:
-    """Mail the link, or queue a decoy where the address is taken; whichever it is, the older link dies.
+    """Send the link, or queue a decoy if the address is taken; either way the older link becomes invalid.
 
-    Neither the time of the answer nor an older link may show whether the address is registered.
+    Neither the response time nor an older link may reveal whether the address is registered.
     """
     if await limits.may_mail(ctx, "nobody" if is_taken else "links", address):  # defence: V74 change-mails
         await one_time_tokens.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)  # defence: V21 V82 older-link

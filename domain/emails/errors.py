@@ -1,33 +1,33 @@
-"""Errors about email addresses (behaviour 5.7)."""
+"""Errors about email addresses."""
 
 from domain.errors import BadRequest, Unauthenticated
 
 
 class VerificationEmailNotEnabled(BadRequest):
-    """Verification mails are switched off."""
+    """Verification emails are disabled."""
 
     message = "Verification email isn't enabled"
 
 
 class EmailMismatch(BadRequest):
-    """A signed-in caller asks for another address."""
+    """The address is not that of the signed-in caller."""
 
     message = "Email mismatch"
 
 
 class EmailAlreadyVerified(BadRequest):
-    """There is nothing left to verify."""
+    """The address is already verified."""
 
     message = "Email is already verified"
 
 
 class InvalidUser(Unauthenticated):
-    """The link belongs to another user than the one signed in."""
+    """The link belongs to a user other than the one signed in."""
 
     message = "Invalid user"
 
 
 class ChangeEmailDisabled(BadRequest):
-    """Changing the address is switched off."""
+    """Changing the email address is disabled."""
 
     message = "Change email is disabled"

@@ -1,4 +1,4 @@
-"""The mails about email addresses (behaviour 8.2)."""
+"""The emails about email addresses."""
 
 from domain import urls
 from domain.context import Context
@@ -8,7 +8,7 @@ from domain.mail.policy import MailPolicy
 
 
 def verify_email(ctx: Context, user: Addressee, token: str, callback_url: str | None) -> None:
-    """Mail the link that proves the stored address."""
+    """Email the link that verifies the stored address."""
     link = urls.public_url(ctx.policy, "/verify-email", token=token, callbackURL=callback_url)
     queue_mail(
         ctx, "verify-email", user, link=link, lives=ctx.policy[EmailVerificationPolicy].token_expires_in
@@ -16,17 +16,18 @@ def verify_email(ctx: Context, user: Addressee, token: str, callback_url: str | 
 
 
 def change_email(ctx: Context, user: Addressee, new_email: str, token: str, callback_url: str | None) -> None:
-    """Mail the link that makes `new_email` the user's address; it goes there, so it was validated before."""
+    """Email the link that makes `new_email` the user's address; it is sent there, so that opening it verifies the
+    address."""
     link = urls.public_url(ctx.policy, "/verify-email", token=token, callbackURL=callback_url)
     lives = ctx.policy[EmailVerificationPolicy].token_expires_in
     queue_mail(ctx, "change-email", user, to=new_email, link=link, lives=lives)
 
 
 async def email_changed(ctx: Context, user: Addressee, old_email: str, *, was_verified: bool) -> None:
-    """Notice to the old address, which may have been proven: it is the user's no more."""
+    """Notify the old address that it is no longer the user's."""
     await notify(ctx, "email-changed", user, to=old_email, is_verified=was_verified)
 
 
 def queue_verification_request(ctx: Context, email: str, callback_url: str | None) -> None:
-    """File that somebody without a session asked for the verification of `email` (behaviour 8.1)."""
+    """Queue a request, made without a session, to verify `email`."""
     queue_request(ctx, "verify-email", ctx.policy[MailPolicy].sender, email, callback_url)

@@ -1,4 +1,4 @@
-"""What the operator decides about email addresses (behaviour 5.4)."""
+"""Policy for email addresses, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class EmailVerificationPolicy:
-    """When and how an address is verified."""
+    """When and how an email address is verified."""
 
     enabled: bool
     """`email_verification.enabled`, and a mail sender is configured."""
@@ -19,7 +19,7 @@ class EmailVerificationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEmailPolicy:
-    """How a user may change their address."""
+    """How a user may change their email address."""
 
     enabled: bool
     immediate_if_unverified: bool

@@ -1,1 +1,1 @@
-"""Mail that a rule queues: messages and the outbox."""
+"""Emails that rules queue: messages and the outbox."""

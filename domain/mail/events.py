@@ -1,4 +1,4 @@
-"""Audit events about mail (behaviour chapter 11)."""
+"""Audit events about mail."""
 
 from domain.audit.record import Event, record
 from domain.context import Context
@@ -8,7 +8,7 @@ MAIL_FAILED = Event("mail.failed")
 
 
 def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, reason: str) -> None:
-    """A mail was given up. `reason` holds no secret and no address."""
+    """An email could not be delivered. `reason` contains no secret and no email address."""
     record(
         ctx,
         MAIL_FAILED,

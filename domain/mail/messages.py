@@ -1,4 +1,4 @@
-"""One function per message, adding an outbox row: to whom, which template, which values (behaviour 8.2)."""
+"""Queue an email as an outbox row: recipient, template, values."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -14,34 +14,34 @@ from models import MailState, Outbox
 from models.discovery import import_modules
 
 Resolver = Callable[[Context, str, str | None], Awaitable[None]]
-"""Looks for the user behind an address and queues the mail; the last argument is the redirect target."""
+"""Looks up the user with an email address and queues the email; the last argument is the redirect target."""
 
 _RESOLVERS: dict[str, Resolver] = {}
 
 
 class Addressee(Protocol):
-    """The user a mail is for: a `User` or a `UserRow`."""
+    """The recipient of an email: a `User` or a `UserRow`."""
 
     @property
     def id(self) -> str | None:
-        """The user's id, None for nobody; queued mail goes when the user goes (behaviour 5.4)."""
+        """The user's id, None for a decoy; queued emails are deleted with the user."""
 
     @property
     def name(self) -> str:
-        """What to call the user."""
+        """The user's name."""
 
     @property
     def email(self) -> str:
-        """The stored address."""
+        """The stored email address."""
 
     @property
     def email_verified(self) -> bool:
-        """Whether that address is proven."""
+        """Whether that address is verified."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Nobody:
-    """What stands in for a user in a decoy."""
+    """The recipient of a decoy, in place of a user."""
 
     id: str | None = None
     name: str = "Nobody"
@@ -50,7 +50,7 @@ class _Nobody:
 
 
 NOBODY: Addressee = _Nobody()
-"""A mail for nobody is a decoy."""
+"""Whether this is a decoy."""
 
 
 async def notify(
@@ -62,9 +62,9 @@ async def notify(
     is_verified: bool | None = None,
     **values: str,
 ) -> None:
-    """Add a notice, unless notices are off or the budget of an address that was never proven is spent.
+    """Queue a notice, unless notices are off or the limit of an unverified address is reached.
 
-    Every notice is added here. The address is the stored one, and proven as stored, unless said otherwise.
+    All notices are queued here. Address and verification default to the stored ones.
     """
     recipient = user.email if to is None else to
     proven = user.email_verified if is_verified is None else is_verified
@@ -84,9 +84,9 @@ def queue_mail(
     lives: timedelta | None = None,
     **values: str,
 ) -> None:
-    """Add a mail for the user, by `mail.sender` and to the stored address unless said otherwise.
+    """Queue an email for the user, by default through `mail.sender` and to the stored address.
 
-    `lives` says how long its link or code works; `values` are what the template shows: link, code, until, switched.
+    `lives` is the lifetime of its link or code; `values` are for the template: link, code, until, switched.
     """
     expires_at = None if lives is None else ctx.now + lives
     payload: outbox.Payload = {
@@ -103,14 +103,14 @@ def queue_mail(
 
 
 def queue_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:
-    """Queue a request for a mail to `email` made without a session; the worker looks up the user (behaviour 8.1)."""
+    """Queue a request for an email to `email` made without a session; the worker looks up the user."""
     row = outbox.row(ctx, template, sender, {"email": email, "target": target, **asdict(ctx.client)})
     row.state = MailState.UNRESOLVED
     _add(ctx, row)
 
 
 def resolves(template: str) -> Callable[[Resolver], Resolver]:
-    """Declare a function as what resolves the queued requests for a mail; a mail has one of them."""
+    """Register a function as the resolver of queued requests for an email; each email has one."""
 
     def declare(resolver: Resolver) -> Resolver:
         if template in _RESOLVERS:
@@ -122,7 +122,7 @@ def resolves(template: str) -> Callable[[Resolver], Resolver]:
 
 
 def resolvers() -> Mapping[str, Resolver]:
-    """Return what resolves queued requests, by the name of the mail."""
+    """Return the resolvers of queued requests, by the name of the email."""
     import_modules(domain)
     return _RESOLVERS
 

@@ -1,7 +1,7 @@
-"""The life of an outbox row: made, claimed by lease, then delivered, postponed or given up (behaviour 8.1).
+"""The life of an outbox row: created, claimed by lease, then delivered, deferred or failed.
 
-A claim counts as an attempt, and the number of attempts proves it: whoever claims the row after the lease has
-run out makes it another number, so that a late note of the first holder touches nothing.
+A claim counts as an attempt, and the number of attempts identifies the claim: a second claim after the lease has
+expired changes it, so that a late result of the first worker has no effect.
 """
 
 import json
@@ -23,8 +23,8 @@ from models import MailState, Outbox
 from models.queries import ReadStatement
 
 Payload = dict[str, str | None]
-"""Of a mail: to, name, link, code, expires (ISO time), and of some until (ISO time) or switched (on, off).
-Of an unresolved request: email, target, and who asked: address, user_agent, request_id."""
+"""Of an email: to, name, link, code, expires (ISO time), and of some until (ISO time) or switched (on, off). Of
+an unresolved request: email, target, and who made it: address, user_agent, request_id."""
 
 LEASE = timedelta(seconds=60)
 FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry
@@ -32,8 +32,9 @@ LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
 PURPOSE = "outbox.payload"
 DECOY = "nobody@decoy.invalid"
-"""The recipient of a decoy: a mail that is prepared like any other and never sent, so that the work of the background
-task does not show whether an email address is registered. The domain can have no mail server (RFC 6761, 6.4)."""
+"""The recipient of a decoy: an email that is prepared like any other and never sent, so that the work of the
+background task does not reveal whether an email address is registered. The domain can have no mail server (RFC
+6761, 6.4)."""
 
 _COLUMNS = tuple(
     col(getattr(Outbox, name))
@@ -43,7 +44,7 @@ _COLUMNS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class LeasedMail:
-    """A row that this instance may work on until its lease runs out."""
+    """A row that this instance may work on until its lease expires."""
 
     id: str
     template: str
@@ -52,17 +53,17 @@ class LeasedMail:
     created_at: datetime
     expires_at: datetime
     payload: Payload | None = field(repr=False)
-    """None when no key fits any more."""
+    """None if no configured key can decrypt it."""
 
     @property
     def is_decoy(self) -> bool:
-        """Whether the mail is prepared and not sent."""
+        """Whether the email is prepared but not sent."""
         return self.payload is not None and self.payload.get("to") == DECOY
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many rows of one state wait, and since when the oldest does; None when there is none."""
+    """The number of rows in one state, and the age of the oldest; None if there is none."""
 
     state: MailState
     rows: int
@@ -71,7 +72,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class QueueFilter:
-    """Rows that are worked on together: how to claim them, and the read that tells when the first is due."""
+    """Rows that are processed together: how to claim them, and the query for when the first is due."""
 
     state: MailState
     conditions: tuple[ColumnElement[bool], ...]
@@ -87,20 +88,20 @@ _WAITING = ReadStatement(
 
 
 async def waiting(reads: Reads) -> list[Waiting]:
-    """Return what is not done yet, by state. Raises Unavailable."""
+    """Return the unfinished rows, by state. Raises Unavailable."""
     states = (MailState.UNRESOLVED, MailState.QUEUED)
     return [Waiting(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """Return how long to wait after the given number of failed attempts: 30 s, doubling up to an hour."""
+    """Return the delay after the given number of failed attempts: 30 s, doubling up to an hour."""
     return min(FIRST_RETRY * (1 << min(attempts - 1, 10)), LONGEST_RETRY)
 
 
 def row(
     ctx: Context, template: str, sender: str, payload: Payload, expires_at: datetime | None = None
 ) -> Outbox:
-    """Make a row that is due at once; it is given up after `mail.retry_for`, or at `expires_at` if sooner."""
+    """Create a row that is due at once; it fails after `mail.retry_for`, or at `expires_at` if sooner."""
     last = ctx.now + ctx.policy[MailPolicy].retry_for
     # defence: V87 outbox-row
     return Outbox(
@@ -116,27 +117,27 @@ def row(
 
 
 def unresolved() -> QueueFilter:
-    """The requests for which a user is still to be found."""
+    """Unresolved requests, whose user is still to be looked up."""
     return _kind(MailState.UNRESOLVED)
 
 
 def mails_for(sender: str) -> QueueFilter:
-    """The mails that go out through this sender."""
+    """Emails sent through this sender."""
     return _kind(MailState.QUEUED, col(Outbox.sender) == sender)
 
 
 def unroutable(senders: Collection[str]) -> QueueFilter:
-    """Return the filter for mails queued for a sender that is none of these, as none of them is configured any more."""
+    """Return the filter for emails queued for a sender that is not configured any more."""
     return _kind(MailState.QUEUED, *(col(Outbox.sender) != sender for sender in senders))
 
 
 async def next_due(ctx: Context, kind: QueueFilter) -> datetime | None:
-    """Return when the first row of a kind may be tried; one that is leased, when its lease runs out."""
+    """Return when the first row of a kind may be tried; for a leased row, when its lease expires."""
     return await ctx.reads.one(kind.first, kind.state)
 
 
 async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]:
-    """Take up to `limit` due rows by one statement; until the lease runs out no other instance has them."""
+    """Claim up to `limit` due rows by one statement; no other instance can claim them until the lease expires."""
     due = (
         select(col(Outbox.id))
         .where(col(Outbox.state) == kind.state, *kind.conditions, col(Outbox.next_attempt) <= ctx.now)
@@ -157,13 +158,13 @@ async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]
 
 
 async def take(ctx: Context, claimed: LeasedMail) -> bool:
-    """Delete a claimed row; whether it was still ours. What replaces it belongs into the same transaction."""
+    """Delete a claimed row; return whether the claim still held. Write its replacement in the same transaction."""
     statement = delete(Outbox).where(*_still(claimed)).returning(col(Outbox.id))
     return (await ctx.db.execute(statement)).first() is not None
 
 
 async def drop_excess(ctx: Context) -> int:
-    """Delete the unresolved requests beyond the limit, the newest; give how many they were."""
+    """Delete the newest unresolved requests above the limit; return how many they were."""
     oldest_first = (
         select(col(Outbox.id))
         .where(col(Outbox.state) == MailState.UNRESOLVED)
@@ -178,19 +179,19 @@ async def drop_excess(ctx: Context) -> int:
 
 
 async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
-    """Note the delivery and erase the payload."""
+    """Mark an email as delivered and erase its payload."""
     await ctx.db.execute(_mark(ctx, claimed).values(state=MailState.SENT, payload=None, last_error=None))
 
 
 async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
-    """Mark a mail as failed and erase its payload. `reason` holds no secret and no address."""
+    """Mark an email as failed and erase its payload. `reason` contains no secret and no email address."""
     failed = _mark(ctx, claimed).values(state=MailState.FAILED, payload=None, last_error=reason)
     if (found := (await ctx.db.execute(failed.returning(col(Outbox.user_id)))).first()) is not None:
         events.mail_failed(ctx, found.user_id, claimed.id, claimed.template, reason)
 
 
 async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
-    """Plan the next attempt; when none is left before the row expires, give it up and answer no."""
+    """Schedule the next attempt; if none is left before the row expires, mark it as failed and return False."""
     due = ctx.now + retry_delay(claimed.attempts)
     if due >= claimed.expires_at:
         await mark_failed(ctx, claimed, reason)

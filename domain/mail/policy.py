@@ -1,4 +1,4 @@
-"""What the operator decides about mail (behaviour chapter 8)."""
+"""Policy for mail, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,7 +9,7 @@ Sender = Literal["none", "smtp", "console", "file"]
 
 @dataclass(frozen=True, slots=True)
 class MailPolicy:
-    """How mails are sent, and whether users are told of changes by mail."""
+    """How emails are sent, and whether users are notified of changes by email."""
 
     sender: Sender
     retry_for: timedelta

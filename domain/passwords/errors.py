@@ -1,4 +1,4 @@
-"""Errors about passwords (behaviour 4.1, 5.3)."""
+"""Errors about passwords."""
 
 from domain.errors import BadRequest
 
@@ -10,19 +10,19 @@ class PasswordTooShort(BadRequest):
 
 
 class PasswordTooLong(BadRequest):
-    """More code points than `password.max_length` after NFKC, or than 1 024 as sent."""
+    """More code points than `password.max_length` after NFKC, or than 1,024 as sent."""
 
     message = "Password too long"
 
 
 class PasswordTooCommon(BadRequest):
-    """On the blocklist, or equal to something an attacker tries first."""
+    """On the blocklist, or equal to a value that attackers try first."""
 
     message = "Password is too common"
 
 
 class InvalidPassword(BadRequest):
-    """Wrong current password, or the user has none; it counts as a failure."""
+    """Wrong current password, or the user has none; counts as a failure."""
 
     message = "Invalid password"
     keeps_writes = True  # defence: V68 password-refusal
@@ -35,7 +35,7 @@ class CredentialAccountNotFound(BadRequest):
 
 
 class ResetPasswordDisabled(BadRequest):
-    """No sender for reset mails is configured."""
+    """No sender for reset emails is configured."""
 
     message = "Reset password isn't enabled"
 

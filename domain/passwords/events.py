@@ -1,4 +1,4 @@
-"""Audit events about passwords (behaviour chapter 11)."""
+"""Audit events about passwords."""
 
 from domain.audit.record import Event, Refused, record, record_request
 from domain.context import Context
@@ -14,27 +14,27 @@ PASSWORD_RESET_FAILED = Event("password_reset.failed")
 
 
 def password_changed(ctx: Context, user_id: str) -> None:
-    """The caller has replaced their password."""
+    """The caller changed their password."""
     record(ctx, PASSWORD_CHANGED, user_id=user_id)
 
 
 def password_check_failed(ctx: Context, refusal: Refused) -> None:
-    """The caller has entered a wrong password."""
+    """The caller entered a wrong password."""
     record(ctx, PASSWORD_CHECK_FAILED, outcome=Outcome.FAILURE, refusal=refusal)
 
 
 def password_rehashed(ctx: Context, user_id: str) -> None:
-    """The hash of an unchanged password was replaced by one of current policy."""
+    """The hash of an unchanged password was replaced with one under the current policy."""
     record(ctx, PASSWORD_REHASHED, user_id=user_id, actor_id=user_id)
 
 
 def password_reset_requested(ctx: Context, user: UserRow | None, email: str) -> None:
-    """Somebody asked for a reset link; one goes out if there is such a user."""
+    """A reset link was requested; it is sent if the user exists."""
     record_request(ctx, PASSWORD_RESET_REQUESTED, user, email, "no such user" if user is None else None)
 
 
 def password_reset_completed(ctx: Context, user_id: str, sessions_ended: int) -> None:
-    """A forgotten password was replaced by the mailed token."""
+    """A forgotten password was replaced with an emailed token."""
     record(
         ctx,
         PASSWORD_RESET_COMPLETED,
@@ -45,5 +45,5 @@ def password_reset_completed(ctx: Context, user_id: str, sessions_ended: int) ->
 
 
 def password_reset_failed(ctx: Context, user_id: str | None, refusal: Refused) -> None:
-    """A token resets nothing; the user is known when it has been used up a moment ago."""
+    """A reset token was refused; the user is known if the token was used up a moment ago."""
     record(ctx, PASSWORD_RESET_FAILED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal)

@@ -1,4 +1,4 @@
-"""The mails about passwords (behaviour 8.2)."""
+"""The emails about passwords."""
 
 from domain import urls
 from domain.context import Context
@@ -7,17 +7,17 @@ from domain.passwords.policy import PasswordResetPolicy
 
 
 def reset_password(ctx: Context, user: Addressee, token: str, redirect_to: str | None) -> None:
-    """Mail the link that lets the user choose a new password."""
+    """Email the link that lets the user choose a new password."""
     reset = ctx.policy[PasswordResetPolicy]
     link = urls.public_url(ctx.policy, f"/reset-password/{token}", callbackURL=redirect_to)
     queue_mail(ctx, "reset-password", user, sender=reset.sender, link=link, lives=reset.token_expires_in)
 
 
 async def password_changed(ctx: Context, user: Addressee) -> None:
-    """Notice: the password was changed or reset."""
+    """Notify the user that the password was changed or reset."""
     await notify(ctx, "password-changed", user)
 
 
 def queue_reset_request(ctx: Context, email: str, redirect_to: str | None) -> None:
-    """File that somebody asked for a reset of `email`; the worker looks for the user (behaviour 8.1)."""
+    """Queue a request to reset the password of `email`; the worker looks up the user."""
     queue_request(ctx, "reset-password", ctx.policy[PasswordResetPolicy].sender, email, redirect_to)

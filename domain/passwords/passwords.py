@@ -1,4 +1,4 @@
-"""Passwords: check, replace a forgotten one, change a known one (interface 4.3; behaviour 5.3)."""
+"""Passwords: check, reset a forgotten one, change a known one."""
 
 from typing import NoReturn
 
@@ -29,13 +29,13 @@ DIES_WITH_PASSWORD = (
     Purpose.CHALLENGE,  # defence: V50 challenge-token
     Purpose.MAIL_CODE,
 )
-"""What an intruder may have got with the old password."""
+"""The tokens an intruder may have obtained with the old password."""
 
 
 async def check(ctx: Context, password: str) -> str:
-    """Check the caller's current password; give its stored hash. The one check of a signed-in user's password.
+    """Check the caller's current password; return its stored hash. The only check of a signed-in user's password.
 
-    Raises InvalidPassword, for a user without a password too, after the same work; Limited, Overloaded.
+    Raises InvalidPassword, also for a user without a password, after the same work; Limited, Overloaded.
     """
     return await _verify(ctx, password, await _stored(ctx))
 
@@ -57,9 +57,9 @@ async def _verify(ctx: Context, password: str, stored: str | None) -> str:
 
 
 async def lock_caller(ctx: Context, checked: str | None) -> UserRow:
-    """Return the caller's row, locked, with the password hash that was `checked` before still in place.
+    """Return the caller's row, locked, if the password hash is still the `checked` one.
 
-    Raises StaleRead when another change was faster, so that the request is run again against the new password.
+    Raises StaleRead if the password was changed meanwhile, so that the request is run again with the new one.
     """
     user = await locking.lock_caller(ctx)
     if checked is not None and await accounts.password_of(ctx, user.id) != checked:
@@ -70,7 +70,7 @@ async def lock_caller(ctx: Context, checked: str | None) -> UserRow:
 def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
     """Queue the request for a reset link; the user is looked up in the background.
 
-    Raises ResetPasswordDisabled, for every address, when no sender for reset mails is configured.
+    Raises ResetPasswordDisabled, for every address, if no sender for reset emails is configured.
     """
     if ctx.policy[PasswordResetPolicy].sender == "none":
         raise ResetPasswordDisabled
@@ -79,7 +79,8 @@ def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
 
 @messages.resolves("reset-password")
 async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
-    """In the background: send the reset link if the user exists, with or without a password; else queue a decoy."""
+    """In the background: send the reset link if the user exists, with or without a password; otherwise queue a
+    decoy."""
     user = await locking.lock_by_email(ctx, email)
     events.password_reset_requested(ctx, user, email)
     family: limits.Family = "nobody" if user is None else "links"
@@ -94,14 +95,14 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
 
 
 async def is_reset_token(ctx: Context, token: str) -> bool:
-    """Whether the token would reset a password now; it is not used up."""
+    """Return whether the token would reset a password now; it is not used up."""
     return await one_time_tokens.find_live(ctx, Purpose.RESET, token) is not None
 
 
 async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
-    """Replace a forgotten password; the mailed token works once, and only in time.
+    """Replace a forgotten password; the emailed token works once, until it expires.
 
-    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them burns the token.
+    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them uses up the token.
     """
     if not token:
         _refuse_token(ctx, None)  # defence: V23 missing-token
@@ -117,7 +118,7 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
         _refuse_token(ctx, found[1].id)
     await _set(ctx, user, hashed)  # defence: R18 set-password
     if not user.email_verified:  # defence: V16 drop-identities
-        # Who opened the mailed link owns the mailbox. Who joined these identities may not: they could be a stranger's.
+        # The emailed link proves that the mailbox is the user's. Identities linked before may be a stranger's.
         await accounts.drop_identities(ctx, user.id)
     await limits.reset_failures(ctx, user.id)
     # defence: V16 V35 reset-sessions
@@ -134,7 +135,7 @@ def _refuse_token(ctx: Context, user_id: str | None) -> NoReturn:
 async def change(
     ctx: Context, current: str | None, new: str, *, revoke_others: bool
 ) -> sessions.OpenedSession | None:
-    """Replace the caller's known password. With `revoke_others` every session ends and the one made now is given.
+    """Change the caller's known password. With `revoke_others`, revoke every session and return a new one.
 
     Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited.
     """
@@ -158,7 +159,7 @@ async def change(
 
 
 async def _hash_to_store(ctx: Context, current: str | None, new: str, stored: str) -> str:
-    """Return the hash of the new password, which is the stored one if the password stays the same.
+    """Return the hash of the new password; the stored hash if the password stays the same.
 
     With a new salt, simultaneous changes to the same password would invalidate each other's reads again and again.
     """

@@ -1,4 +1,4 @@
-"""What the operator decides about passwords (behaviour 4.1, 5.3)."""
+"""Policy for passwords, from the operator's settings."""
 
 from collections.abc import Set
 from dataclasses import dataclass, field
@@ -9,18 +9,18 @@ from domain.mail.policy import Sender
 
 @dataclass(frozen=True, slots=True)
 class PasswordPolicy:
-    """What a new password must satisfy; lengths are code points after NFKC."""
+    """The requirements of a new password; lengths are code points after NFKC."""
 
     min_length: int
     max_length: int
     blocklist: bool
-    """Whether common passwords are refused, those of the list and those that name the user or the service."""
+    """Whether common passwords are refused: those on the list, and those equal to the user's or the service's names."""
     require_current_password: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Blocklist:
-    """The common passwords; none when the list is switched off."""
+    """The common passwords; empty if the list is disabled."""
 
     passwords: Set[str] = field(repr=False)
     """Case-folded NFKC forms."""

@@ -1,4 +1,4 @@
-"""What a new password must satisfy (behaviour 4.1), on sign-up, reset and change alike."""
+"""The requirements of a new password, the same for sign-up, reset and change."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ from domain.passwords.policy import Blocklist, PasswordPolicy
 from domain.policy import Policy
 
 LONGEST_PASSWORD = 1024
-"""Code points as sent; more are refused before any other work is done with them."""
+"""The maximum number of code points as sent; longer passwords are refused before any other work."""
 
 
 def canonical(text: str) -> str:
@@ -16,7 +16,7 @@ def canonical(text: str) -> str:
 
 
 def check_length(rules: PasswordPolicy, password: str) -> None:
-    """Refuse what is too long or too short. Raises PasswordTooLong, PasswordTooShort."""
+    """Check the length. Raises PasswordTooLong, PasswordTooShort."""
     if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 new-password-length
         raise PasswordTooLong(maximumLength=rules.max_length)
     length = len(unicodedata.normalize("NFKC", password))
@@ -29,7 +29,7 @@ def check_length(rules: PasswordPolicy, password: str) -> None:
 def check_common(
     policy: Policy, password: str, *, email: str, username: str | None, name: str | None
 ) -> None:
-    """Refuse what an attacker tries first; to be called after `check_length`. Raises PasswordTooCommon."""
+    """Check the blocklist; call it after `check_length`. Raises PasswordTooCommon."""
     if not policy[PasswordPolicy].blocklist:
         return
     wanted = canonical(password)
@@ -39,6 +39,6 @@ def check_common(
 
 
 def check(policy: Policy, password: str, *, email: str, username: str | None, name: str | None) -> None:
-    """Apply the whole of 4.1. Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon."""
+    """Check length and blocklist. Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon."""
     check_length(policy[PasswordPolicy], password)
     check_common(policy, password, email=email, username=username, name=name)

@@ -1,1 +1,1 @@
-"""Limits of failures and mails."""
+"""Limits of failures and emails."""

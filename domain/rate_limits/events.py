@@ -1,4 +1,4 @@
-"""Audit events about rate limits (behaviour chapter 11)."""
+"""Audit events about rate limits."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ LIMIT_REACHED = Event("limit.reached")
 def limit_reached(
     ctx: Context, limit: str, *, user_id: str | None = None, identifier: str | None = None, **details: Any
 ) -> None:
-    """A limit is spent, by the name of its setting; to be called once per window and key (behaviour 11).
+    """A limit was reached, by the name of its setting; call it once per window and key.
 
-    `identifier` is what was typed where there is no such user.
+    `identifier` is what was typed, if there is no such user.
     """
     hint = None if identifier is None else hints(ctx, identifier)[0]
     record(ctx, LIMIT_REACHED, user_id=user_id, hint=hint, outcome=Outcome.REFUSED, limit=limit, **details)

@@ -1,7 +1,7 @@
-"""How often passwords and codes may be wrong, and how many mails an address gets (behaviour 10.1, 10.2).
+"""Limits on wrong passwords and codes, and on emails per address.
 
-What is counted lies under keyed digests: neither account nor address nor network can be read from it. Only the newest
-service key makes them, so that a change of keys begins every window anew, once; known networks outlive it.
+Counters are stored under keyed digests: neither account nor address nor network can be read from them. Only the newest
+service key makes them, so a key change restarts every window once; known networks remain.
 """
 
 import math
@@ -29,12 +29,12 @@ NETWORK = "limits.network"
 ACCOUNT = "account_failures"
 
 Family = Literal["links", "otp", "delete-account", "notices", "nobody"]
-"""Mails that share a budget. Links may be wanted by strangers, who must not use up what a signing-in user needs; decoys
-go to nobody, and are counted because the work must be the same."""
+"""Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in;
+decoys are sent to nobody, and are counted because the work must be the same."""
 
 
 class FailureSubject(NamedTuple):
-    """The subject of a failed attempt: a user, or an identifier as typed that belongs to none."""
+    """The subject of a failed attempt: a user, or a typed identifier that belongs to no user."""
 
     user_id: str | None
     typed: str = ""
@@ -42,7 +42,7 @@ class FailureSubject(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What is counted under."""
+        """The key of the counter."""
         return f"typed {self.typed}" if self.user_id is None else f"user {self.user_id}"
 
 
@@ -57,7 +57,7 @@ async def check(ctx: Context, subject: FailureSubject) -> None:
 
 
 async def is_exhausted(ctx: Context, subject: FailureSubject) -> bool:
-    """Whether `check` would refuse now. Raises Unavailable."""
+    """Return whether `check` would refuse now. Raises Unavailable."""
     return await _exceeded_until(ctx, subject) is not None
 
 
@@ -71,10 +71,10 @@ async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | N
 
 
 async def count_failure(ctx: Context, subject: FailureSubject) -> None:
-    """Count something wrong, before anybody is told: it may be told if this returns, and the count is kept.
+    """Count a failure before the response reveals it; raise if the response must not.
 
-    Where the account's own number is spent, those who come from a network it is known from are still told. Raises
-    Limited, when nothing was counted; Unavailable.
+    If the account's own limit is reached, clients from a known network of this account still get it. Raises Limited,
+    if nothing was counted; Unavailable.
     """
     counts = dict(_failures(ctx, subject))
     if ACCOUNT in counts and await _is_known(ctx, subject):  # defence: V69 open-mistakes
@@ -94,9 +94,9 @@ async def reset_failures(ctx: Context, user_id: str) -> None:
 
 
 async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) -> None:
-    """Reset the failures of a user who gets a session now, and remember their network. Their row is locked.
+    """Reset the failure counters of a user who gets a session now, and store their network. Their row is locked.
 
-    `is_first` says that they are made by the same transaction: nobody has failed in their name yet.
+    `is_first` means that the user is created by the same transaction, so there are no failures yet.
     """
     if not is_first:
         await reset_failures(ctx, user_id)
@@ -107,7 +107,7 @@ async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) 
 
 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:
-    """Whether a notice may go to the address: always to one that is proven, counted to one that may be a stranger's.
+    """Return whether a notice may be sent: always to a verified address; counted to one that may be a stranger's.
 
     Raises Unavailable.
     """
@@ -115,9 +115,9 @@ async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool
 
 
 async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
-    """Whether one more mail of this family may go to the address, which counts it; the answer must not show it.
+    """Count one email of this family and return whether it may be sent; the response must not depend on it.
 
-    While the counts are away mails go out: only what has a budget of failures waits for them (behaviour 12).
+    While the counters are unavailable emails are sent; only operations with a failure limit are refused then.
     """
     rules = ctx.policy[RateLimitPolicy]
     # defence: V74 daily-mails
@@ -135,7 +135,7 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
 async def _hit(
     ctx: Context, counts: dict[str, Limit], *, user_id: str | None = None, identifier: str | None = None
 ) -> datetime | None:
-    """Count one on each, or return when to try again; the hit that fills a limit is audited."""
+    """Count one on each, or return when to retry; the hit that reaches a limit is audited."""
     counted = await ctx.counters.hit(ctx.db, list(counts.values()), ctx.now)
     for name, count in counts.items():
         if count.key in counted.filled:
@@ -144,16 +144,16 @@ async def _hit(
 
 
 def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
-    """Return what a failure counts for, by the setting's name: account and network, network, account."""
+    """Return the limits of a failure, by the setting's name: account and network, network, account."""
     counts = ctx.failures.get(subject.name)
     if counts is None:
-        # A sign-in asks three times, and what stands for a name takes as long as a statement to make.
+        # A sign-in needs them three times, and a keyed digest takes as long as creating a statement.
         counts = ctx.failures[subject.name] = _counts_of(ctx, subject)
     return counts
 
 
 def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
-    """Return them. Where the network is unknown there is none to count for: everybody would share it."""
+    """Return them. A client of unknown network is not counted by network: all would share one counter."""
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
     # defence: V67 network-key
     found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
@@ -168,7 +168,7 @@ def _count(ctx: Context, text: str, quota: Quota) -> Limit:
 
 
 async def _is_known(ctx: Context, subject: FailureSubject) -> bool:
-    """Whether the user has signed in from here not long ago; who is no user costs the same look."""
+    """Return whether the user has signed in from here recently; an identifier without a user costs the same query."""
     here = _network(ctx, subject.user_id or "")
     if ctx.transaction is None:
         seen = [last for network in here if (last := await ctx.reads.one(LAST_SUCCESS_BY_NETWORK, network))]
@@ -179,7 +179,7 @@ async def _is_known(ctx: Context, subject: FailureSubject) -> bool:
 
 
 def _network(ctx: Context, user_id: str) -> list[bytes]:
-    """Return what stands for the client's network among those of the user, under every service key."""
+    """Return the digests of the client's network for the user, one per service key."""
     return ctx.cipher.digests(NETWORK, f"{user_id} {ctx.client.network}")
 
 

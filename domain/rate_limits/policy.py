@@ -1,4 +1,4 @@
-"""What the operator decides about limits (behaviour 10.1)."""
+"""Policy for limits, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Quota(NamedTuple):
-    """How many within how long; a number of 0 means no limit."""
+    """How many within which window; 0 means no limit."""
 
     number: int
     window: timedelta
@@ -14,7 +14,7 @@ class Quota(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RateLimitPolicy:
-    """How often something may be tried; with `limits.enabled` false every number is 0."""
+    """The limits; with `limits.enabled` false every number is 0."""
 
     requests: Quota
     failures: Quota

@@ -1,9 +1,9 @@
-"""Errors about sessions (behaviour 3.5, 5.4)."""
+"""Errors about sessions."""
 
 from domain.errors import BadRequest
 
 
 class SessionExpired(BadRequest):
-    """The session is too old for this without a password."""
+    """The session is too old to do this without a password."""
 
     message = "Session expired. Re-authenticate to perform this action."

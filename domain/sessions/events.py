@@ -1,4 +1,4 @@
-"""Audit events about sign-ins and sessions (behaviour chapter 11)."""
+"""Audit events about sign-ins and sessions."""
 
 from domain.audit.record import Event, Refused, error_detail, hints, record
 from domain.context import Caller, Context
@@ -16,19 +16,19 @@ SESSION_REVOKED_OTHERS = Event("session.revoked_others")
 
 
 def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str) -> None:
-    """A proven user got a session, by the proof that came last."""
+    """A user signed in; `method` is the last proof."""
     record(ctx, SIGN_IN_SUCCEEDED, user_id=user_id, actor_id=user_id, session_id=session_id, method=method)
 
 
 def sign_in_pending(ctx: Context, user_id: str, method: str) -> None:
-    """A user has proven all but the second factor."""
+    """A user has passed everything but the second factor."""
     record(ctx, SIGN_IN_PENDING, user_id=user_id, actor_id=user_id, method=method)
 
 
 def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: str, refusal: Refused) -> None:
-    """The proof was wrong; without a user the identifier is kept as a hint.
+    """A sign-in failed; without a user the identifier is kept as a hint.
 
-    The hint is made for a known user, too, so that both take the same time.
+    The hint is computed for a known user too, so that both take the same time.
     """
     [hint, *_] = hints(ctx, identifier)
     record(
@@ -43,23 +43,23 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
 
 
 def sign_in_turned_away(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
-    """Nobody came in through a provider: it proved nothing, or nobody who may; or it has refused and `said` so."""
+    """A sign-in through a provider failed: invalid proof, no such user, or the provider `said` an error."""
     outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
     record(ctx, SIGN_IN_FAILED, method=method, outcome=outcome, code=code, **error_detail(said))
 
 
 def sign_in_unverified(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
-    """The proof was right, but the user's address was never proven."""
+    """The proof was right, but the user's email address is not verified."""
     record(ctx, SIGN_IN_FAILED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
 
 
 def sign_in_banned(ctx: Context, user_id: str, method: str | None, refusal: Refused) -> None:
-    """The proof was right, but the user is shut out."""
+    """The proof was right, but the user is banned."""
     record(ctx, SIGN_IN_BANNED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
 
 
 def sign_out(ctx: Context, caller: Caller) -> None:
-    """A caller has ended the session that was presented; of two, each is recorded."""
+    """A caller signed out; if the request had two sessions, each is recorded."""
     record(
         ctx,
         SIGN_OUT,
@@ -70,27 +70,27 @@ def sign_out(ctx: Context, caller: Caller) -> None:
 
 
 def session_created(ctx: Context, session_id: str, method: str) -> None:
-    """The caller got a session without signing in: in place of those a change of password has ended."""
+    """The caller got a session without signing in: it replaces those that a password change has revoked."""
     record(ctx, SESSION_CREATED, session_id=session_id, method=method)
 
 
 def session_revoked(ctx: Context, session_id: str) -> None:
-    """The caller has ended one of their sessions, the one that is named."""
+    """The caller revoked one of their sessions."""
     record(ctx, SESSION_REVOKED, session_id=session_id)
 
 
 def session_evicted(ctx: Context, user_id: str, session_id: str) -> None:
-    """A session of a user has ended because there is a newer one more than they may have."""
+    """A session of a user was revoked because a newer one exceeded the limit."""
     record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="too many")
 
 
 def sessions_revoked_all(
     ctx: Context, user_id: str | None, sessions_ended: int, *, by_operator: bool = False
 ) -> None:
-    """All sessions of a user have ended, or those of all users (None), so many of them live."""
+    """All sessions of a user were revoked, or those of all users (None); `sessions_ended` of them were active."""
     record(ctx, SESSION_REVOKED_ALL, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended)
 
 
 def sessions_revoked_others(ctx: Context, sessions_ended: int) -> None:
-    """All sessions of the caller but the current one have ended, so many of them live."""
+    """All sessions of the caller but the current one were revoked; `sessions_ended` of them were active."""
     record(ctx, SESSION_REVOKED_OTHERS, sessions_ended=sessions_ended)

@@ -1,4 +1,4 @@
-"""What the operator decides about sessions (behaviour 3.5)."""
+"""Policy for sessions, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,13 +15,13 @@ class SessionPolicy:
     fresh_age: timedelta
     list_tokens: bool
     max_per_user: int
-    """Live sessions; 0 for no limit. Those an operator has opened in the user's name do not count."""
+    """The limit of active sessions; 0 for none. Sessions that an operator opened in the user's name do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimitThreshold:
-    """How far below `max_per_user` a user is safe from exceeding it through concurrent sign-ins."""
+    """How far below `max_per_user` a user must be so that concurrent sign-ins cannot exceed it."""
 
     few: int | None
-    """A user with fewer sessions stays within the limit, even after all sign-ins that this process lets be under way;
-    None where there is no limit."""
+    """A user with fewer sessions stays within the limit even after all sign-ins that this process runs at once;
+    None without a limit."""

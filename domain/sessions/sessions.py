@@ -1,4 +1,4 @@
-"""Sessions: create, list, extend and revoke them (interface 3.1, 4.2; behaviour 3.5, 5.2)."""
+"""Sessions: create, list, extend and revoke them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -27,31 +27,33 @@ _ADD = insert(Session)
 _ADD_AND_COUNT = _ADD.returning(OVER_LIMIT)
 
 _SLICE = 50
-"""Sessions of a list that are made ready before others get their turn: to decrypt a copy takes some 20 µs."""
+"""How many sessions of a list are prepared before other requests get their turn: decrypting a token takes some 20
+µs."""
 
 _MOST_EVICTED = 100
-"""Sessions that one new session may end: who has thousands too many comes down over several sign-ins."""
+"""How many sessions one new session may revoke: a user with thousands too many reaches the limit over several
+sign-ins."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session that was created now, its user, and the token that is never seen again in the clear."""
+    """A new session, its user, and its token, which is not stored in plain text."""
 
     token: str = field(repr=False)
     session: SessionRow
     user: UserRow
     device: str | None = None
-    """The token that makes this device a trusted one, made or rotated now."""
+    """The token of a newly created or rotated trusted device."""
     forget_device: bool = False
-    """Whether the cookie that says the device is trusted is worth nothing."""
+    """Whether the cookie of the trusted device is invalid."""
 
 
 async def create(
     ctx: Context, user: UserRow, *, remembered: bool, method: str, under_session_limit: bool = False
 ) -> OpenedSession:
-    """Make a session with a fresh token. Only the gate, the end of a challenge and a password change may.
+    """Create a session with a new token. Only the gate, the end of a challenge and a password change may.
 
-    `under_session_limit` says that the user may have one more: then it is stored by the commit.
+    `under_session_limit` says that the user may have one more: then it is stored at commit.
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
@@ -82,7 +84,7 @@ async def create(
 
 
 async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
-    """End the oldest live sessions of a user, whose row is locked, that are too many beside the newest one.
+    """Revoke the oldest active sessions above the limit, for a user whose row is locked.
 
     The caller's own stays, and so do those an operator has opened in the user's name, which do not count either.
     """
@@ -109,20 +111,19 @@ def _expiry(rules: SessionPolicy, *, created_at: datetime, now: datetime, rememb
 
 
 def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
-    """Return the stored session behind a token of 32 characters and its user, live or not, by one statement (behaviour
-    3.2)."""
+    """Return the stored session of a token of 32 characters, and its user, active or not, by one statement."""
     return reads.one(SESSION_BY_DIGEST, tokens.digest(token))
 
 
 async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
-    """Return what is stored behind something that may be a token."""
+    """Return the stored session of a string that may be a token."""
     return await stored(reads, token) if tokens.is_token(token) else None
 
 
 async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
-    """Yield the caller's live sessions, newest first, each with the token (or revocation handle) to show for it.
+    """Yield the caller's active sessions, newest first, each with its token (or revocation handle).
 
-    However many there are, other requests are served between them.
+    However many there are, other requests are served in between.
     """
     caller = ctx.signed_in
     for number, row in enumerate(await of_user(ctx, caller.user.id), 1):
@@ -132,7 +133,7 @@ async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
 
 
 async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
-    """Return the live sessions of a user, newest first."""
+    """Return the active sessions of a user, newest first."""
     rows = await ctx.reads.all(SESSIONS_OF_USER, user_id)
     live = [row for row in rows if row.is_active(ctx.now)]  # defence: V37 active-only
     return sorted(live, key=attrgetter("created_at", "id"), reverse=True)
@@ -147,9 +148,9 @@ def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
 
 
 async def revoke(ctx: Context, token: str) -> bool:
-    """End the caller's session with this token or handle; say whether it was the current one.
+    """Revoke the caller's session with this token or handle; return whether it was the current one.
 
-    Unknown and foreign values have no effect and are not told apart (behaviour 5.2).
+    Unknown values and those of other users have no effect; the response is the same.
     """
     caller = ctx.signed_in
     session_id = await _own_session(ctx, caller, token)
@@ -172,7 +173,7 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
 
 
 async def revoke_all(ctx: Context) -> int:
-    """End every session of the caller, the current one included; give how many of them were live."""
+    """Revoke every session of the caller, the current one included; return how many were active."""
     user = await locking.lock_caller(ctx)
     ended = await end_all(ctx, user)  # defence: V35 V37 end-all
     events.sessions_revoked_all(ctx, user.id, ended)
@@ -180,17 +181,17 @@ async def revoke_all(ctx: Context) -> int:
 
 
 async def end_all(ctx: Context, user: UserRow) -> int:
-    """End every session of a user whose row is locked; give how many of them were live."""
+    """Revoke every session of a user whose row is locked; return how many were active."""
     return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user
 
 
 async def end_everyones(ctx: Context) -> int:
-    """End every session there is; give how many of them were live."""
+    """Revoke every session of every user; return how many were active."""
     return await _delete(ctx)
 
 
 async def revoke_others(ctx: Context) -> int:
-    """End every session of the caller but the current one; give how many of them were live."""
+    """Revoke every session of the caller but the current one; return how many were active."""
     caller = ctx.signed_in
     await locking.lock_caller(ctx)
     # defence: V22 V35 others-of-caller
@@ -200,9 +201,9 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def sign_out(ctx: Context) -> None:
-    """End every session that was presented, the cookie's beside a Bearer token too (behaviour 5.1).
+    """Revoke every session in the request: the Bearer token's and the cookie's.
 
-    One that has ended meanwhile is no sign-out.
+    A session that has ended meanwhile is not recorded as a sign-out.
     """
     beside = await _beside_bearer(ctx)
     if beside is not None:
@@ -215,7 +216,7 @@ async def sign_out(ctx: Context) -> None:
 
 
 async def _beside_bearer(ctx: Context) -> Caller | None:
-    """Return the session of the cookie where the cookie has not decided who calls, live or not."""
+    """Return the cookie's session, active or not, if the request was authenticated by something else."""
     if ctx.caller is not None and ctx.caller.by_cookie:
         return None
     token = ctx.cookies.cookie(ctx.policy.cookies.session_name.encode())
@@ -226,7 +227,7 @@ async def _beside_bearer(ctx: Context) -> Caller | None:
 
 
 async def _end_presented(ctx: Context, presented: list[Caller]) -> None:
-    """End sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
+    """Delete sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
     for caller in sorted(presented, key=lambda caller: caller.user.id):
         if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
             await discard(ctx, caller.session.id)
@@ -235,9 +236,9 @@ async def _end_presented(ctx: Context, presented: list[Caller]) -> None:
 
 
 async def discard(ctx: Context, session_id: str) -> None:
-    """Delete a session that was presented after its end, or by a banned user (behaviour 3.2).
+    """Delete a session that was sent after its expiry, or by a banned user.
 
-    Nothing can cross this one statement, so it takes no lock.
+    A single statement needs no lock.
     """
     await _delete(ctx, col(Session.id) == session_id)
 
@@ -250,7 +251,7 @@ async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
 
 
 def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
-    """Return the new expiry of a session that is due for sliding extension, or None (behaviour 3.5)."""
+    """Return the new expiry of a session that is due for extension, or None."""
     if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
         return None
     expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)
@@ -258,7 +259,7 @@ def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> dat
 
 
 async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
-    """Move the end of a live session; one that was revoked meanwhile stays revoked, without any lock."""
+    """Extend an active session; one that was revoked meanwhile stays revoked, without any lock."""
     await ctx.db.execute(
         update(Session)
         .where(col(Session.id) == session.id, col(Session.expires_at) == session.expires_at)

@@ -1,6 +1,7 @@
-"""Flows: a visit to a provider from its start to the moment the browser is back (behaviour 7.2, 7.3).
+"""Flows: from the redirect to a provider until the browser returns.
 
-What a flow must remember lies encrypted under the digest of its state, for a browser that brings the binding along.
+The data of a flow is stored encrypted under the digest of its state, and is released only to the browser with the
+flow's cookie.
 """
 
 import json
@@ -24,7 +25,7 @@ _VERIFIER_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A request to send the browser to a provider, and the accepted redirect URLs for afterwards."""
+    """A request to redirect the browser to a provider, and the accepted redirect URLs for afterwards."""
 
     provider_id: str
     scopes: tuple[str, ...]
@@ -61,13 +62,13 @@ class AuthorizationRedirect:
 
 
 async def begin_sign_in(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
-    """Begin a sign-in; the scopes named replace the default ones. Raises ProviderNotFound, ProviderUnavailable."""
+    """Begin a sign-in; the scopes replace the default ones. Raises ProviderNotFound, ProviderUnavailable."""
     traits = identity.provider_of(ctx, request.provider_id).traits
     return await _begin(ctx, request, _scopes(traits, request.scopes or traits.scopes))
 
 
 async def begin_linking(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
-    """Begin to link an account to the caller; the scopes named are added to the default ones.
+    """Begin to link an account to the caller; the scopes are added to the default ones.
 
     Raises ProviderNotFound, ProviderUnavailable, Unauthenticated.
     """
@@ -76,7 +77,7 @@ async def begin_linking(ctx: Context, request: AuthorizationRequest) -> Authoriz
 
 
 def redirect_uri(ctx: Context, provider_id: str) -> str:
-    """Return the address at which a provider hands the browser back."""
+    """Return the URL to which a provider redirects the browser back."""
     return urls.public_url(ctx.policy, f"/callback/{provider_id}")
 
 
@@ -135,10 +136,10 @@ def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeTok
 
 
 async def consume(ctx: Context, state: str, binding: str) -> OAuthState | None:
-    """Return the flow behind a state if this browser began it; of any number of simultaneous calls one gets it.
+    """Return the flow of a state if this browser began it; of any number of simultaneous calls one gets it.
 
-    A state that comes with another binding is not used up. A flow that no secret opens any more is none, and so is one
-    that another version of the service has begun and this one does not understand.
+    A state with another binding is not used up. A flow that cannot be decrypted any more, or whose format belongs to
+    another version of the service, counts as missing.
     """
     # defence: V54 V58 use-state
     used = delete(OneTimeToken).where(

@@ -1,4 +1,4 @@
-"""The way back from a provider: use the state up, prove the identity, sign in or link (behaviour 7.3)."""
+"""The redirect back from a provider: use the state up, verify the identity, sign in or link."""
 
 import re
 from dataclasses import dataclass, field
@@ -70,14 +70,14 @@ _FAILURES: dict[type[Exception], CallbackError] = {
     SocialAccountAlreadyLinked: CallbackError.OTHER_OWNER,
     ProviderUnavailable: CallbackError.PROVIDER_UNAVAILABLE,
 }
-"""What each refusal on the way is called there; the closest class counts, and what is not named is our fault."""
+"""The value of `error` for each refusal; the closest class counts. An exception that is not listed is a bug."""
 
 
 class CallbackRefused(Exception):
-    """The flow ends for a reason that lies in the callback itself."""
+    """The flow failed because of the callback's own parameters."""
 
     def __init__(self, error: str, description: str | None = None, said: str | None = None) -> None:
-        """Take the value of `error`, the provider's words for it, and what the provider itself called it."""
+        """Set the value of `error`, the provider's description of it, and the provider's own code."""
         self.error = error
         self.description = description
         self.said = said
@@ -96,32 +96,32 @@ class CallbackRequest:
     issuer: str | None
     form_user: str | None = field(repr=False)
     binding: str | None = field(repr=False)
-    """The cookie of the flow that this state belongs to."""
+    """The cookie of the flow with this state."""
     session_token: str | None = field(repr=False)
-    """The session cookie, "" for two that differ."""
+    """The session cookie, "" if there are two different ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackResult:
-    """The result of a callback: where the browser is redirected, and with what."""
+    """The result of a callback: the redirect, and what to set with it."""
 
     target: str | None = None
-    """What the flow named for this end, None where it named nothing."""
+    """The redirect URL that the flow named for this outcome, None if it named none."""
     opened: OpenedSession | PendingSignIn | None = None
     """None after linking, and after a failure."""
     error: str | None = None
     description: str | None = None
-    """The provider's words for its error."""
+    """The provider's description of its error."""
     is_used_up: bool = True
-    """Whether the state was this browser's and is gone, so that its cookie can go, too."""
+    """Whether the flow was this browser's and is used up, so that its cookie can be cleared."""
     defect: Exception | None = None
-    """What is our fault, for the log: what nobody foresaw, and a database that is down."""
+    """An internal error to log: an unexpected exception, or an unavailable database."""
 
 
 async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackResult:
     """Finish a flow. Once its state is used up, every outcome is returned as a `CallbackResult`.
 
-    Raises Unavailable while the state cannot be looked at; it can still be used then.
+    Raises Unavailable if the state cannot be looked up; it can still be used then.
     """
     if not request.state:
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
@@ -173,7 +173,7 @@ async def _link(
     params: CallbackParams,
     starter: tuple[str, str, str | None],
 ) -> CallbackResult:
-    """Link for the session that began the flow, which is looked at before the provider is asked and again after."""
+    """Link for the session that began the flow; the session is checked before and after the call to the provider."""
     user_id, session_id, presented = starter
     await linking.refuse_stranger(ctx, user_id, presented)
     await ctx.in_new_transaction(partial(linking.check_start, user_id=user_id, session_id=session_id))
@@ -200,7 +200,7 @@ async def _sign_in(
 
 
 def _provider_error(error: str, description: str | None) -> tuple[str, str | None]:
-    """Return a provider's error and description, made safe to show: an attacker may have written them."""
+    """Return a provider's error and description, sanitized: an attacker may have written them."""
     # defence: V60 provider-error
     code = error if _PROVIDERS_CODE.fullmatch(error) else CallbackError.PROVIDER_ERROR
     words = "".join(letter for letter in description or "" if letter.isprintable())  # defence: V60 printable
@@ -208,7 +208,7 @@ def _provider_error(error: str, description: str | None) -> tuple[str, str | Non
 
 
 def _word(error: str) -> str:
-    """Return what a provider called its error, for the record."""
+    """Return the provider's error code, for the audit record."""
     return "".join(filter(str.isprintable, error))[:CODE_LENGTH]
 
 

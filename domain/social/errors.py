@@ -1,53 +1,53 @@
-"""Errors of identity providers and linking (behaviour 5.1, 5.5)."""
+"""Errors of identity providers and linking."""
 
 from domain.errors import BadRequest, Conflict, NotFound, Unauthenticated, Unavailable
 
 
 class ProviderUnavailable(Unavailable):
-    """The external provider is down, slow or garbled."""
+    """The identity provider is down, slow, or its response is malformed."""
 
     code = "PROVIDER_UNAVAILABLE"
     message = "Provider unavailable"
 
 
 class RenewedTokensLost(Unavailable):
-    """A provider renewed tokens that could not be stored in time; it may honour neither these nor the old ones."""
+    """Refreshed tokens could not be stored in time; the provider may accept neither them nor the old ones."""
 
     code = "SERVICE_UNAVAILABLE"
 
 
 class ProviderNotFound(NotFound):
-    """No such provider is configured."""
+    """The provider is not configured."""
 
     message = "Provider not found"
 
 
 class IdTokenNotSupported(NotFound):
-    """The provider does not sign in by ID token."""
+    """The provider does not support sign-in by ID token."""
 
     message = "id_token not supported"
 
 
 class FailedToGetUserInfo(Unauthenticated):
-    """The provider named no subject."""
+    """The provider sent no subject."""
 
     message = "Failed to get user info"
 
 
 class UserEmailNotFound(Unauthenticated):
-    """The provider named no address."""
+    """The provider sent no email address."""
 
     message = "User email not found"
 
 
 class OauthLinkError(Unauthenticated):
-    """The identity must not become this account, or any."""
+    """The identity must not be linked to this account, or to any."""
 
     message = "account not linked"
 
 
 class SignUpDisabled(OauthLinkError):
-    """There is no such user, and this sign-in may not make one."""
+    """There is no such user, and this sign-in may not create one."""
 
     code = "OAUTH_LINK_ERROR"
     message = "signup disabled"
@@ -60,13 +60,13 @@ class SocialAccountAlreadyLinked(Conflict):
 
 
 class LinkingNotAllowed(Unauthenticated):
-    """Linking is off, or the provider is neither trusted nor sure of the address."""
+    """Linking is disabled, or the provider is neither trusted nor has verified the address."""
 
     message = "Account not linked - linking not allowed"
 
 
 class LinkingDifferentEmailsNotAllowed(Unauthenticated):
-    """The provider names another address than the user's."""
+    """The provider's email address is not the user's."""
 
     message = "Account not linked - different emails not allowed"
 
@@ -78,7 +78,7 @@ class ProviderNotSupported(BadRequest):
 
 
 class FailedToGetAccessToken(BadRequest):
-    """None stored, or expired and not renewable."""
+    """None is stored, or it has expired and cannot be refreshed."""
 
     message = "Failed to get a valid access token"
 
@@ -90,12 +90,12 @@ class TokenRefreshNotSupported(BadRequest):
 
 
 class RefreshTokenNotFound(BadRequest):
-    """The provider gave no refresh token."""
+    """The provider sent no refresh token."""
 
     message = "Refresh token not found"
 
 
 class FailedToRefreshAccessToken(BadRequest):
-    """The provider refused to refresh."""
+    """The provider refused the refresh."""
 
     message = "Failed to refresh access token"

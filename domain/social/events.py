@@ -1,4 +1,4 @@
-"""Audit events about identity providers (behaviour chapter 11)."""
+"""Audit events about identity providers."""
 
 from domain.audit.record import Event, error_detail, record
 from domain.context import Context
@@ -13,12 +13,12 @@ OAUTH_STATE_REFUSED = Event("oauth_state.refused", unbounded=True)
 
 
 def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
-    """An identity became one more way for a user to sign in."""
+    """An identity was linked to a user."""
     record(ctx, ACCOUNT_LINKED, user_id=user_id, provider=provider_id)
 
 
 def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, said: str | None = None) -> None:
-    """An identity was not joined to a user; the provider may have `said` why, in a word."""
+    """An identity was not linked to a user; `said` is the provider's error code."""
     record(
         ctx,
         ACCOUNT_LINK_REFUSED,
@@ -31,24 +31,24 @@ def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, sai
 
 
 def provider_token_read(ctx: Context, provider_id: str) -> None:
-    """The caller got a provider's tokens."""
+    """The caller read a provider's tokens."""
     record(ctx, PROVIDER_TOKEN_READ, provider=provider_id)
 
 
 def provider_token_refreshed(ctx: Context, provider_id: str) -> None:
-    """A provider has renewed the caller's tokens."""
+    """A provider refreshed the caller's tokens."""
     record(ctx, PROVIDER_TOKEN_REFRESHED, provider=provider_id)
 
 
 def provider_token_failed(ctx: Context, provider_id: str, code: str) -> None:
-    """A provider did not renew the caller's tokens."""
+    """A provider did not refresh the caller's tokens."""
     record(ctx, PROVIDER_TOKEN_FAILED, outcome=Outcome.FAILURE, code=code, provider=provider_id)
 
 
 def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
-    """A browser came back with a state that it did not get here, or not any more.
+    """A browser returned with a state that it did not receive here, or that has expired.
 
-    The provider is part of an address that anybody can make up, so that only a configured one is named.
+    The provider is part of a URL that anyone can make up, so only a configured one is recorded.
     """
     known = provider_id if provider_id in ctx.providers else None
     record(ctx, OAUTH_STATE_REFUSED, outcome=Outcome.REFUSED, code=code, provider=known)

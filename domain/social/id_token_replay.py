@@ -1,6 +1,6 @@
-"""How often an ID token signs in: never when it is the service's own, once when it answers a nonce (behaviour 7.6).
+"""How often an ID token signs in: never if the service received it itself, once if it has a nonce.
 
-What is used up is marked in the transaction that uses it, so that what fails uses up nothing.
+A used token is marked in the transaction that uses it, so that a failed request uses nothing up.
 """
 
 from datetime import timedelta
@@ -15,11 +15,13 @@ from domain.users import profile
 from models import OneTimeToken, Purpose
 
 _LIFE = DIRECT_AGE + 2 * timedelta(seconds=LEEWAY)  # defence: V18 spent-life
-"""How long a mark stays: no token that was accepted at its beginning is young enough at its end, whose clock it be."""
+"""How long a mark is kept: a token that was accepted when it was set is too old when it expires, with any clock
+skew."""
 
 
 async def use(ctx: Context, proof: VerifiedIdentity) -> None:
-    """Use the ID token of a proof, if it has one, as often as it may be. Raises InvalidToken when that was before."""
+    """Mark the ID token of a proof as used, if it has one that may be used once. Raises InvalidToken if it was
+    used before."""
     token = proof.tokens.id_token
     if token is None:
         return
@@ -33,14 +35,14 @@ async def use(ctx: Context, proof: VerifiedIdentity) -> None:
 
 
 async def spend(ctx: Context, token: str) -> None:
-    """Let a verified ID token sign nobody in from now on; one that is spent already stays so."""
+    """Prevent a verified ID token from ever signing in; one that is spent already stays so."""
     if not await _is_spent(ctx, token):
         await _mark(ctx, token)
 
 
 async def _mark(ctx: Context, token: str) -> None:
-    """Mark a token as spent, without a further look: who was faster meanwhile is met by the collision of the marks,
-    after which the job is run once more."""
+    """Mark a token as spent without checking first: a concurrent use collides with the mark, and the job is run
+    again."""
     # defence: V18 insert-spent
     ctx.db.add(
         OneTimeToken(
@@ -55,7 +57,7 @@ async def _mark(ctx: Context, token: str) -> None:
 
 
 async def _is_spent(ctx: Context, token: str) -> bool:
-    """Whether there is a mark. Its time is not looked at: a token whose mark is over is too old itself."""
+    """Return whether the token is marked. An expired mark counts too: the token itself is too old by then."""
     mark = select(col(OneTimeToken.digest)).where(
         col(OneTimeToken.digest) == _digest(token), col(OneTimeToken.purpose) == Purpose.SPENT
     )
@@ -63,5 +65,5 @@ async def _is_spent(ctx: Context, token: str) -> bool:
 
 
 def _digest(token: str) -> bytes:
-    """Return the digest of what was signed: anybody can make another valid signature of one by ECDSA."""
+    """Return the digest of the signed part: with ECDSA anyone can make another valid signature of a token."""
     return tokens.digest(token.rpartition(".")[0])  # defence: V18 spent-digest

@@ -1,4 +1,4 @@
-"""From what an application or a browser hands over to an identity that a provider has proven (behaviour 7.5, 7.6)."""
+"""Verify an identity: from what an application or browser sends to an identity that a provider has proven."""
 
 from domain import errors, identifiers
 from domain.context import Context
@@ -23,9 +23,9 @@ def provider_of(ctx: Context, provider_id: str) -> Provider:
 
 
 async def by_id_token(ctx: Context, provider: Provider, direct: IdTokenCredential) -> VerifiedIdentity:
-    """Check an ID token that came directly.
+    """Verify an ID token that an application sent.
 
-    Raises IdTokenNotSupported, InvalidToken, FailedToGetUserInfo (it names nobody), ProviderUnavailable.
+    Raises IdTokenNotSupported, InvalidToken, FailedToGetUserInfo (no subject), ProviderUnavailable.
     """
     if not provider.traits.takes_id_tokens:
         raise IdTokenNotSupported
@@ -38,7 +38,8 @@ async def by_id_token(ctx: Context, provider: Provider, direct: IdTokenCredentia
 
 
 def address_of(identity: Identity) -> str:
-    """Return the email address as it is stored and compared. Raises UserEmailNotFound if it is missing or invalid."""
+    """Return the provider's email address as it is stored and compared. Raises UserEmailNotFound if missing or
+    invalid."""
     try:
         return identifiers.email(identity.email or "")  # defence: V15 identity-email
     except InvalidEmail as malformed:

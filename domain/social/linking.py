@@ -1,4 +1,4 @@
-"""Linking: an identity becomes one more way for a signed-in user to sign in (behaviour 5.5, 7.5)."""
+"""Linking: an identity becomes another way for a signed-in user to sign in."""
 
 from functools import partial
 
@@ -42,9 +42,9 @@ async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential)
 
 
 async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> None:
-    """Raise Unauthenticated when the browser that is back is signed in as somebody else (behaviour 7.5).
+    """Raise Unauthenticated if the returning browser is signed in as another user.
 
-    `presented` is its session cookie. Two that differ could be anybody's, so they are refused, too.
+    `presented` is its session cookie. Two different ones are refused, because they could be anyone's.
     """
     if presented is None:  # defence: V21 V54 presented
         return
@@ -54,7 +54,7 @@ async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> 
 
 
 async def check_start(ctx: Context, user_id: str, session_id: str) -> None:
-    """Raise Unauthenticated when the session that began the flow has ended."""
+    """Raise Unauthenticated if the session that began the flow has ended."""
     await _locked(ctx, user_id, session_id)
 
 
@@ -68,12 +68,11 @@ async def _locked(ctx: Context, user_id: str, session_id: str) -> UserRow:
 async def link(
     ctx: Context, user_id: str, session_id: str, proof: VerifiedIdentity, asked: tuple[str, ...] = ()
 ) -> None:
-    """Link a proven identity to a user whose session is still live; in one transaction.
+    """Link a proven identity to a user whose session is still active; in one transaction.
 
-    The user's profile stays as it is. An identity that is the user's already gets the new tokens. `asked` are the
-    scopes the provider was asked for. Refusals are put on record by the caller. Raises Unauthenticated, the refusals
-    of `id_token_replay.use`, UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed,
-    LinkingDifferentEmailsNotAllowed.
+    The user's profile stays unchanged. An identity that is the user's already gets the new tokens. `asked` are the
+    requested scopes. The caller audits refusals. Raises Unauthenticated, the refusals of `id_token_replay.use`,
+    UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
     """
     await id_token_replay.use(ctx, proof)  # defence: V18 use-id-token
     identity = proof.identity

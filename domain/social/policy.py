@@ -1,4 +1,4 @@
-"""What the operator decides about identity providers (behaviour chapter 7)."""
+"""Policy for identity providers, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,21 +6,21 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class SocialPolicy:
-    """What concerns every identity provider."""
+    """Settings that apply to every identity provider."""
 
     state_expires_in: timedelta
     refresh_skew: timedelta
-    """How long before its end an access token is renewed."""
+    """How long before its expiry an access token is refreshed."""
     expose_refresh_token: bool
     error_url: str | None
-    """Where a failed flow leads that named no place; None is the service's own /error."""
+    """The redirect URL of a failed flow that named none; None is the service's own /error."""
     default_redirect_url: str
-    """Where a flow leads that named no place."""
+    """The redirect URL of a flow that named none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkingPolicy:
-    """Whose account an identity belongs to (behaviour 7.5)."""
+    """Which identities may be linked to which users."""
 
     enabled: bool
     implicit: bool

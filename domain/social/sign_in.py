@@ -1,4 +1,4 @@
-"""Sign-in through a provider: which user a verified identity belongs to, and the gate (behaviour 5.1, 7.5)."""
+"""Sign-in through a provider: find or create the user of a verified identity, then pass the gate."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -35,9 +35,9 @@ class SocialSignIn:
     """`oauth:<id>` or `id_token:<id>`."""
     request_sign_up: bool
     callback_url: str | None
-    """Where the link of a verification mail leads."""
+    """The redirect URL of the link in a verification email."""
     asked: tuple[str, ...] = ()
-    """The scopes the provider was asked for."""
+    """The requested scopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ async def by_id_token(
     request_sign_up: bool,
     callback_url: str | None,
 ) -> OpenedSession | PendingSignIn:
-    """Sign in with an ID token that the application got by itself.
+    """Sign in with an ID token that the application obtained itself.
 
     Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `sign_in`.
     """
@@ -72,9 +72,9 @@ async def by_id_token(
 
 
 async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) -> SocialSignInResult:
-    """Sign in whom a provider has proven, as the user it belongs to or as a new one; in one transaction.
+    """Sign in the user of a verified identity, creating them if they are new; in one transaction.
 
-    Who is not known is put on record by the caller, whom the gate stops by the gate. Raises the refusals of
+    The caller audits an identity without a user; the gate audits the users it refuses. Raises the refusals of
     `id_token_replay.use`, UserEmailNotFound, OauthLinkError, SignUpDisabled and the refusals of the gate.
     """
     await id_token_replay.use(ctx, proof)
@@ -94,7 +94,7 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
 
 
 async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow] | None:
-    """Return the user of an identity, locked, and its account. It may be unlinked until the lock is there."""
+    """Return the user of an identity, locked, and its account; None if it was unlinked before the lock was acquired."""
     seen = await accounts.by_identity(ctx, identity)
     if seen is None:
         return None
@@ -108,7 +108,7 @@ async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow]
 async def _find_or_create_user(
     ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity, address: str
 ) -> tuple[UserRow, bool]:
-    """Return the user whom an identity belongs to from now on, and whether they were made for it."""
+    """Return the user an identity belongs to from now on, and whether they were created for it."""
     owner = await locking.lock_by_email(ctx, address)
     if owner is not None:
         _refuse_join(ctx, owner, proof.identity)
@@ -127,7 +127,7 @@ async def _find_or_create_user(
 
 
 def _may_sign_up(ctx: Context, attempt: SocialSignIn) -> bool:
-    """Whether strangers may come in at all, through this provider, and without having asked to."""
+    """Return whether a new user may be created: by the service, by this provider, and by this request."""
     traits = attempt.traits
     if not ctx.policy[SignUpPolicy].enabled or traits.disable_sign_up:
         return False
@@ -135,10 +135,10 @@ def _may_sign_up(ctx: Context, attempt: SocialSignIn) -> bool:
 
 
 def _refuse_join(ctx: Context, owner: UserRow, identity: Identity) -> None:
-    """Let an identity be joined to the user with its address only where both sides have proven the address.
+    """Check that an identity may be linked to the user with its email: both sides must have verified the address.
 
-    Otherwise a stranger who signed up with somebody's address would share the account its owner then comes into, and
-    somebody who says so at a careless provider would come into another's. Raises OauthLinkError.
+    Otherwise a stranger who signed up with another person's email would share the account its owner then signs in to,
+    and a provider that does not verify addresses could be used to take over an account. Raises OauthLinkError.
     """
     rules = ctx.policy[LinkingPolicy]
     # defence: V15 V32 vouched-email
@@ -169,7 +169,7 @@ def _new_user(ctx: Context, identity: Identity, address: str) -> UserRow:
 
 
 async def _mail_verification(ctx: Context, user: UserRow, attempt: SocialSignIn) -> None:
-    """Send a new user the link, unless the address is proven, or the gate is about to send it."""
+    """Send a new user the verification link, unless the email is verified, or the gate is about to send it."""
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or attempt.traits.require_verified_email
     is_sent_by_gate = needs_verified and verification.send_on_sign_in
@@ -179,7 +179,7 @@ async def _mail_verification(ctx: Context, user: UserRow, attempt: SocialSignIn)
 
 
 async def _sync_profile(ctx: Context, user: UserRow, identity: Identity, *, syncs: bool) -> UserRow:
-    """Take over name and image where the provider names them and the operator wants it; return the user then."""
+    """Copy name and image from the provider if it sends them and the policy says so; return the updated user."""
     if not syncs:
         return user
     name = identifiers.clean_name(identity.name) or user.name

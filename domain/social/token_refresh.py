@@ -1,7 +1,7 @@
-"""Renewing a provider's tokens: of all who want the same at once, one asks the provider (behaviour 7.6).
+"""Refresh a provider's tokens: of several concurrent requests, one calls the provider.
 
-Who asks holds a lease on the account's row. When it is over, what came of it stands in the lease's place, so that
-those who waited, on whatever instance, learn it: nothing after a success, else one of two moments long past.
+The request that calls holds a lease on the account's row. Afterwards the lease column holds the outcome, for the
+requests that waited, on any instance: nothing after a success, else one of two moments long past.
 """
 
 import asyncio
@@ -27,30 +27,30 @@ from models.statements import FIND_ACCOUNT
 
 LEASE = timedelta(seconds=15)
 ASKING = 9.0
-"""Seconds within which the provider must have answered, whatever it takes to ask it: less than anybody waits."""
+"""The seconds within which the provider must respond, over all calls: less than any request waits."""
 PATIENCE = 10.0
-"""Seconds that the others wait."""
+"""The seconds that other requests wait."""
 PAUSE = 0.05
-"""Seconds between two looks at the row."""
+"""The seconds between two reads of the row."""
 STORE_PAUSE = 0.25
-"""Seconds between two tries to store what a provider gave."""
+"""The seconds between two attempts to store new tokens."""
 
 REFUSED = EPOCH
 UNREACHABLE = EPOCH + timedelta(milliseconds=1)
 
 
 class _Lease(NamedTuple):
-    """A lease that was taken: what stands in the row, and its end by the clock of the event loop."""
+    """An acquired lease: the value in the row, and its end by the clock of the event loop."""
 
     until: datetime
     end: float
 
 
 async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_token: str) -> AccountRow:
-    """Return the account with renewed tokens; `seen` is the row that held this refresh token.
+    """Return the account with refreshed tokens; `seen` is the row that held this refresh token.
 
-    No transaction may be open: it may take as long as the provider. Raises RefreshRefused (what is stored stays),
-    ProviderUnavailable, RenewedTokensLost, and AccountNotFound when it was unlinked meanwhile.
+    No transaction may be open: this can take as long as the provider. Raises RefreshRefused (the stored tokens stay),
+    ProviderUnavailable, RenewedTokensLost, and AccountNotFound if it was unlinked meanwhile.
     """
     while True:
         end = asyncio.get_running_loop().time() + LEASE.total_seconds()
@@ -64,7 +64,8 @@ async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_toke
 
 
 async def _take(ctx: Context, seen: AccountRow) -> datetime | None:
-    """Take the lease if nobody holds it, and nobody has renewed or tried to since the row was seen; give its end."""
+    """Acquire the lease if no other request holds it or has refreshed or tried since the row was read; return its
+    end."""
     marked, until = col(Account.refresh_lease_until), seen.refresh_lease_until
     if until is not None and until > ctx.now:
         return None
@@ -93,7 +94,7 @@ async def _ask(
 
 
 async def _renewed(ctx: Context, provider: Provider, refresh_token: str) -> Tokens:
-    """Ask the provider, which may take several calls, for no longer than the lease lasts."""
+    """Call the provider, which may take several requests, for no longer than the lease lasts."""
     try:
         async with asyncio.timeout(ASKING):
             return await provider.refresh(refresh_token, ctx.now)
@@ -102,9 +103,9 @@ async def _renewed(ctx: Context, provider: Provider, refresh_token: str) -> Toke
 
 
 async def _keep(ctx: Context, seen: AccountRow, tokens: Tokens, lease: _Lease) -> None:
-    """Store new tokens, again and again while the database is away: nobody will give them a second time.
+    """Store new tokens, and retry while the database is unavailable: the provider will not send them again.
 
-    Raises RenewedTokensLost when it has not come back by the end of the lease.
+    Raises RenewedTokensLost if the database is still unavailable when the lease ends.
     """
     while True:
         try:
@@ -116,7 +117,7 @@ async def _keep(ctx: Context, seen: AccountRow, tokens: Tokens, lease: _Lease) -
 
 
 async def _store(ctx: Context, seen: AccountRow, tokens: Tokens, lease: datetime) -> None:
-    """Store new tokens, whoever holds the lease by now: the provider may honour the old ones no more."""
+    """Store new tokens, whoever holds the lease now: the provider may no longer accept the old ones."""
     await locking.lock(ctx, seen.user_id)
     account = (await ctx.db.execute(FIND_ACCOUNT, id=seen.id, user_id=seen.user_id)).first()
     if account is None:
@@ -136,10 +137,10 @@ async def _give_up(ctx: Context, seen: AccountRow, lease: datetime, outcome: dat
 
 
 async def _settled(ctx: Context, seen: AccountRow) -> AccountRow:
-    """Return the row once nobody holds a lease on it. Raises ProviderUnavailable when that lasts too long."""
+    """Return the row once the lease is released. Raises ProviderUnavailable if that takes too long."""
     try:
         async with asyncio.timeout(PATIENCE):
-            # The holder may be another instance, so there is nothing to wait for but the row.
+            # The holder may be another instance, so polling the row is the only way to wait.
             while _is_held(ctx, row := await _read(ctx, seen)):  # noqa: ASYNC110
                 await asyncio.sleep(PAUSE)
     except TimeoutError as late:
@@ -152,7 +153,7 @@ def _is_held(ctx: Context, row: AccountRow) -> bool:
 
 
 def _is_encrypted_anew(ctx: Context, seen: AccountRow, row: AccountRow, refresh_token: str) -> bool:
-    """Whether a row differs from the one that was seen by nothing but the secret its tokens are encrypted under."""
+    """Return whether a row differs from the one read before only in the key that encrypts its tokens."""
     if row.refresh_token is None or row.refresh_token == seen.refresh_token:
         return False
     if row.refresh_lease_until != seen.refresh_lease_until:

@@ -1,4 +1,4 @@
-"""What a provider gave for later calls: show it, renew it, ask with it who the user is (behaviour 5.5, 7.6)."""
+"""The tokens of a provider: return them, refresh them, and query the user's profile with them."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -25,19 +25,19 @@ from models.queries import AccountRow
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The account that is meant: by its provider, by its own id or that at the provider, or by both."""
+    """Names an account: by its provider, by its own id or the id at the provider, or by both."""
 
     provider_id: str | None
     account_id: str | None
     user_id: str | None = None
-    """Whose it is said to be."""
+    """The user the request claims it belongs to."""
     place: str = "body"
     """Where the request names it, `body` or `query`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecryptedTokens:
-    """An account with its tokens in the clear; None is what is not stored, or may not be shown."""
+    """An account with its tokens decrypted; None for one that is not stored, or may not be shown."""
 
     account: AccountRow
     access_token: str = field(repr=False)
@@ -47,14 +47,14 @@ class DecryptedTokens:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """An account, and what its provider says about the user now."""
+    """An account, and the user's current profile at its provider."""
 
     account: AccountRow
     identity: Identity
 
 
 async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
-    """Return the tokens of the caller's account, renewed first if the access token is about to end.
+    """Return the tokens of the caller's account, refreshed first if the access token is about to expire.
 
     Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken,
     ProviderUnavailable.
@@ -66,7 +66,7 @@ async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
 
 
 async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
-    """Return the tokens of the caller's account, renewed in any case.
+    """Refresh the tokens of the caller's account and return them.
 
     Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, TokenRefreshNotSupported,
     RefreshTokenNotFound, FailedToRefreshAccessToken, ProviderUnavailable.
@@ -87,7 +87,7 @@ async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
 
 
 async def profile(ctx: Context, choice: Choice) -> Profile:
-    """Return what the provider says about the caller now.
+    """Return the caller's current profile at the provider.
 
     Raises ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken, FailedToGetUserInfo,
     ProviderUnavailable.
@@ -103,7 +103,7 @@ async def profile(ctx: Context, choice: Choice) -> Profile:
 
 
 async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
-    """Return the account and its provider. Whose it is said to be has no other effect than to be compared."""
+    """Return the account and its provider. The claimed user is only compared with the caller."""
     if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
         raise errors.Forbidden
     account = await accounts.find(ctx, choice.provider_id, choice.account_id, choice.place)
@@ -114,7 +114,7 @@ async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
 
 
 async def _valid(ctx: Context, account: AccountRow, provider: Provider) -> DecryptedTokens:
-    """Return the tokens with an access token that is not over. Raises FailedToGetAccessToken, ProviderUnavailable."""
+    """Return the tokens with a valid access token. Raises FailedToGetAccessToken, ProviderUnavailable."""
     opened = _decrypt(ctx, account)
     refresh_token = opened.refresh_token if opened is not None and provider.traits.refreshes else None
     if refresh_token is not None and _ends_by(account, ctx.now + ctx.policy[SocialPolicy].refresh_skew):
@@ -145,14 +145,14 @@ async def _renewed(
 
 
 async def _check_session(ctx: Context) -> None:
-    """Raise Unauthenticated when the caller's session has ended while the provider was asked."""
+    """Raise Unauthenticated if the caller's session ended during the call to the provider."""
     found = await sessions.find(ctx.reads, ctx.signed_in.token)
     if found is None or not found[0].is_active(ctx.now) or found[1].is_banned(ctx.now):
         raise errors.Unauthenticated
 
 
 def _decrypt(ctx: Context, account: AccountRow) -> DecryptedTokens | None:
-    """Return an account's tokens; None without an access token, or when no secret opens it any more."""
+    """Return an account's tokens; None without an access token, or if it cannot be decrypted."""
     access_token = _decrypted(ctx, accounts.ACCESS_TOKEN, account.access_token)
     if access_token is None:
         return None

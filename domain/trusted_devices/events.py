@@ -1,4 +1,4 @@
-"""Audit events about trusted devices (behaviour chapter 11)."""
+"""Audit events about trusted devices."""
 
 from domain.audit.record import Event, record
 from domain.context import Context
@@ -9,15 +9,15 @@ TRUSTED_DEVICE_REMOVED = Event("trusted_device.removed")
 
 
 def device_trusted(ctx: Context, user_id: str) -> None:
-    """The device is not asked for the second factor from now on."""
+    """A device was trusted: it skips the second factor from now on."""
     record(ctx, TRUSTED_DEVICE_ADDED, user_id=user_id, actor_id=user_id)
 
 
 def trusted_device_used(ctx: Context, user_id: str) -> None:
-    """The device was not asked for the second factor."""
+    """A trusted device skipped the second factor."""
     record(ctx, TRUSTED_DEVICE_USED, user_id=user_id, actor_id=user_id, method="trusted_device")
 
 
 def trusted_devices_removed(ctx: Context, user_id: str, devices: int) -> None:
-    """So many devices will be asked for the second factor again."""
+    """So many trusted devices of the user were revoked."""
     record(ctx, TRUSTED_DEVICE_REMOVED, user_id=user_id, devices=devices)

@@ -1,4 +1,4 @@
-"""What the operator decides about trusted devices (behaviour 6.4)."""
+"""Policy for trusted devices, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,6 +6,6 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class TrustedDevicePolicy:
-    """How long a device is not asked for a code; each use extends it."""
+    """How long a device skips the second factor; each use extends it."""
 
     trust_expires_in: timedelta

@@ -1,4 +1,4 @@
-"""Trusted devices: browsers that are not asked for the second factor for 30 days (behaviour 6.4)."""
+"""Trusted devices: browsers that skip the second factor for 30 days."""
 
 from sqlalchemy import delete, select, update
 from sqlmodel import col
@@ -11,7 +11,7 @@ from models import TrustedDevice
 
 
 def trust(ctx: Context, user_id: str) -> str:
-    """Trust the device behind this request; give the token for its cookie."""
+    """Trust the device behind this request; return the token for its cookie."""
     token = tokens.token()
     ctx.db.add(
         TrustedDevice(
@@ -28,7 +28,7 @@ def trust(ctx: Context, user_id: str) -> str:
 
 
 async def rotate(ctx: Context, user_id: str) -> str | None:
-    """Return a new token in place of the presented one if the user trusts this device; the old one is dead at once."""
+    """Return a new token in place of the cookie's if the user trusts this device; the old token becomes invalid."""
     presented = ctx.cookies.device
     if not presented or not tokens.is_token(presented):
         return None
@@ -51,7 +51,7 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
 
 
 async def is_dead(ctx: Context) -> bool:
-    """Whether the presented token, if there is one, belongs to no device that anybody trusts."""
+    """Return whether a token was sent that belongs to no trusted device of any user."""
     presented = ctx.cookies.device
     if presented is None:
         return False
@@ -64,7 +64,7 @@ async def is_dead(ctx: Context) -> bool:
 
 
 async def forget_all(ctx: Context, user_id: str) -> None:
-    """Trust none of the user's devices any more."""
+    """Revoke all trusted devices of the user."""
     gone = delete(TrustedDevice).where(col(TrustedDevice.user_id) == user_id).returning(col(TrustedDevice.id))
     devices = await ctx.db.execute(gone)
     if devices:
@@ -72,5 +72,5 @@ async def forget_all(ctx: Context, user_id: str) -> None:
 
 
 async def forget_all_users(ctx: Context) -> None:
-    """Trust no device any more."""
+    """Revoke all trusted devices of all users."""
     await ctx.db.execute(delete(TrustedDevice))

@@ -1,4 +1,4 @@
-"""Backup codes: made in sets, stored hashed, used once each (behaviour 6.2)."""
+"""Backup codes: created in sets, stored hashed, used once each."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _CODE = re.compile(f"[{tokens.BACKUP_CODE_LETTERS}]{{10}}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class NewSet:
-    """Codes that are not stored yet: as they are shown this once, and what is stored of them."""
+    """New, unstored codes: the plain text, shown once, and what is stored."""
 
     shown: list[str] = field(repr=False)
     hashes: list[bytes]
@@ -29,7 +29,7 @@ class NewSet:
 
 
 async def prepare(ctx: Context) -> NewSet:
-    """Make a set of different codes and hash them; to be done before the transaction begins. Raises Overloaded."""
+    """Create a set of different codes and hash them; call it before the transaction begins. Raises Overloaded."""
     shown: dict[str, None] = {}
     while len(shown) < ctx.policy[TwoFactorPolicy].backup_code_count:
         shown[tokens.backup_code()] = None
@@ -39,7 +39,7 @@ async def prepare(ctx: Context) -> NewSet:
 
 
 def store(ctx: Context, user: UserRow, prepared: NewSet, *, live: bool) -> None:
-    """Add a set; one that is not live waits for its enrolment to be confirmed."""
+    """Add a set; an inactive set waits for its enrolment to be confirmed."""
     set_id = tokens.token()
     for code in prepared.hashes:
         ctx.db.add(
@@ -68,7 +68,7 @@ async def discard_waiting(ctx: Context, user_id: str) -> None:
 
 
 async def promote(ctx: Context, user_id: str) -> None:
-    """Put the set that waits in the place of the live one; without one the live set stays."""
+    """Replace the active set with the waiting one; without a waiting one the active set stays."""
     own = col(BackupCode.user_id) == user_id
     waiting = select(col(BackupCode.id)).where(own, ~col(BackupCode.live)).correlate(None)
     replaced = delete(BackupCode).where(own, col(BackupCode.live), exists(waiting))
@@ -78,7 +78,8 @@ async def promote(ctx: Context, user_id: str) -> None:
 
 
 async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | None:
-    """Hash a code the way a set is; None for what cannot be a code. Before the transaction. Raises Overloaded."""
+    """Hash a code like the codes of a set; None if the format is wrong. Call before the transaction. Raises
+    Overloaded."""
     plain = _plain(code)
     if _CODE.fullmatch(plain) is None:
         return None
@@ -86,7 +87,7 @@ async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | No
 
 
 async def use(ctx: Context, user_id: str, stored: BackupSetRow, code_hash: bytes | None) -> bool:
-    """Use up the code of a live set; of any number of simultaneous calls exactly one is told yes."""
+    """Use up a code of an active set; of any number of simultaneous calls exactly one returns true."""
     if code_hash is None:
         return False
     # defence: V46 delete-code

@@ -1,4 +1,4 @@
-"""Sign-ins that wait for their second factor: made by the gate, found, tried, and finished (behaviour 6.3)."""
+"""Challenges, the sign-ins that wait for a second factor: create, look up, count attempts, complete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -30,16 +30,16 @@ Method = Literal["totp", "otp"]
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in that got no session yet: the token that stands for it, and what the user may enter."""
+    """A sign-in without a session yet: its pending token, and the methods the user can use."""
 
     token: str = field(repr=False)
     methods: Sequence[Method]
     forget_device: bool
-    """Whether the cookie that says the device is trusted is worth nothing."""
+    """Whether the cookie of the trusted device is invalid."""
 
 
 async def create(ctx: Context, user: UserRow, *, remembered: bool) -> PendingSignIn:
-    """Make a challenge for a user who has proven all but the second factor."""
+    """Create a challenge for a user who has passed everything but the second factor."""
     token = PREFIX + tokens.token()
     ctx.db.add(
         # defence: V43 pending-token
@@ -64,7 +64,7 @@ async def _methods(ctx: Context, user: UserRow) -> list[Method]:
 
 
 async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
-    """Return the live challenge behind a pending token and its user, by one statement; nothing is used up."""
+    """Return the active challenge of a pending token and its user, by one statement; nothing is used up."""
     if not token.startswith(PREFIX) or not tokens.is_token(token.removeprefix(PREFIX)):
         return None
     digest = tokens.digest(token)
@@ -76,9 +76,9 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
 
 
 async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:
-    """Begin to verify: give the user, locked, and what is stored of their second factor.
+    """Begin a verification: return the user, locked, and the stored data of their second factor.
 
-    Raises InvalidTwoFactorCookie when the challenge is gone meanwhile, BannedUser, AccountTemporarilyLocked.
+    Raises InvalidTwoFactorCookie if the challenge has ended meanwhile, BannedUser, AccountTemporarilyLocked.
     """
     user = await locking.lock(ctx, challenge.user.id)
     alive = select(col(OneTimeToken.digest)).where(*_live(ctx, challenge))
@@ -93,7 +93,7 @@ async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRo
 
 
 async def take_attempt(ctx: Context, challenge: Challenge) -> None:
-    """Take one of the attempts of a live challenge, over all methods. Raises ChallengeSpent when none is left."""
+    """Use one of the attempts of an active challenge, over all methods. Raises ChallengeSpent if none is left."""
     # defence: V44 V45 attempts
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].challenge_attempts
     taken = update(OneTimeToken).where(*_live(ctx, challenge), left)
@@ -107,7 +107,7 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
 async def complete(
     ctx: Context, challenge: Challenge, user: UserRow, *, method: str, trust_device: bool
 ) -> OpenedSession:
-    """Sign the user in after a right code. Raises InvalidTwoFactorCookie for whoever comes second."""
+    """Sign the user in after a valid code. Raises InvalidTwoFactorCookie if a concurrent request came first."""
     if not await _use_up(ctx, challenge):  # defence: V46 use-challenge
         raise InvalidTwoFactorCookie
     await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count

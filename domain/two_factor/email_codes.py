@@ -1,4 +1,4 @@
-"""Codes by mail: each is bound to one challenge, or to one session where there is none (behaviour 6.2)."""
+"""Email codes: each is bound to one challenge, or to one session if there is none."""
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
@@ -16,7 +16,8 @@ _PURPOSE = "grant.code"
 
 
 async def send(ctx: Context, user: UserRow) -> None:
-    """Mail the user a new code in place of any older one of the same binding; which stays if they got too many."""
+    """Email the user a new code, replacing an older one of the same binding; above the email limit the older one
+    stays."""
     if not await limits.may_mail(ctx, "otp", user.email):  # defence: V74 code-mails
         return
     code = tokens.digits(6)
@@ -36,12 +37,12 @@ async def send(ctx: Context, user: UserRow) -> None:
 
 
 async def is_live(ctx: Context) -> bool:
-    """Whether a code is out that could still be entered."""
+    """Return whether there is an active code."""
     return (await ctx.db.execute(select(col(OneTimeToken.digest)).where(*_live(ctx)))).first() is not None
 
 
 async def take_try(ctx: Context) -> bool:
-    """Take one of the tries of the live code; when none is left the code is gone, and the answer is no."""
+    """Use one of the attempts of the active code; if none is left, delete the code and return False."""
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].otp_attempts
     taken = update(OneTimeToken).where(*_live(ctx), left).values(attempts=col(OneTimeToken.attempts) + 1)
     if (await ctx.db.execute(taken.returning(col(OneTimeToken.digest)))).first() is not None:
@@ -51,7 +52,7 @@ async def take_try(ctx: Context) -> bool:
 
 
 async def use(ctx: Context, code: str) -> bool:
-    """Use the live code up if it is this one; of any number of simultaneous calls exactly one is told yes."""
+    """Use the active code up if it is this one; of any number of simultaneous calls exactly one returns true."""
     # defence: V46 R19 use-code
     used = delete(OneTimeToken).where(*_live(ctx), col(OneTimeToken.code).in_(_keyed(ctx, code)))
     # defence: R19 used-code
@@ -85,5 +86,5 @@ def _digest(ctx: Context) -> bytes:
 
 
 def _keyed(ctx: Context, code: str) -> list[bytes]:
-    """Return the code's keyed digests, the newest first. With its binding in it, it fits nowhere else."""
+    """Return the code's keyed digests, newest first. They include the binding, so that a code is valid only there."""
     return ctx.cipher.digests(_PURPOSE, f"{_binding(ctx)} {code}")

@@ -1,4 +1,4 @@
-"""Enrolling an authenticator: the secret that waits, the one that counts, the step between (behaviour 6.1)."""
+"""Enrolment of an authenticator: the pending secret, the active secret, and the step between them."""
 
 from sqlalchemy import update
 from sqlmodel import col
@@ -18,13 +18,13 @@ NEW_SECRET = "two_factor.new_secret"  # noqa: S105 - the name of a column
 
 
 async def find(ctx: Context, user_id: str) -> TwoFactorRow | None:
-    """Return what is stored of the user's second factor, as it is now; the user's row is locked before."""
+    """Return the stored second factor of the user; the user's row is locked before."""
     row: TwoFactorRow | None = (await ctx.db.execute(TWO_FACTOR_OF_USER, user_id=user_id)).first()
     return row
 
 
 async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
-    """Return the user's row, made if there is none; the user's row is locked before."""
+    """Return the user's row, created if there is none; the user's row is locked before."""
     row = await find(ctx, user_id)
     if row is None:
         made = TwoFactor(user_id=user_id, created_at=ctx.now, updated_at=ctx.now)
@@ -34,7 +34,7 @@ async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
 
 
 async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
-    """Make a secret that waits to be confirmed, in place of an older one that waits; give it in base32."""
+    """Create a pending secret, replacing an older pending one; return it in base32."""
     secret = totp.new_secret()
     if row.has_live_secret():  # defence: V48 live-secret
         changes = {"new_secret": ctx.cipher.encrypt(NEW_SECRET, secret), "new_issuer": issuer}
@@ -46,14 +46,14 @@ async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
 
 
 def live_secret(ctx: Context, row: TwoFactorRow) -> str:
-    """Return the secret that counts. Raises TotpNotEnabled, UndecipherableSecret."""
+    """Return the active secret. Raises TotpNotEnabled, UndecipherableSecret."""
     if not row.has_live_secret():
         raise TotpNotEnabled
     return _decrypted(ctx, SECRET, row.secret)
 
 
 def shown_secret(ctx: Context, row: TwoFactorRow) -> tuple[str, str]:
-    """Return the secret that waits, otherwise the live one, and its issuer.
+    """Return the pending secret, otherwise the active one, and its issuer.
 
     Raises TotpNotEnabled, UndecipherableSecret.
     """
@@ -72,9 +72,9 @@ def _decrypted(ctx: Context, purpose: str, ciphertext: bytes | None) -> str:
 
 
 async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -> UserRow:
-    """Let the secret that waits count from now on, with the backup codes that wait beside it; return the user then.
+    """Activate the pending secret and the pending backup codes; return the updated user.
 
-    What counted until now dies, trusted devices included. The replay guard begins empty: no session was opened.
+    The previous secret, codes and trusted devices are deleted. The replay guard begins empty: no session was opened.
     """
     if row.new_secret is None:
         waiting = (col(TwoFactor.secret) == row.secret) & ~col(TwoFactor.confirmed)
@@ -86,20 +86,20 @@ async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -
     confirmed = update(TwoFactor).where(col(TwoFactor.user_id) == user.id, waiting)
     confirmed = confirmed.values(confirmed=True, last_step=None, updated_at=ctx.now, **changes)
     if (await ctx.db.execute(confirmed.returning(col(TwoFactor.user_id)))).first() is None:
-        raise StaleRead  # The secret was encrypted anew, under a newer key, since it was read.
+        raise StaleRead  # The secret was encrypted again, under a newer key, since it was read.
     await backup_codes.promote(ctx, user.id)  # defence: R18 one-transaction
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 authenticator-devices
     return await switch_on(ctx, user, "totp")
 
 
 async def confirm_by_mail(ctx: Context, user: UserRow) -> UserRow:
-    """Switch on with codes by mail: the backup codes count, the secret goes on waiting. Return the user then."""
+    """Enable email codes: the backup codes become active, the secret stays pending. Return the updated user."""
     await backup_codes.promote(ctx, user.id)
     return await switch_on(ctx, user, "otp")
 
 
 async def switch_on(ctx: Context, user: UserRow, method: str) -> UserRow:
-    """Ask this user for a second factor from now on, tell them, and return the user then.
+    """Require a second factor from this user from now on, notify them, and return the updated user.
 
     `method` is the one they have proven or chosen.
     """

@@ -1,10 +1,10 @@
-"""Errors of the second factor (behaviour 5.6, 6.3)."""
+"""Errors of the second factor."""
 
 from domain.errors import BadRequest, Limited, Unauthenticated, Unavailable
 
 
 class InvalidTwoFactorCookie(Unauthenticated):
-    """Neither a session nor a live challenge."""
+    """Neither a session nor an active challenge."""
 
     message = "Invalid two factor cookie"
     ends_challenge = True
@@ -17,26 +17,26 @@ class TotpNotEnabled(BadRequest):
 
 
 class InvalidCode(Unauthenticated):
-    """The code is wrong; it counts as an attempt."""
+    """The code is wrong; counts as an attempt."""
 
     message = "Invalid code"
     keeps_writes = True
 
 
 class OtpNotConfigured(BadRequest):
-    """Mail codes are off, or nothing sends them."""
+    """Email codes are disabled, or there is no sender for them."""
 
     message = "OTP is not available"
 
 
 class TwoFactorNotEnabled(BadRequest):
-    """Nothing is switched on and nothing is being enrolled."""
+    """Nothing is enabled, and there is no pending enrolment."""
 
     message = "Two factor isn't enabled"
 
 
 class OtpHasExpired(BadRequest):
-    """There is no live mail code."""
+    """There is no active email code."""
 
     message = "OTP has expired"
 
@@ -48,7 +48,7 @@ class BackupCodesNotEnabled(BadRequest):
 
 
 class InvalidBackupCode(Unauthenticated):
-    """The backup code is wrong; it counts as an attempt."""
+    """The backup code is wrong; counts as an attempt."""
 
     message = "Invalid backup code"
     keeps_writes = True
@@ -62,14 +62,14 @@ class TooManyAttemptsRequestNewCode(BadRequest):
 
 
 class ChallengeSpent(TooManyAttemptsRequestNewCode):
-    """As its family, where no attempts are left for the whole sign-in: it begins again with the password."""
+    """Like its family, if no attempts are left for the whole sign-in: it begins again with the password."""
 
     code = "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
     ends_challenge = True
 
 
 class UndecipherableSecret(Unavailable):
-    """The authenticator's secret is encrypted under a key that is gone; no code can be told right or wrong."""
+    """The authenticator's secret is encrypted under a key that is not configured any more; codes cannot be checked."""
 
     code = "SERVICE_UNAVAILABLE"
 

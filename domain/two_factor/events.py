@@ -1,4 +1,4 @@
-"""Audit events of the second factor (behaviour chapter 11)."""
+"""Audit events of the second factor."""
 
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
@@ -16,27 +16,27 @@ BACKUP_CODE_USED = Event("backup_code.used")
 
 
 def enrolment_started(ctx: Context, user_id: str) -> None:
-    """A secret for an authenticator waits to be confirmed, and a set of backup codes with it."""
+    """An enrolment was started: a pending secret and backup codes."""
     record(ctx, TWO_FACTOR_ENROLMENT_STARTED, user_id=user_id, method="totp")
 
 
 def two_factor_enabled(ctx: Context, user_id: str, method: str, *, was_on: bool) -> None:
-    """A second factor counts from now on; with one `was_on` before, another authenticator took its place."""
+    """The second factor was enabled; if `was_on`, the authenticator was replaced."""
     record(ctx, TWO_FACTOR_ENABLED, user_id=user_id, method=method, was_on=was_on)
 
 
 def two_factor_disabled(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
-    """The user signs in with the password alone."""
+    """The second factor was disabled."""
     record(ctx, TWO_FACTOR_DISABLED, user_id=user_id, by_operator=by_operator)
 
 
 def two_factor_verified(ctx: Context, user_id: str, method: str) -> None:
-    """A code was right."""
+    """A code was valid."""
     record(ctx, TWO_FACTOR_VERIFIED, user_id=user_id, actor_id=user_id, method=method)
 
 
 def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
-    """A code was wrong, or not valid any more."""
+    """A code was wrong or had expired."""
     record(
         ctx,
         TWO_FACTOR_FAILED,
@@ -48,7 +48,7 @@ def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused)
 
 
 def two_factor_refused(ctx: Context, user_id: str, refusal: Refused) -> None:
-    """No code was tried: the second factor is locked, or no attempt is left."""
+    """A code was refused unchecked: the second factor is locked, or no attempt is left."""
     record(ctx, TWO_FACTOR_FAILED, user_id=user_id, outcome=Outcome.REFUSED, refusal=refusal)
 
 
@@ -58,15 +58,15 @@ def two_factor_locked(ctx: Context, user_id: str) -> None:
 
 
 def otp_requested(ctx: Context, user_id: str) -> None:
-    """A code was asked for."""
+    """An email code was requested."""
     record(ctx, TWO_FACTOR_OTP_REQUESTED, user_id=user_id, method="otp")
 
 
 def backup_codes_generated(ctx: Context, user_id: str, codes: int) -> None:
-    """New backup codes took the place of all."""
+    """All backup codes were replaced."""
     record(ctx, BACKUP_CODES_GENERATED, user_id=user_id, codes=codes)
 
 
 def backup_code_used(ctx: Context, user_id: str) -> None:
-    """A backup code is used up."""
+    """A backup code was used."""
     record(ctx, BACKUP_CODE_USED, user_id=user_id, actor_id=user_id, method="backup_code")

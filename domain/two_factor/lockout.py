@@ -1,4 +1,4 @@
-"""The lock of the second factor: ten wrong codes in a row close it for a quarter of an hour (behaviour 6.3)."""
+"""The lock of the second factor: after ten wrong codes in a row, no code is accepted for a quarter of an hour."""
 
 import math
 from datetime import datetime
@@ -15,12 +15,12 @@ from models.queries import TwoFactorRow, UserRow
 
 
 def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
-    """Whether the lock holds now."""
+    """Return whether the lock is active now."""
     return locked_until is not None and ctx.now < locked_until
 
 
 def refuse(ctx: Context, row: TwoFactorRow) -> None:
-    """Let nobody try while the lock holds, whatever the code. Raises AccountTemporarilyLocked."""
+    """Refuse every code while the lock is active. Raises AccountTemporarilyLocked."""
     if row.locked_until is not None and is_locked(ctx, row.locked_until):
         wait = math.ceil((row.locked_until - ctx.now).total_seconds())
         events.two_factor_refused(ctx, row.user_id, AccountTemporarilyLocked)
@@ -28,20 +28,20 @@ def refuse(ctx: Context, row: TwoFactorRow) -> None:
 
 
 async def count_wrong(ctx: Context, user: UserRow) -> None:
-    """Count a wrong code on a challenge of the user, whose row is locked; the last of a row locks and tells them."""
+    """Count a wrong code of a challenge, for a user whose row is locked; the last of a row locks and notifies them."""
     counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
     more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
     failures = (await ctx.db.execute(more)).scalar()
     if failures < ctx.policy[TwoFactorPolicy].lock_after:  # defence: V44 lock-after
         return
     until = ctx.now + ctx.policy[TwoFactorPolicy].lock_for
-    # The count begins anew when the lock ends.
+    # The count restarts when the lock ends.
     await ctx.db.execute(counted.values(failures=0, locked_until=until, updated_at=ctx.now))
     await mails.second_factor_locked(ctx, user, until)
     events.two_factor_locked(ctx, user.id)
 
 
 async def reset_failures(ctx: Context, user_id: str) -> None:
-    """Begin the count anew, after a right code."""
+    """Reset the count, after a valid code."""
     stale = update(TwoFactor).where(col(TwoFactor.user_id) == user_id, col(TwoFactor.failures) > 0)
     await ctx.db.execute(stale.values(failures=0))

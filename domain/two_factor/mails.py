@@ -1,4 +1,4 @@
-"""The mails of the second factor (behaviour 8.2)."""
+"""The emails of the second factor."""
 
 from datetime import datetime
 
@@ -8,15 +8,15 @@ from domain.two_factor.policy import TwoFactorPolicy
 
 
 def otp(ctx: Context, user: Addressee, code: str) -> None:
-    """Mail a code of the second factor, without a link (behaviour 8.2)."""
+    """Email a code of the second factor, without a link."""
     queue_mail(ctx, "otp", user, code=code, lives=ctx.policy[TwoFactorPolicy].otp_expires_in)
 
 
 async def two_factor_changed(ctx: Context, user: Addressee, *, enabled: bool) -> None:
-    """Notice: the second factor was switched on or off."""
+    """Notify the user that the second factor was enabled or disabled."""
     await notify(ctx, "two-factor-changed", user, switched="on" if enabled else "off")
 
 
 async def second_factor_locked(ctx: Context, user: Addressee, until: datetime) -> None:
-    """Notice: wrong codes have locked the second factor until that moment; it is worth reading later, too."""
+    """Notify the user that wrong codes have locked the second factor until that moment."""
     await notify(ctx, "second-factor-locked", user, until=until.isoformat())

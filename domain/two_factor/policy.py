@@ -1,4 +1,4 @@
-"""What the operator decides about the second factor (behaviour chapter 6)."""
+"""Policy for the second factor, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,9 +9,9 @@ class TwoFactorPolicy:
     """How the second factor works."""
 
     issuer: str
-    """What an authenticator shows, unless the user asks for another name; without a colon."""
+    """The name an authenticator shows, unless the user requests another; without a colon."""
     otp_available: bool
-    """`two_factor.otp_enabled`, and a mail sender is configured."""
+    """Whether `two_factor.otp_enabled` is set and a mail sender is configured."""
     totp_window: int
     """Steps of 30 seconds accepted before and after the present one."""
     otp_expires_in: timedelta
@@ -23,6 +23,6 @@ class TwoFactorPolicy:
     """Wrong codes in a row at sign-ins."""
     lock_for: timedelta
     enforce_for_social: bool
-    """Whether a sign-in through a provider asks for it too."""
+    """Whether a sign-in through a provider requires it too."""
     page: str | None
-    """Where such a sign-in leads when a code is due, instead of to its callbackURL; a trusted address."""
+    """The redirect URL of such a sign-in if a code is required, instead of its callbackURL; trusted."""

@@ -1,4 +1,4 @@
-"""Switching the second factor on and off (interface 4.6; behaviour 5.6, 6.1)."""
+"""Enable and disable the second factor."""
 
 from dataclasses import dataclass, field
 
@@ -20,14 +20,14 @@ from models.queries import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """What the user keeps: the address for their authenticator (None for codes by mail) and the backup codes."""
+    """What the user stores: the URI for their authenticator (None for email codes) and the backup codes."""
 
     totp_uri: str | None = field(repr=False)
     backup_codes: list[str] = field(repr=False)
 
 
 async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enrolled:
-    """Open an enrolment in place of one that is open; what counts now goes on counting until it is confirmed.
+    """Start an enrolment, replacing a pending one; the active second factor stays until it is confirmed.
 
     Raises InvalidPassword, Overloaded.
     """
@@ -43,7 +43,7 @@ async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enroll
 
 
 async def enable_otp(ctx: Context, password: str) -> Enrolled:
-    """Switch on with codes by mail, at once. New backup codes replace any; a secret stays as it is.
+    """Enable email codes, at once. New backup codes replace any; a secret stays as it is.
 
     Raises InvalidPassword, OtpNotConfigured, EmailNotVerified, Overloaded.
     """
@@ -55,7 +55,7 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
     prepared = await backup_codes.prepare(ctx)
     user = await passwords.lock_caller(ctx, stored)
     if not user.email_verified:  # defence: V32 otp-still-verified
-        raise EmailNotVerified  # The address was changed a moment ago.
+        raise EmailNotVerified  # The email was changed a moment ago.
     await enrolment.row_of(ctx, user.id)
     await _replace_codes(ctx, user, prepared)
     await enrolment.switch_on(ctx, user, "otp")
@@ -63,7 +63,7 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
 
 
 async def disable(ctx: Context, password: str) -> None:
-    """Switch off, an open enrolment included; it may be off already. Raises InvalidPassword, Overloaded."""
+    """Disable it, a pending enrolment included; it may be off already. Raises InvalidPassword, Overloaded."""
     stored = await passwords.check(ctx, password)  # defence: V49 disable-password
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 disable-caller
     if await remove(ctx, user):
@@ -71,9 +71,9 @@ async def disable(ctx: Context, password: str) -> None:
 
 
 async def remove(ctx: Context, user: UserRow) -> bool:
-    """Delete all that belongs to the second factor of a user whose row is locked.
+    """Delete all data of the second factor of a user whose row is locked.
 
-    Says whether it was on; then the user is told, too.
+    Returns whether it was on; if so, the user is notified.
     """
     await ctx.db.execute(delete(TwoFactor).where(col(TwoFactor.user_id) == user.id))
     await backup_codes.discard(ctx, user.id)  # defence: V53 delete-codes
@@ -87,7 +87,7 @@ async def remove(ctx: Context, user: UserRow) -> bool:
 
 
 async def get_totp_uri(ctx: Context, password: str) -> str:
-    """Return the address of the enrolment that is open, otherwise of the live secret.
+    """Return the URI of the pending enrolment, otherwise of the active secret.
 
     Raises InvalidPassword, TotpNotEnabled, UndecipherableSecret, Overloaded.
     """
@@ -108,7 +108,7 @@ async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
     prepared = await backup_codes.prepare(ctx)
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 codes-caller
     if not user.two_factor_enabled:
-        raise TwoFactorNotEnabled  # It was switched off a moment ago.
+        raise TwoFactorNotEnabled  # It was disabled a moment ago.
     await _replace_codes(ctx, user, prepared)
     return prepared.shown
 

@@ -1,4 +1,4 @@
-"""What an authenticator app computes: secrets, the address that carries one, codes of 30 seconds (RFC 6238)."""
+"""TOTP as an authenticator app computes it: secrets, their URI, codes of 30 seconds (RFC 6238)."""
 
 import base64
 import hmac
@@ -11,28 +11,28 @@ import pyotp
 from domain import tokens
 
 PERIOD = 30
-"""Seconds one code is shown."""
+"""The seconds that one code is valid."""
 
 _SECRET_BYTES = 20
 _SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)
 
 
 def new_secret() -> str:
-    """Make a secret of 20 random bytes, in base32 as the user could type it; it needs no padding."""
+    """Return a new secret of 20 random bytes, in base32 as the user could type it, without padding."""
     return base64.b32encode(tokens.random_bytes(_SECRET_BYTES)).decode("ascii")
 
 
 def uri(issuer: str, email: str, secret: str) -> str:
-    """Return the address `otpauth://…` that an app reads, in the form of behaviour 6.1."""
+    """Return the URI `otpauth://…` that an app reads."""
     shown_by, account = quote(issuer, safe=""), quote(email, safe="")
     return f"otpauth://totp/{shown_by}:{account}?secret={secret}&issuer={shown_by}&digits=6&period={PERIOD}"
 
 
 def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
-    """Return the step a code belongs to, None for a wrong one; up to `window` steps before and after now count.
+    """Return the time step of a code, None for a wrong one; up to `window` steps before and after now count.
 
-    Every step is compared, in constant time. Where two share the code the later one counts, so that the replay guard
-    leaves neither behind.
+    Every step is compared, in constant time. If two share the code the later one counts, so that the replay guard
+    covers both.
     """
     if _SIX_DIGITS.fullmatch(code) is None:
         return None

@@ -1,4 +1,4 @@
-"""Entering a code of the second factor, to end a sign-in or under a session (interface 4.6; behaviour 5.6, 6.3).
+"""Verify a code of the second factor, to complete a sign-in or with a session.
 
 Each method has the same two callers: `ctx.challenge` is set for a sign-in that waits, `ctx.caller` otherwise.
 """
@@ -34,14 +34,14 @@ from models.queries import BACKUP_SET_BY_USER, BackupSetRow, TwoFactorRow, UserR
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The user as they are after a right code, and the session it opened; None for who had one already."""
+    """The updated user after a valid code, and the session it created; None for a caller who has one already."""
 
     user: UserRow
     opened: OpenedSession | None
 
 
 async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
-    """Check a code of an authenticator; under a session it confirms an enrolment that is open.
+    """Check a code of an authenticator; with a session it confirms a pending enrolment.
 
     Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.load` and
     `take_attempt`.
@@ -60,9 +60,9 @@ async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
 
 
 async def _ask_early(ctx: Context) -> None:
-    """Ask the budget before anything is locked, so that nobody waits with us for a store that hangs.
+    """Query the failure limit before anything is locked, so that no other request waits for a store that hangs.
 
-    The answer is of no use: it is asked again under the lock, in its order. Raises Unavailable.
+    The result is ignored: it is checked again under the lock, in the usual order. Raises Unavailable.
     """
     user = ctx.signed_in.user if ctx.challenge is None else ctx.challenge.user
     await limits.is_exhausted(ctx, limits.FailureSubject(user.id))
@@ -81,7 +81,7 @@ async def _enter_under_session(ctx: Context) -> UserRow:
 
 
 async def _lock_caller(ctx: Context) -> UserRow:
-    """Return the caller's own row, locked. Raises InvalidTwoFactorCookie: no credential is left (behaviour 3.2)."""
+    """Return the caller's own row, locked. Raises InvalidTwoFactorCookie if the session has ended."""
     try:
         return await locking.lock_caller(ctx)
     except errors.Unauthenticated:
@@ -109,7 +109,7 @@ def _step_of(ctx: Context, secret: str, code: str) -> int | None:
 
 
 async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool:
-    """Whether the code is right and later than any that was accepted: the replay guard (RFC 6238, 5.2)."""
+    """Return whether the code is valid and later than any accepted one: the replay guard (RFC 6238, 5.2)."""
     step = _step_of(ctx, secret, code)
     if step is None:
         return False
@@ -121,9 +121,9 @@ async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool
 
 
 async def send_otp(ctx: Context) -> None:
-    """Mail a code.
+    """Email a code.
 
-    Raises OtpNotConfigured, TwoFactorNotEnabled (nothing is on or open), and those of `challenges.load`.
+    Raises OtpNotConfigured, TwoFactorNotEnabled (nothing is enabled or pending), and those of `challenges.load`.
     """
     if ctx.challenge is not None:
         user, _ = await challenges.load(ctx, ctx.challenge)
@@ -148,7 +148,7 @@ async def _is_enrolling(ctx: Context, user: UserRow) -> bool:
 
 
 async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
-    """Use up a mailed code; under a session it confirms a first enrolment that is open.
+    """Use up an email code; with a session it confirms a pending first enrolment.
 
     Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.load` and
     `take_attempt`.
@@ -204,7 +204,7 @@ async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verifie
     else:
         user, _ = await _enter(ctx, challenge)
     if spent:
-        raise StaleRead  # The failures were forgiven a moment ago: the code deserves to be looked at.
+        raise StaleRead  # The failures were reset a moment ago, so the code must be checked.
     if stored is None:
         raise BackupCodesNotEnabled
     if challenge is not None:
@@ -219,7 +219,7 @@ async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verifie
 
 
 async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
-    """Hash the code before the transaction, unless it will be refused whatever it is (behaviour 4.3)."""
+    """Hash the code before the transaction, unless it will be refused in any case."""
     if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
         return None
     return await backup_codes.hash_code(ctx, stored, code)
@@ -234,14 +234,15 @@ def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow
 
 
 async def _verified(ctx: Context, user: UserRow, method: str) -> Verified:
-    """Take note of a right code under a session."""
+    """Audit a valid code sent with a session."""
     await lockout.reset_failures(ctx, user.id)
     events.two_factor_verified(ctx, user.id, method)
     return Verified(user, None)
 
 
 async def _refuse_wrong(ctx: Context, user: UserRow, method: str, refusal: type[errors.Refusal]) -> NoReturn:
-    """Count a wrong code, and say so if it was not one too many; on a challenge it counts towards the lock, too."""
+    """Count a wrong code and raise its refusal, unless the limit is exceeded; on a challenge it counts for the
+    lock, too."""
     await limits.count_failure(ctx, limits.FailureSubject(user.id))  # defence: V66 wrong-session-code
     if ctx.challenge is not None:  # defence: V48 lock-challenge-only
         await lockout.count_wrong(ctx, user)

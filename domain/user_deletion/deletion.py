@@ -1,4 +1,4 @@
-"""Deleting one's own account (interface 4.4; behaviour 5.4)."""
+"""Delete one's own account."""
 
 from sqlalchemy import delete
 from sqlmodel import col
@@ -22,7 +22,7 @@ from models.queries import UserRow
 async def delete_user(
     ctx: Context, *, password: str | None, token: str | None, callback_url: str | None
 ) -> bool:
-    """Delete the caller, or mail them a link that does; say whether they are deleted.
+    """Delete the caller, or email them a link that does; return whether they are deleted.
 
     Raises InvalidPassword, Limited, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
     """
@@ -41,7 +41,7 @@ async def delete_user(
 
 
 async def confirm(ctx: Context, token: str | None) -> None:
-    """Delete the caller by the mailed token. Raises InvalidDeletionToken; another user's token is not burned."""
+    """Delete the caller with an emailed token. Raises InvalidDeletionToken; another user's token is not used up."""
     user = await locking.lock_caller(ctx)  # defence: V85 lock-caller
     await _consume(ctx, user, token)  # defence: V85 consume-token
     await remove(ctx, user)
@@ -67,9 +67,9 @@ def _is_fresh(ctx: Context) -> bool:
 
 
 async def remove(ctx: Context, user: UserRow) -> None:
-    """Remove the row; the foreign keys take accounts, sessions, tokens and queued mail along.
+    """Delete the row; the foreign keys delete accounts, sessions, tokens and queued emails.
 
-    What is on record keeps the id, and loses where the user was.
+    Audit records keep the id, and lose the network address and User-Agent.
     """
     await record.anonymise(ctx, user.id)
     await ctx.db.execute(delete(User).where(col(User.id) == user.id))  # defence: V35 V36 delete-user

@@ -1,4 +1,4 @@
-"""Errors about the deletion of a user (behaviour 5.4)."""
+"""Errors about the deletion of a user."""
 
 from domain.errors import NotFound
 

@@ -1,4 +1,4 @@
-"""Audit events about the deletion of a user (behaviour chapter 11)."""
+"""Audit events about the deletion of a user."""
 
 from domain.audit.record import Event, record
 from domain.context import Context
@@ -7,5 +7,5 @@ USER_DELETION_REQUESTED = Event("user.deletion_requested")
 
 
 def user_deletion_requested(ctx: Context) -> None:
-    """The caller was mailed a link that deletes them."""
+    """The caller was sent a link that deletes them."""
     record(ctx, USER_DELETION_REQUESTED)

@@ -1,4 +1,4 @@
-"""The mails about the deletion of a user (behaviour 8.2)."""
+"""The emails about the deletion of a user."""
 
 from domain import urls
 from domain.context import Context
@@ -7,6 +7,6 @@ from domain.user_deletion.policy import DeletionPolicy
 
 
 def delete_account(ctx: Context, user: Addressee, token: str, callback_url: str | None) -> None:
-    """Mail the link that deletes the user."""
+    """Email the link that deletes the user."""
     link = urls.public_url(ctx.policy, "/delete-user/callback", token=token, callbackURL=callback_url)
     queue_mail(ctx, "delete-account", user, link=link, lives=ctx.policy[DeletionPolicy].token_expires_in)

@@ -1,4 +1,4 @@
-"""What the operator decides about users who delete themselves (behaviour 5.4)."""
+"""Policy for users who delete themselves, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,1 +1,1 @@
-"""Users: their profile, how they are found and locked."""
+"""Users: their profile, look-up and locks."""

@@ -1,40 +1,40 @@
-"""Errors about users (behaviour 5.1, 5.4)."""
+"""Errors about users."""
 
 from domain.errors import BadRequest, Forbidden, Unprocessable
 
 
 class UserAlreadyExistsUseAnotherEmail(Unprocessable):
-    """The address is taken."""
+    """The email address is taken."""
 
     message = "User already exists. Use another email."
 
 
 class BannedUser(Forbidden):
-    """The password is right, the user is banned."""
+    """The password is right, but the user is banned."""
 
     message = "You have been banned from this application"
 
 
 class EmailNotVerified(Forbidden):
-    """The password is right, the address unverified; a fresh link may be on its way."""
+    """The password is right, but the email is unverified; a new link may have been queued."""
 
     message = "Email not verified"
     keeps_writes = True
 
 
 class EmailCanNotBeUpdated(BadRequest):
-    """The address changes by /change-email only."""
+    """The email address is changed only by /change-email."""
 
     message = "Email can not be updated"
 
 
 class FieldNotAllowed(BadRequest):
-    """The service owns this field."""
+    """Only the service sets this field."""
 
     message = "The field is not allowed to be set"
 
 
 class UsernameIsAlreadyTaken(BadRequest):
-    """Somebody else has it."""
+    """Another user has this username."""
 
     message = "Username is already taken. Please try another."

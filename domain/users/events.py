@@ -1,4 +1,4 @@
-"""Audit events about users (behaviour chapter 11)."""
+"""Audit events about users."""
 
 from collections.abc import Iterable
 
@@ -12,13 +12,13 @@ USER_DELETED = Event("user.deleted")
 
 
 def user_created(ctx: Context, user_id: str, method: str, *, by_operator: bool = False) -> None:
-    """There is a new user."""
+    """A user was created."""
     actor_id = None if by_operator else user_id
     record(ctx, USER_CREATED, user_id=user_id, actor_id=actor_id, method=method, by_operator=by_operator)
 
 
 def user_not_created(ctx: Context, owner_id: str, refusal: Refused) -> None:
-    """Somebody wanted to sign up with an address that is the user's already."""
+    """A sign-up with the user's email address was attempted."""
     record(
         ctx,
         USER_CREATED,
@@ -30,11 +30,11 @@ def user_not_created(ctx: Context, owner_id: str, refusal: Refused) -> None:
 
 
 def user_updated(ctx: Context, user_id: str, fields: Iterable[str], *, by_operator: bool = False) -> None:
-    """These columns of the user were set."""
+    """These columns of the user were changed."""
     record(ctx, USER_UPDATED, user_id=user_id, by_operator=by_operator, fields=sorted(fields))
 
 
 def user_deleted(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
-    """The user is gone; their address does not stay behind in this record either."""
+    """The user was deleted; this record does not contain their email address."""
     row = record(ctx, USER_DELETED, user_id=user_id, by_operator=by_operator)
     row.address = row.user_agent = None

@@ -1,4 +1,4 @@
-"""Locks on the user's row, and conditions on what was read before it (behaviour 9.1)."""
+"""Locks on the user's row, and conditions on what was read before the lock."""
 
 from domain import errors
 from domain.context import Context, StaleRead
@@ -7,32 +7,32 @@ from models.sign_in_query import SignInRow
 from models.statements import LOCK_CALLER, LOCK_UNCHANGED, LOCK_USER, LOCK_USER_BY_EMAIL
 
 _DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
-"""The columns of a user that decide on a sign-in, beside the password."""
+"""The columns of a user that decide on a sign-in, in addition to the password."""
 
 
 async def lock(ctx: Context, user_id: str) -> UserRow | None:
-    """Return the user's row, locked until the transaction ends; None when it is gone.
+    """Return the user's row, locked until the transaction ends; None if it does not exist.
 
-    Whatever changes a user's sessions, accounts or password does this first, so that revocation and sign-in
-    cannot cross (behaviour 9.1).
+    Every change to a user's sessions, accounts or password locks this row first, so that revocation and sign-in cannot
+    interleave.
     """
     user: UserRow | None = (await ctx.db.execute(LOCK_USER, id=user_id)).first()
     return user
 
 
 async def lock_by_email(ctx: Context, email: str) -> UserRow | None:
-    """Return the row of the user with this lower-cased address, locked; None when nobody has it.
+    """Return the row of the user with this lower-case email, locked; None if there is none.
 
-    Mail queued for an address must not race with the user's deletion or their move to another one.
+    An email queued for an address must not race with the user's deletion or change of address.
     """
     user: UserRow | None = (await ctx.db.execute(LOCK_USER_BY_EMAIL, email=email)).first()
     return user
 
 
 async def lock_caller(ctx: Context) -> UserRow:
-    """Return the caller's own row, locked, with their session still live.
+    """Return the caller's own row, locked, with their session still active.
 
-    Raises Unauthenticated when user or session ended after the request was let in.
+    Raises Unauthenticated if user or session ended after authentication.
     """
     caller = ctx.signed_in
     user = await lock_with_session(ctx, caller.user.id, caller.session.id)
@@ -42,21 +42,21 @@ async def lock_caller(ctx: Context) -> UserRow:
 
 
 async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> UserRow | None:
-    """Return a user's row, locked with this session of theirs; None if that is not live, or the user is banned."""
+    """Return a user's row, locked with this session; None if the session is not active, or the user is banned."""
     held = await ctx.db.execute(LOCK_CALLER, id=user_id, session_id=session_id, now=ctx.now)
     user: UserRow | None = held.first()
     return user
 
 
 def require_caller(ctx: Context, error: type[Exception] = errors.Unauthenticated) -> None:
-    """Execute deferred statements only with the caller's row and live session locked, as `lock_caller` does."""
+    """Execute deferred statements only with the caller's row and active session locked, as in `lock_caller`."""
     caller = ctx.signed_in
     ctx.db.require(LOCK_CALLER, error, id=caller.user.id, session_id=caller.session.id, now=ctx.now)
 
 
 def require_unchanged(ctx: Context, row: SignInRow) -> None:
-    """Execute deferred statements only with the user's row locked, as `lock` does, and only if everything that decides
-    on their sign-in is unchanged; otherwise the request is run again."""
+    """Execute deferred statements only with the user's row locked, as in `lock`, and only if every column that
+    decides on their sign-in is unchanged; otherwise the request is run again."""
     user = row.user
     seen = {name: getattr(user, name) for name in _DECIDING}
     ctx.db.require(LOCK_UNCHANGED, StaleRead, id=user.id, password=row.hash, **seen)

@@ -1,4 +1,4 @@
-"""What the operator decides about users (behaviour 5.7)."""
+"""Policy for users, from the operator's settings."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The user row: lock it, look for a free username, change the profile (behaviour 5.4, 5.7)."""
+"""The user row: store it, check usernames, change the profile."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,25 +17,25 @@ from models.statements import CHANGE_USER, insert
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a sign-up asks for: the username as it is stored and the name shown for it, either may be None."""
+    """The usernames of a sign-up: the one that is stored and the one that is displayed; either may be None."""
 
     username: str | None
     display_username: str | None
 
 
 async def add(ctx: Context, user: UserRow) -> None:
-    """Store a new user. When somebody else was faster with a unique value, the request is run once more."""
+    """Store a new user. If another transaction stored the same unique value first, the request is run again."""
     defer_add(ctx, user)
     await flush(ctx)
 
 
 def defer_add(ctx: Context, user: UserRow) -> None:
-    """Have a new user stored by the commit, which runs the request once more when somebody else was faster."""
+    """Defer the insertion of a new user to the commit, which runs the request again on a conflict."""
     ctx.db.defer(insert(User), **user._asdict())
 
 
 async def flush(ctx: Context) -> None:
-    """Write what is pending. When somebody else was faster with a unique value, the request is run once more."""
+    """Write pending changes. If another transaction stored the same unique value first, the request is run again."""
     try:
         await ctx.db.flush()
     except IntegrityError as collision:
@@ -43,9 +43,9 @@ async def flush(ctx: Context) -> None:
 
 
 async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
-    """Change columns of a user whose row is locked; return the user as they are then, `updated_at` included.
+    """Change columns of a user whose row is locked; return the updated user, `updated_at` included.
 
-    When somebody else was faster with a unique value, the request is run once more.
+    If another transaction stored the same unique value first, the request is run again.
     """
     changes["updated_at"] = ctx.now
     ctx.db.defer(CHANGE_USER, whose=user.id, **changes)
@@ -54,12 +54,13 @@ async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
 
 
 async def is_username_available(ctx: Context, username: str) -> bool:
-    """Whether nobody has this username. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status 422."""
+    """Return whether the username is free. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status
+    422."""
     return await _owner(ctx, identifiers.wanted_username(username)) is None
 
 
 async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
-    """Settle the two names of a sign-up: each may supply the other (behaviour 5.7).
+    """Return the two usernames of a sign-up; each can default to the other.
 
     Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """
@@ -81,8 +82,8 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
 async def update(ctx: Context, changes: dict[str, Any]) -> None:
     """Change the caller's profile: any of `name`, `image`, `username`, `display_username`.
 
-    Raises ValidationError when nothing is left to change, and the refusals of the two usernames, which are ignored
-    where usernames are off. Keeping one's own username is no conflict.
+    Raises ValidationError if nothing is left to change, and the refusals of the two usernames, which are ignored if
+    usernames are disabled. Keeping one's own username is no conflict.
     """
     if not ctx.policy[UsernamePolicy].enabled:
         changes = {field: value for field, value in changes.items() if field in ("name", "image")}
@@ -96,7 +97,7 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
     if "username" in changes and await _owner(ctx, changes["username"]) not in (None, caller.id):
         raise UsernameIsAlreadyTaken
     locking.require_caller(ctx)
-    # In one order, so that few forms of the statement are compiled.
+    # In a fixed order, so that few variants of the statement are compiled.
     # defence: R35 stored-name
     ctx.db.defer(CHANGE_USER, whose=caller.id, **dict(sorted(changes.items())), updated_at=ctx.now)
     events.user_updated(ctx, caller.id, changes)

@@ -1,1 +1,1 @@
-"""The schema, step by step: Alembic's environment and the numbered migrations."""
+"""The schema: Alembic's environment and the numbered migrations."""

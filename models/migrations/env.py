@@ -1,8 +1,8 @@
-"""What Alembic runs for every command: it connects, or takes the connection it is given, and applies the migrations.
+"""The Alembic environment: it connects, or uses a given connection, and applies the migrations.
 
 From the command line, with the settings in pyproject.toml: `alembic -x url=sqlite:///gatewright.db upgrade head`, or
-`alembic -x url=… revision --autogenerate -m "…" --rev-id 0002`. From a program: put a synchronous connection into the
-attribute `connection` of Alembic's configuration; the transaction then stays in the caller's hands.
+`alembic -x url=… revision --autogenerate -m "…" --rev-id 0002`. From a program: set the attribute `connection` of
+Alembic's configuration to a synchronous connection; the transaction is then the caller's.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ def _url() -> URL:
 
 
 def _render(kind: str, thing: Any, autogenerate: AutogenContext) -> str | Literal[False]:
-    """Write an instant as plain SQLAlchemy, so that no generated migration imports `models`."""
+    """Render a time as plain SQLAlchemy, so that no generated migration imports `models`."""
     if kind == "type" and isinstance(thing, Instant):
         return "sa.BigInteger().with_variant(sa.DateTime(timezone=True), 'postgresql')"
     return False

@@ -1,4 +1,4 @@
-"""Connexion's middlewares, compiled once per operation at start: routing, security, validation, calling."""
+"""The request pipeline, compiled from the contract at startup: routing, security, validation, calling."""
 
 import warnings
 
@@ -9,7 +9,17 @@ with warnings.catch_warnings():
     import connexion
 
 from server.api.build import build
-from server.api.interfaces import Challenges, Endpoint, Refusals, Sessions
+from server.api.interfaces import Challenges, Dependencies, Endpoint, Refusals, Sessions
 from server.api.request import Operation, Request
 
-__all__ = ["Challenges", "Endpoint", "Operation", "Refusals", "Request", "Sessions", "build", "connexion"]
+__all__ = [
+    "Challenges",
+    "Dependencies",
+    "Endpoint",
+    "Operation",
+    "Refusals",
+    "Request",
+    "Sessions",
+    "build",
+    "connexion",
+]

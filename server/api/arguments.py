@@ -17,7 +17,7 @@ from server.api.validation import Failures, Schema, refuse
 Handler = Callable[..., Awaitable[Any]]
 
 _REDIRECT_TARGET = "redirect-target"
-"""The format of every field that must lead to a trusted place (behaviour 1.6)."""
+"""The format of every field that must lead to a trusted place."""
 
 _REFUSALS: dict[str, type[errors.Refusal]] = {
     "callbackURL": errors.InvalidCallbackUrl,

@@ -1,4 +1,4 @@
-"""Who a request comes from, as the network tells it: address and User-Agent (behaviour 3.5, 3.6)."""
+"""Who a request comes from, as the network tells it: address and User-Agent."""
 
 import re
 from collections.abc import Sequence

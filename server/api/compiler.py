@@ -1,17 +1,12 @@
-"""The contract, compiled at start: Connexion walks through it, and everything a request needs is decided here.
-
-Connexion's check of the contract is replaced by one in a hundredth of its time: a validator in Rust asks the same
-schema, and only what does not pass goes on to Connexion's, which says what is wrong. The defaults of a contract, which
-the schema cannot see, are left to the tests: they send the contract through Connexion's own check.
-"""
+"""The operations of a contract, compiled at startup: Connexion reads them, and everything a request needs is decided
+here."""
 
 from typing import Any
 
 from connexion.middleware.abstract import AbstractRoutingAPI
 from connexion.operations import AbstractOperation
 from connexion.security import SecurityHandlerFactory
-from connexion.spec import OpenAPISpecification, Specification
-from jsonschema_rs import Draft4Validator
+from connexion.spec import Specification
 
 from domain.policy import Policy
 from handlers import cookies
@@ -23,11 +18,8 @@ from server.api.request import Operation
 from server.api.routing import Routes
 from server.api.security import SecurityCompiler
 
-thorough = OpenAPISpecification._validate_spec
-"""Connexion's own check. Raises InvalidSpecification."""
 
-
-class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]
+class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]  # Connexion has no types
     """The routes of one contract. Operations that are switched off are compiled like the others, and lead nowhere."""
 
     def __init__(
@@ -37,13 +29,14 @@ class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]
         policy: Policy,
         dependencies: Dependencies,
         disabled: frozenset[str],
+        security_map: dict[str, type],
         **options: Any,
     ) -> None:
         self.routes = Routes()
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()
-        factory = SecurityHandlerFactory(options["security_map"])
+        factory = SecurityHandlerFactory(security_map)
         self._security = SecurityCompiler(
             factory, policy.cookies, dependencies.sessions, dependencies.challenges
         )
@@ -52,26 +45,23 @@ class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]
         if unknown:
             raise ValueError(f"the contract has no operations {sorted(unknown)} to switch off")
 
-    def make_operation(self, operation: AbstractOperation) -> Operation:
-        """Compile one operation. Raises ValueError or TypeError when the contract and the code do not fit."""
-        root = f"{self.resolver.root_path}."
-        operation_id = operation.operation_id.removeprefix(root)
+    def add_operation(self, path: str, method: str) -> None:
+        """Compile one operation and route to it; Connexion calls this for each operation of the contract.
+
+        Raises ValueError or TypeError when the contract and the code do not fit.
+        """
+        operation = self.specification.operation_cls.from_spec(
+            self.specification, path=path, method=method, resolver=self.resolver
+        )
+        operation_id = operation.operation_id.removeprefix(f"{self.resolver.root_path}.")
         # Two operations of one name would share what is compiled for one of them, its security above all.
         if operation_id in self._named:
             raise ValueError(f"the contract names two operations {operation_id}")
         self._named.add(operation_id)
-        extension = extension_of(self.specification.get_operation(operation.path, operation.method))
-        return compile_operation(operation, operation_id, extension, self._policy, self._security)
-
-    @staticmethod
-    def _framework_path_and_name(operation: AbstractOperation, path: str) -> tuple[str, str]:
-        return path, operation.operation_id
-
-    def _add_operation_internal(
-        self, method: str, path: str, operation: Operation, name: str | None = None
-    ) -> None:
-        if operation.operation_id not in self._disabled:  # defence: V13 disabled
-            self.routes.add(self.base_path + path, method.upper(), operation)
+        extension = extension_of(self.specification.get_operation(path, method))
+        compiled = compile_operation(operation, operation_id, extension, self._policy, self._security)
+        if operation_id not in self._disabled:  # defence: V13 disabled
+            self.routes.add(self.base_path + path, method.upper(), compiled)
 
 
 def compile_operation(
@@ -93,21 +83,10 @@ def compile_operation(
         template=policy.base_path + operation.path,
         security=security.compile(operation, without_session=is_lenient),
         inputs=inputs,
-        # A provider posts its form from its own origin; that operation has the state cookie instead
-        # (behaviour 3.4).
+        # A provider posts its form from its own origin; that operation has the state cookie instead.
         checks_origin=operation.method == "post" and inputs.media_type != request_body.FORM,
         signs_in=extension.signs_in,
         answers_head=extension.answers_head,
         is_limited=extension.rate_limited,
         forget=(cookies.clear_session(policy.cookies),) if extension.signs_out else (),
     )
-
-
-def check_quickly() -> None:
-    """Replace Connexion's check of contracts, for which it has no public hook, by the faster one."""
-    OpenAPISpecification._validate_spec = classmethod(_validate)
-
-
-def _validate(specification: type[OpenAPISpecification], document: dict[str, Any]) -> None:
-    if not Draft4Validator(specification.openapi_schema).is_valid(document):
-        thorough(document)

@@ -27,7 +27,7 @@ from server.api.routing import check_separators
 METHODS = "GET, HEAD, OPTIONS"
 
 _ALWAYS: tuple[Header, ...] = (
-    # Unlike any other answer (behaviour 1.7) a document holds nothing of anybody, and is large: it may be kept, and is
+    # Unlike any other answer a document holds nothing of anybody, and is large: it may be kept, and is
     # asked about each time, which the ETag makes cheap.
     (b"cache-control", b"no-cache"),
     *(header for header in responses.DEFAULT_HEADERS if header[0] != b"cache-control"),
@@ -97,7 +97,7 @@ class Documents:
 
     `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash. Pages of
     `trusted` origins may read the answers; `max_body` is in bytes; `files` are read when they are first asked for.
-    Requests go through the checks of behaviour 1.3.
+    Requests go through the same checks as in the pipeline.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The only renderer: refusals, HTTP errors and crashes become status, headers and `{message, code}` (behaviour 1.4).
+"""The only renderer: refusals, HTTP errors and crashes become status, headers and `{message, code}`.
 
 A `VALIDATION_ERROR` has `fields` as well.
 """
@@ -45,7 +45,7 @@ _GENERIC: dict[int, type[Refusal]] = {
 """How an HTTP error that is no refusal of ours is worded; the text it carries may repeat input and is dropped."""
 
 _CLOSING = frozenset({408, 413, 414, 431})
-"""Statuses after which the connection closes, because the rest of the request is not read (behaviour 1.3)."""
+"""Statuses after which the connection closes, because the rest of the request is not read."""
 
 _NO_WORD = re.compile(r"[^A-Z]+")
 

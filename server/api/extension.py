@@ -16,15 +16,15 @@ class OperationExtension(BaseModel):
     switch: str | None = None
     """The boolean setting, such as `username.enabled`, that decides whether the operation exists."""
     rate_limited: bool = True
-    """False for what watches the service, which asks as often as it likes (behaviour 10.1)."""
+    """False for what watches the service, which asks as often as it likes."""
     signs_in: bool = False
-    """Whether a page of another origin may not navigate a browser there (behaviour 3.4)."""
+    """Whether a page of another origin may not navigate a browser there."""
     signs_out: bool = False
     """Whether the session cookie is cleared even where the operation fails."""
     answers_head: bool = False
-    """Whether HEAD is answered like GET: only where no token can be used up (behaviour 1.2)."""
+    """Whether HEAD is answered like GET: only where no token can be used up."""
     authentication_by_setting: bool = False
-    """Whether `require_authentication = false` opens it to callers without a session (interface 5.6)."""
+    """Whether `require_authentication = false` opens it to callers without a session."""
 
 
 def extension_of(operation: dict[str, Any]) -> OperationExtension:

@@ -36,7 +36,7 @@ class RequestHeaders:
         return [] if value is None else [value]
 
     def occurs_once(self, name: bytes) -> bool:
-        """Whether exactly one value was sent under a name."""
+        """Return whether exactly one value was sent under a name."""
         return name in self.fields and (not self.repeated or len(self.every(name)) == 1)
 
     def size(self) -> int:
@@ -47,7 +47,7 @@ class RequestHeaders:
         return size
 
     def cookie(self, name: bytes) -> str | None:
-        """Return the raw value of a cookie, None without one, MALFORMED for two that differ (behaviour 3.2).
+        """Return the raw value of a cookie, None without one, MALFORMED for two that differ.
 
         Only the cookie asked for is read, so that no other one, however broken, can hide it.
         """
@@ -74,7 +74,7 @@ class RequestHeaders:
         return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
 
     def bearer(self) -> str | None:
-        """Return the token of the Authorization header (behaviour 3.2, rule 1).
+        """Return the token of the Authorization header.
 
         None without such a header or with another scheme, which a proxy may use for itself. MALFORMED for
         several headers, for a value that is no credential, and for a bearer token of impossible characters.
@@ -96,7 +96,7 @@ class RequestHeaders:
         return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None
 
     def has_bearer(self) -> bool:
-        """Whether an Authorization header names the scheme Bearer; no page of another origin can send one unasked."""
+        """Return whether an Authorization header has the scheme Bearer, which other origins cannot send unasked."""
         if b"authorization" not in self.fields:
             return False
         values = (value.partition(b" ")[0].lower() for value in self.every(b"authorization"))

@@ -1,7 +1,7 @@
 """What the pipeline is given by the rest of the server."""
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -68,20 +68,6 @@ class RequestHooks:
             hook.request(operation, status, seconds)
 
 
-class NoRefusals:
-    """For a service that keeps no record."""
-
-    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
-        """Forget it."""
-
-
-class NoChallenges:
-    """For a service without two-factor sign-in: no pending token is live."""
-
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> None:
-        """Find nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """Everything outside the pipeline that it asks during a request."""
@@ -91,7 +77,7 @@ class Dependencies:
     endpoint: Endpoint
     addresses: ClientAddressResolver
     clock: Clock
-    refusals: Refusals = field(default_factory=NoRefusals)
+    refusals: Refusals
     limiter: RequestLimiter | None = None
     """None where requests have no limit."""
     request_hook: RequestHook | None = None

@@ -1,4 +1,4 @@
-"""Query and path parameters: read from the request target, converted, checked together (behaviour 1.2)."""
+"""Query and path parameters: read from the request target, converted, checked together."""
 
 import re
 from collections.abc import Callable, Iterable

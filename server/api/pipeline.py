@@ -1,12 +1,12 @@
-"""The compiled pipeline: a request goes through every check of behaviour 1.3, in its order, and is answered
-once."""
+"""The compiled pipeline: a request goes through every check, in one order, and gets one response.
+
+Routing (1), size (2), rate limit (3), authentication (4), origin (5), parameters and body (6), redirect targets (7),
+handler (8).
+"""
 
 import asyncio
 import time
-from typing import Any
 
-from connexion.middleware.abstract import SpecMiddleware
-from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
@@ -15,7 +15,6 @@ from domain.policy import Policy
 from handlers.reply import Redirect
 from server.api import cors, errors, request_body, responses
 from server.api.client_address import client_of
-from server.api.compiler import CompiledApi
 from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 from server.api.interfaces import Dependencies
@@ -26,18 +25,13 @@ from server.observability.access_log import access
 from server.observability.redaction import mask_path
 
 
-class Pipeline(SpecMiddleware):  # type: ignore[misc]
-    """The one middleware of the service; what is no HTTP request goes on to the next application."""
+class Pipeline:
+    """An ASGI application; what is no HTTP request goes on to the next one."""
 
     def __init__(
-        self,
-        next_app: ASGIApp,
-        *,
-        policy: Policy,
-        dependencies: Dependencies,
-        disabled: frozenset[str],
-        max_body: int,
+        self, routes: Routes, next_app: ASGIApp, *, policy: Policy, dependencies: Dependencies, max_body: int
     ) -> None:
+        self._routes = routes
         self._next_app = next_app
         self._policy = policy
         self._dependencies = dependencies
@@ -45,22 +39,8 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         self._sessions = dependencies.sessions
         self._limiter = dependencies.limiter
         self._request_hook = dependencies.request_hook
-        self._disabled = disabled
         self._max_body = max_body
         self._cors_of = cors.cors(policy.origins)
-        self._routes = Routes()
-
-    def add_api(self, specification: Specification, **options: Any) -> CompiledApi:
-        """Compile the contract; Connexion calls this once, at start."""
-        api = CompiledApi(
-            specification,
-            policy=self._policy,
-            dependencies=self._dependencies,
-            disabled=self._disabled,
-            **options,
-        )
-        self._routes = api.routes
-        return api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -95,7 +75,7 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
             self._request_hook.request(request.operation_id, rendered[0], seconds)
 
     async def _answer(self, request: Request) -> ErrorResponse:
-        """Find the operation and who calls it, then go on; the numbers are the steps of behaviour 1.3."""
+        """Return the response of a request that passes every check. Raises refusals."""
         scope, head = request.scope, request.head
         place, request.captured = self._routes.find(scope)  # 1
         if scope["method"] == "OPTIONS":  # defence: R39 options
@@ -134,13 +114,13 @@ class Pipeline(SpecMiddleware):  # type: ignore[misc]
         return responses.answer(result, operation.method)
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
-        """Let who wants to leave forget the cookie at least, while nobody can be found."""
+        """Clear the session cookie of a sign-out whose session cannot be looked up."""
         if operation.forget:
             self._check_origin(request, operation, by_cookie=False)
             request.cookies += operation.forget
 
     def _admit(self, request: Request, operation: Operation) -> None:
-        """Let the operation's remaining checks decide, and find what its handler is called with."""
+        """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""
         self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
         request.arguments = operation.inputs.arguments(  # 6, 7
             request.scope["query_string"], request.captured, request.head, request.body

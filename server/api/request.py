@@ -89,7 +89,7 @@ class Request:
 
     @property
     def disable_refresh(self) -> bool:
-        """Whether the caller asked not to extend the session: `?disableRefresh=true` (behaviour 3.5)."""
+        """Whether the caller asked not to extend the session: `?disableRefresh=true`."""
         asked = self.arguments.get("disable_refresh")
         return asked is True or (isinstance(asked, str) and asked.lower() == "true")
 

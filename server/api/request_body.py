@@ -1,4 +1,4 @@
-"""The body: read within its limit, of the one media type, parsed strictly (behaviour 1.2, 1.3)."""
+"""The body: read within its limit, of the one media type, parsed strictly."""
 
 import re
 from typing import Any

@@ -16,7 +16,7 @@ DEFAULT_HEADERS: tuple[Header, ...] = (
     (b"referrer-policy", b"no-referrer"),
     (b"vary", b"Origin"),
 )
-"""On every answer, errors included (behaviour 1.7); the request id joins them."""
+"""On every answer, errors included; the request id joins them."""
 
 FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
 """The ASGI extension of a server that takes an answer as one message, and the type of that message."""
@@ -53,12 +53,12 @@ def answer(result: Any, method: str) -> ErrorResponse:
 
 
 def options(allow: str, *, is_preflight: bool) -> ErrorResponse:
-    """Answer what is allowed at a path, and a trusted page what it may do there (behaviour 1.2, 3.4)."""
+    """Answer what is allowed at a path, and a trusted page what it may do there."""
     return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
 
 
 def with_cookies(rendered: ErrorResponse, cookies: list[Header]) -> ErrorResponse:
-    """Add Set-Cookie headers, but never a second one for one name: the first counts (behaviour 3.3)."""
+    """Add Set-Cookie headers, but never a second one for one name: the first counts."""
     status, headers, body = rendered
     taken = {_cookie_name(value) for name, value in headers if name == b"set-cookie"}
     added: dict[bytes, Header] = {}

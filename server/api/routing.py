@@ -1,4 +1,4 @@
-"""From path and method to the operation: a look-up for fixed paths, patterns for templated ones (behaviour 1.1)."""
+"""From path and method to the operation: a look-up for fixed paths, patterns for templated ones."""
 
 import re
 from dataclasses import dataclass, field

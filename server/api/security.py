@@ -1,4 +1,4 @@
-"""Who is calling: the contract's security of an operation, compiled once into its class (behaviour 3.1, 3.2)."""
+"""Who is calling: the contract's security of an operation, compiled once into its class."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,7 +71,10 @@ class RequireChallenge:
     forget_pending: tuple[Header, ...]
 
     async def authenticate(self, request: Request) -> None:
-        """Find the challenge or session in the order of behaviour 3.2. Raises Unavailable, InvalidTwoFactorCookie."""
+        """Find the challenge, or else the session; a Bearer header precedes a cookie.
+
+        Raises Unavailable, InvalidTwoFactorCookie.
+        """
         head = request.head
         bearer = head.bearer()
         pending, session = head.cookie(self.pending_cookie), head.cookie(self.session_cookie)
@@ -106,8 +109,7 @@ class RequireChallenge:
 
 
 def security_map(policy: Cookies) -> dict[str, type]:
-    """Return Connexion's map from scheme type to handler; ours read the token themselves, the way behaviour 3.2
-    wants it.
+    """Return Connexion's map from scheme type to handler; the handlers only say where the token is.
 
     The contract names the cookies by their defaults; the operator may have renamed them.
     """

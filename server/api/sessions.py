@@ -1,4 +1,4 @@
-"""Sessions, and sign-ins that wait for their second factor, as the pipeline looks them up (behaviour 3.2, 3.5)."""
+"""Sessions, and sign-ins that wait for their second factor, as the pipeline looks them up."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -37,8 +37,7 @@ class SessionStore:
     run: RunRule
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the session behind a token if it is live at `now`, or None; a dead one that is presented is deleted
-        (behaviour 3.2)."""
+        """Return the session behind a token if it is live at `now`, or None. One that has ended is deleted."""
         found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 session-lookup
         if found is None:
             return None
@@ -56,7 +55,7 @@ class SessionStore:
         return sessions.next_expiry(self.policy[SessionPolicy], caller.session, request.now)
 
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
-        """Extend the caller's session and its cookie, whatever becomes of the request (behaviour 3.5).
+        """Extend the caller's session and its cookie, whatever becomes of the request.
 
         When that cannot be written, the request goes on with the session as it was: its own work may need no write, or
         none of a row that is locked.
@@ -81,5 +80,5 @@ class ChallengeStore:
     reads: Callable[[], Reads]
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Challenge | None:
-        """Return the live challenge behind a pending token, or None (behaviour 3.2)."""
+        """Return the live challenge behind a pending token, or None."""
         return await challenges.find(self.reads(), token, now)

@@ -1,4 +1,4 @@
-"""Audit events of the service itself (behaviour chapter 11)."""
+"""Audit events of the service itself."""
 
 from collections.abc import Mapping
 

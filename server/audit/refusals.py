@@ -1,4 +1,4 @@
-"""Refusals of the pipeline that are put on record: foreign origins and untrusted redirect targets (behaviour 11)."""
+"""Refusals of the pipeline that are put on record: foreign origins and untrusted redirect targets."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -87,7 +87,7 @@ class AuditWriter:
 
 
 async def write_in_new_transaction(database: Database, records: Sequence[AuditRecord]) -> None:
-    """Write records in a transaction of their own; when that fails, the log alone has them (behaviour 11)."""
+    """Write records in a transaction of their own; when that fails, the log alone has them."""
     try:
         async with database.transaction() as session:
             for record in records:

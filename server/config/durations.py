@@ -1,4 +1,4 @@
-"""Spans of time and sizes as people write them: `90s`, `24h`, `7d`; `64KiB`, `1MiB` (behaviour chapter 2)."""
+"""Spans of time and sizes as people write them: `90s`, `24h`, `7d`; `64KiB`, `1MiB`."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The settings the service starts with: what a profile supplies, and nothing that it refuses (behaviour 2.1)."""
+"""The settings the service starts with: what a profile supplies, and nothing that it refuses."""
 
 import contextlib
 import os

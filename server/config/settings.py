@@ -1,4 +1,4 @@
-"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen (behaviour chapter 2)."""
+"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -138,7 +138,7 @@ class Settings(BaseModel):
                 yield group
 
     def parsed_origins(self) -> TrustedOrigins:
-        """Return the trusted origins; in development with none set also the loopback ones (behaviour 1.6).
+        """Return the trusted origins; in development with none set also the loopback ones.
 
         Raises ValueError that names an invalid entry.
         """

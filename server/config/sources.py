@@ -161,7 +161,7 @@ def _contents(name: str, path: str) -> str:
 
 
 def reason(fault: OSError | ValueError) -> str:
-    """Say in one line what is wrong with a file."""
+    """Return in one line what is wrong with a file."""
     return (
         (fault.strerror or "cannot be read") if isinstance(fault, OSError) else " ".join(str(fault).split())
     )

@@ -1,4 +1,4 @@
-"""The forms a setting may take: what each accepts, and how a field declares it (behaviour chapter 2)."""
+"""The forms a setting may take: what each accepts, and how a field declares it."""
 
 import re
 from collections.abc import Callable

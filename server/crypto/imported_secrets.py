@@ -1,4 +1,4 @@
-"""What other programs hashed and encrypted, as it is taken over with their users (behaviour 4.2).
+"""What other programs hashed and encrypted, as it is taken over with their users.
 
 A password hash that can be checked at sign-in is taken, if checking costs no more than these bounds: a hash names its
 own cost, and one that takes a minute or a gigabyte would stop everybody's sign-in.

@@ -1,4 +1,4 @@
-"""Password hashing in a bounded pool of threads (behaviour 4.2, 4.3)."""
+"""Password hashing in a bounded pool of threads."""
 
 import base64
 import unicodedata
@@ -46,7 +46,7 @@ def _normal(password: str) -> str:
 
 
 def _fits(password: str) -> bool:
-    """Whether passlib takes it: NFKC makes up to 18 characters of one."""
+    """Return whether passlib takes it: NFKC makes up to 18 characters of one."""
     return len(password) <= int(MAX_PASSWORD_SIZE)
 
 
@@ -99,7 +99,7 @@ class PasswordHasher:
         )
 
     def admission(self) -> AbstractAsyncContextManager[None]:
-        """Let in few at a time, in the order of coming, to prepare what they want hashed. Raises Overloaded."""
+        """Admit a few callers at a time, first come first served, to prepare what they will hash. Raises Overloaded."""
         return self._threads.admission()
 
     async def hash(self, password: str) -> str:
@@ -108,7 +108,7 @@ class PasswordHasher:
             return await self._threads.run(self._hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
-        """Whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
+        """Return whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
 
         Over 1 024 code points the answer is no, without any work.
         """
@@ -126,7 +126,7 @@ class PasswordHasher:
             return await self._threads.run(_hash_code, code, salt, params)  # defence: V53 code-hash
 
     def needs_rehash(self, hashed: str) -> bool:
-        """Whether the hash is anything but argon2id with the parameters and lengths of today."""
+        """Return whether the hash is anything but argon2id with the parameters and lengths of today."""
         return _shape(hashed) != self._current
 
     def state(self) -> PoolState:

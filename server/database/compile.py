@@ -200,7 +200,7 @@ def decoder(
 
 
 def is_storable(value: object) -> bool:
-    """Whether a row can hold the value: no text with a NUL or a lone surrogate is stored anywhere.
+    """Return whether a row can hold the value: no text with a NUL or a lone surrogate is stored anywhere.
 
     To ask for one would be an error on one database and nothing on the other; the answer is: no rows.
     """

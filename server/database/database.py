@@ -1,4 +1,4 @@
-"""The database: one object for its transactions and reads, opened in the lifespan and closed in it (behaviour 9.1)."""
+"""The database: one object for its transactions and reads, opened in the lifespan and closed in it."""
 
 import asyncio
 import time
@@ -152,7 +152,7 @@ async def open_database(  # the time-out is the database's, not this function's
     """Open the database at `url` with at most `pool_size` connections; `timeout` (seconds) is `database.timeout`.
 
     `pooled` says that a pooler in transaction mode stands before PostgreSQL.
-    Waits `patience` seconds for a database that is absent (behaviour 12), then raises DatabaseAbsent. Raises ValueError
+    Waits `patience` seconds for a database that is absent, then raises DatabaseAbsent. Raises ValueError
     for an address that cannot be used, and for fewer than three connections to PostgreSQL.
     """
     address = parse(url)

@@ -1,4 +1,4 @@
-"""What a database error means: worth a second try, a database that cannot serve now, or neither (behaviour 12)."""
+"""What a database error means: worth a second try, a database that cannot serve now, or neither."""
 
 import asyncio
 import sqlite3
@@ -39,7 +39,7 @@ _UNAVAILABLE_SQLITE = frozenset(
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether the whole transaction should be tried again: it lost against another one (behaviour 9.1)."""
+    """Whether the whole transaction should be tried again: it lost against another one."""
     return any(sqlstate(cause) in _RETRYABLE_STATES for cause in _causes(error))
 
 

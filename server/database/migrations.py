@@ -1,4 +1,4 @@
-"""Migrations at start: one instance brings the schema up to date while the others wait (behaviour 2, 12)."""
+"""Migrations at start: one instance brings the schema up to date while the others wait."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The schema this program needs, and whether a database has it (behaviour 2, 12)."""
+"""The schema this program needs, and whether a database has it."""
 
 from functools import cache
 from pathlib import Path
@@ -48,12 +48,12 @@ def head() -> str:
 
 
 async def current_is_head(database: Database) -> bool:
-    """Whether the schema is what this program was written for. Raises Unavailable when the database does not answer."""
+    """Return whether the schema fits this version. Raises Unavailable when the database does not respond."""
     return await _finds(database, _at_revision(database.dialect))
 
 
 async def suffices(database: Database) -> bool:
-    """Whether this program, which has started already, can go on with the schema.
+    """Return whether this program, which has started already, can go on with the schema.
 
     It can with a newer one: a migration adds, and the program it belongs to may run beside this one until this one is
     stopped. It cannot on a standby, which a pooler may lead to. Raises Unavailable when the database does not answer.

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for uvicorn: one connection, parsed by httptools, answered by an ASGI application (behaviour 1.3).
+"""HTTP/1.1 for uvicorn: one connection, parsed by httptools, answered by an ASGI application.
 
 uvicorn takes a class of this kind by its option `http`. Its own writes head and body of a response separately (7 µs of
 50 per request), and bounds neither the head of a request, nor the time a request may take, nor how many wait.
@@ -21,7 +21,7 @@ from server.http.response_cycle import EXTENSIONS, ResponseCycle, error_response
 
 MAX_OVERHEAD = 64 * 1024
 """Bytes of an unfinished head, of line ends before one, or of chunk extensions and trailers. Shorter heads are finished
-first and refused, if need be, in the order of behaviour 1.3; this bound is for those that never end."""
+first, and the pipeline refuses them if need be; this bound is for those that never end."""
 
 PIECE = 4 * 1024
 """Bytes that are parsed at a time; the bound, and whether requests wait, are checked after each piece."""

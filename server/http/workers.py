@@ -21,7 +21,7 @@ class Workers(Multiprocess):
 
     @property
     def has_failed(self) -> bool:
-        """Whether a process could not start; it would fail in the same way whenever it is started."""
+        """Return whether a process could not start; it would fail in the same way whenever it is started."""
         return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
 
     def keep_subprocess_alive(self) -> None:
@@ -44,7 +44,7 @@ class Workers(Multiprocess):
         signal.signal(signal.SIGINT, self._interrupt)  # defence: R25 second-interrupt
 
     def _interrupt(self, number: int, _: FrameType | None) -> None:
-        """Have whoever still serves hurry."""
+        """Send a second interrupt to the processes that still serve."""
         for process in self.processes:
             if process.pid is not None and process.exitcode is None:
                 os.kill(process.pid, number)

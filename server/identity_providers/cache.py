@@ -1,4 +1,4 @@
-"""A copy of what a provider publishes: kept for an hour, and for longer while the provider is down (behaviour 7.6)."""
+"""A copy of what a provider publishes: kept for an hour, and for longer while the provider is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -56,7 +56,7 @@ class CachedDocument(Generic[Value]):
         return await self.get()
 
     def _is_within(self, span: timedelta, moment: datetime | None) -> bool:
-        """Whether a moment is no further away than that, on either side: the clock may have been set back."""
+        """Return whether a moment is no further away than that, on either side: the clock may have been set back."""
         return moment is not None and abs(self.clock() - moment) < span
 
     async def _fetched(self) -> None:

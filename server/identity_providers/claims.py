@@ -1,4 +1,4 @@
-"""From what a provider says of somebody to who that is: subject, address, name and picture (behaviour 7.5)."""
+"""From what a provider says of somebody to who that is: subject, address, name and picture."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -71,7 +71,7 @@ class ProviderClient:
             return await self.kind.authenticate(params, messages.tokens_of(granted, now), now)
 
     async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
-        """Check an ID token that came directly (behaviour 7.6). Raises IdentityRefused."""
+        """Check an ID token that came directly. Raises IdentityRefused."""
         async with self._available():
             identity = await self.kind.verify_id_token(proof, now)
         # defence: V18 nonce-use
@@ -115,7 +115,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _available(self) -> AsyncIterator[None]:
-        """Tell the operator of a fault, and the rules that there was one."""
+        """Log a fault of the provider, and raise ProviderUnavailable for it."""
         try:
             with self.instrumentation.measure(self.traits.id):
                 yield

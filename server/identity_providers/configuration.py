@@ -1,4 +1,4 @@
-"""One provider as it is configured: its table in the settings, completed by its preset (behaviour 7.1)."""
+"""One provider as it is configured: its table in the settings, completed by its preset."""
 
 import uuid
 from collections.abc import Mapping
@@ -119,7 +119,7 @@ def discovery_url_of(table: Provider, preset: Preset) -> str:
 
 
 def uses_pkce(table: Provider, preset: Preset) -> bool:
-    """Whether code exchanges are bound by PKCE."""
+    """Return whether code exchanges are bound by PKCE."""
     return preset.pkce if table.pkce is None else table.pkce
 
 
@@ -129,7 +129,7 @@ def secret_of(secret: SecretStr | None) -> str | None:
 
 
 def stored_issuers(settings: Settings) -> Mapping[str, str | None]:
-    """Return by provider id the issuer that identities are stored with (behaviour 7.5): empty for plain OAuth 2.0, None
+    """Return by provider id the issuer that identities are stored with: empty for plain OAuth 2.0, None
     where the settings leave it open."""
     return {id_: _stored_issuer(one) for id_, one in configurations(settings).items()}
 

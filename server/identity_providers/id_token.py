@@ -1,4 +1,4 @@
-"""ID tokens: whether the provider signed one, for this service, just now (behaviour 7.6, OpenID Connect 3.1.3.7)."""
+"""ID tokens: whether the provider signed one, for this service, just now (OpenID Connect 3.1.3.7)."""
 
 import hmac
 import warnings
@@ -142,7 +142,7 @@ def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
         iat={"essential": expected.is_direct},
     )
     try:
-        # A subject may be a number (behaviour 7.5), which the registry would not take.
+        # A subject may be a number, which the registry would not take.
         rules.validate({name: value for name, value in claims.items() if name != "sub"})
     except _MALFORMED:
         raise IdentityRefused from None

@@ -1,4 +1,4 @@
-"""The messages of OAuth 2.0: the authorization URL, token requests, what token answers say (behaviour 7.2, RFC 6749).
+"""The messages of OAuth 2.0: the authorization URL, token requests, what token answers say (RFC 6749).
 
 Authlib writes them; `http_client.py` says why it does not send them.
 """
@@ -139,7 +139,7 @@ def tokens_of(answer: Mapping[str, Any], now: datetime) -> Tokens:
 
 
 def is_sendable(access_token: str) -> bool:
-    """Whether a token can stand in a header at all; an application may have brought any text for one."""
+    """Return whether a token can stand in a header at all; an application may have brought any text for one."""
     return _TOKEN.fullmatch(access_token) is not None
 
 

@@ -18,7 +18,7 @@ from server.identity_providers.http_client import Calls
 from server.identity_providers.presets import Endpoints
 
 _ISSUER = ""
-"""Part of the identities' names; OAuth 2.0 has none (behaviour 7.5)."""
+"""Part of the identities' names; OAuth 2.0 has none."""
 
 
 @dataclass(frozen=True, slots=True)

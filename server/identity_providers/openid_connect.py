@@ -1,4 +1,4 @@
-"""OpenID providers: found by discovery, believed by their ID tokens, completed by userinfo (behaviour 7.3, 7.6)."""
+"""OpenID providers: found by discovery, believed by their ID tokens, completed by userinfo."""
 
 import asyncio
 import contextlib

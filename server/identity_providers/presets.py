@@ -1,4 +1,4 @@
-"""The providers known by name: where they are, and in what each differs from the standards, as data (behaviour 7.1)."""
+"""The providers known by name: where they are, and in what each differs from the standards, as data."""
 
 import json
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ class Preset:
 
     @property
     def is_openid(self) -> bool:
-        """Whether it speaks OpenID Connect."""
+        """Return whether it speaks OpenID Connect."""
         return self.endpoints is None
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the tables of providers, found before the service starts (behaviour 2.1, 7.1)."""
+"""What is wrong with the tables of providers, found before the service starts."""
 
 from collections.abc import Iterator
 
@@ -60,7 +60,7 @@ def _of_table(table: Provider) -> Iterator[str]:
 
 
 def _place(table: Provider, preset: Preset) -> Iterator[str]:
-    """Say what is missing or too much of issuer, discovery and endpoints."""
+    """Yield what is missing, and what is not allowed, of issuer, discovery and endpoints."""
     given = [name for name in _ENDPOINTS if getattr(table, name)]
     if preset.is_openid:
         if given:

@@ -1,4 +1,4 @@
-"""Clean-up: rows whose time is over are removed, by one instance at a time (behaviour 9.4).
+"""Clean-up: rows whose time is over are removed, by one instance at a time.
 
 Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
 """

@@ -1,4 +1,4 @@
-"""Rewriting what is encrypted under older secrets, so that these can be removed (behaviour 9.2)."""
+"""Rewriting what is encrypted under older secrets, so that these can be removed."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

@@ -1,6 +1,6 @@
 """Tasks that come round again and again until the service stops; a database that is away does not end them.
 
-A lease says which of several instances does a task now (table `lease`, behaviour 9.1).
+A lease says which of several instances does a task now (table `lease`).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Mails, and the senders that write them to a file or to the console (behaviour 8.2); `smtp.py` has another.
+"""Mails, and the senders that write them to a file or to the console; `smtp.py` has another.
 
 Each sender delivers a mail or says why not.
 """

@@ -1,4 +1,4 @@
-"""The sender of mail by SMTP (behaviour 8.2). Imported where it is configured, for its libraries are large."""
+"""The sender of mail by SMTP. Imported where it is configured, for its libraries are large."""
 
 import contextlib
 import re

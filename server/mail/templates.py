@@ -1,4 +1,4 @@
-"""From an outbox row to the mail that goes out: the templates, and what they are given (behaviour 8.2)."""
+"""From an outbox row to the mail that goes out: the templates, and what they are given."""
 
 import re
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The outbox worker: delivers queued mail in the background, woken when some is queued (behaviour 8.1)."""
+"""The outbox worker: delivers queued mail in the background, woken when some is queued."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -175,7 +175,7 @@ class OutboxWorker:
         await self._attempt(row, self._find_user)
 
     async def _attempt(self, row: LeasedMail, act: Callable[[LeasedMail], Awaitable[None]]) -> bool:
-        """Whether it worked; if not, the row is postponed or given up."""
+        """Return whether it worked; if not, the row is postponed or given up."""
         try:
             if row.expires_at <= self._clock():
                 raise FinalError("expired")

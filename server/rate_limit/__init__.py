@@ -1,4 +1,4 @@
-"""Where is counted: in the database, or in a Valkey or Redis server (behaviour 10.2)."""
+"""Where is counted: in the database, or in a Valkey or Redis server."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol

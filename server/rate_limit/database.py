@@ -1,4 +1,4 @@
-"""Counting in the database: one upsert per count, in the transaction of the request (behaviour 10.2)."""
+"""Counting in the database: one upsert per count, in the transaction of the request."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from server.database.database import Database, is_retryable, is_unavailable
 from server.rate_limit.requests import WindowCount
 
 SKEW = timedelta(minutes=1)  # defence: R20 skew
-"""How far ahead another clock may be (behaviour 12). A request that began before the window did counts in it, too: if
+"""How far ahead another clock may be. A request that began before the window did counts in it, too: if
 that were none, each in a burst could begin anew what the one behind it had counted."""
 
 _EXACT = timedelta(0)

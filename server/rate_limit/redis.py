@@ -1,4 +1,4 @@
-"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole (behaviour 10.2).
+"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole.
 
 Windows are measured by that server's clock. It forgets a count when its window ends, and nothing depends on it after
 that; what is counted there stays counted when the transaction of the request is rolled back.
@@ -119,7 +119,7 @@ class Backoff:
         self._pause_ends = time.monotonic() + self._pause
 
     def is_exhausted(self) -> bool:
-        """Whether nothing should be asked; after the pause a single question goes first."""
+        """Return whether nothing should be asked; after the pause a single question goes first."""
         if not self._pause_ends:
             return False
         if time.monotonic() < self._pause_ends:

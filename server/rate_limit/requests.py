@@ -1,4 +1,4 @@
-"""The limit of requests per client network and operation (behaviour 10.1, 10.2).
+"""The limit of requests per client network and operation.
 
 Each instance lets the first tenth of a window pass by itself, so that ordinary reads cost no write, and then takes
 tenths from a counter that all instances share.
@@ -56,7 +56,7 @@ class Window:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def holds(self, now: datetime) -> bool:
-        """Whether it is the present one; one that has not begun yet is from before the clock was set back."""
+        """Return whether it is the present one; one that has not begun yet is from before the clock was set back."""
         return self.begin <= now < self.end  # defence: R20 window-begin
 
 
@@ -83,7 +83,7 @@ class RequestLimiter:
         """By network and operation, in the order in which they began, which is nearly that in which they end."""
 
     def passes(self, network: str, operation_id: str, now: datetime) -> bool:
-        """Whether a request passes unasked; if not, `hit` decides. On the way of every request, so it is short."""
+        """Return whether a request passes at once; if not, `hit` decides. Runs for every request, so it is short."""
         window = self.windows.get((network, operation_id))
         if window is None or not window.holds(now):
             window = self._begin((network, operation_id), now)
@@ -93,7 +93,7 @@ class RequestLimiter:
         return False
 
     async def hit(self, client: Client, operation_id: str) -> None:
-        """Let a request pass if the shared counter has room. Raises Limited.
+        """Count a request in the shared counter. Raises Limited.
 
         When the counter is away the requests of this window pass.
         """

@@ -48,7 +48,7 @@ class Run:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether others took so much of the machine that the run says little."""
+        """Return whether others took so much of the machine that the run says little."""
         return self.strangers_at_server > _SERVER_NOISE or self.strangers_at_load > _LOAD_NOISE
 
 

@@ -48,7 +48,7 @@ class Result:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether any run that counts was disturbed."""
+        """Return whether any run that counts was disturbed."""
         return any(run.is_noisy for run in self.runs)
 
 
@@ -104,7 +104,7 @@ class Rounds:
 
 
 def _bounds(other: Case, case: Case) -> bool:
-    """Whether a case is the yardstick of another: the constant of get-session, one worker of two."""
+    """Return whether a case is the yardstick of another: the constant of get-session, one worker of two."""
     if case.server.name in TWO_WORKERS:
         return other.name == case.name and other.server.name == TWO_WORKERS[case.server.name]
     return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS

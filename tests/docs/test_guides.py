@@ -53,7 +53,7 @@ def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path
         printed = walk(guide("reset-and-verification-pages"), live, tmp_path, places)
 
     _, _, signed_up, verified, requested, reset, refused, _ = printed
-    assert '"email":"grace@example.com"' in signed_up
+    assert '"email":"mary@example.com"' in signed_up
     assert verified.strip() == f"302 http://{pages}/verified.html"
     assert requested.strip() == '{"status":true}'
     assert reset.startswith(f"302 http://{pages}/reset.html?token=")

@@ -102,6 +102,24 @@ async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], wi
     assert [one for one in asked if not one.startswith((address, "data:"))] == []
 
 
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("reset password", "/guides/reset-and-verification-pages/"),
+        ("customize email", "/guides/customize-emails/"),
+        ("roles", "/concepts/roles/"),
+    ],
+)
+async def test_search_finds_the_right_page_first(address: str, query: str, first: str) -> None:
+    async with started() as browser, browsing(browser) as page:
+        await page.goto(f"{address}/")
+        await page.fill("[data-md-component=search-query]", query)
+        found = await page.wait_for_selector(".md-search-result__item > a")
+
+        assert found is not None
+        assert await found.evaluate("link => link.pathname") == first
+
+
 def test_paths_in_the_layout_exist() -> None:
     """The page names real files and folders, so that it has to follow when they move."""
     text = (ROOT / "docs" / "pages" / "contributing" / "layout.md").read_text("utf-8")

@@ -90,7 +90,7 @@ async def fail(ctx: Context, whose: FailureSubject = ADA, times: int = 1) -> Non
 
 
 async def is_refused(ctx: Context, whose: FailureSubject = ADA) -> bool:
-    """Whether nobody may try, which both questions agree about."""
+    """Return whether nobody may try, which both questions agree about."""
     spent = await limits.is_exhausted(ctx, whose)
     if spent:
         with pytest.raises(errors.Limited):

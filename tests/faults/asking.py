@@ -118,11 +118,11 @@ class Asker:
         return f"{secrets.token_hex(8)}@example.com"
 
     async def answers(self, status: int, path: str, headers: Headers | None = None) -> bool:
-        """Whether a GET is answered with a status."""
+        """Return whether a GET is answered with a status."""
         return (await self.get(path, headers)).status_code == status
 
     async def writes(self) -> bool:
-        """Whether somebody can sign up."""
+        """Return whether somebody can sign up."""
         return (await self.sign_up(self.address())).status_code == 200
 
 
@@ -175,7 +175,7 @@ class Load:
             await asyncio.sleep(0.05)
 
     async def _timed(self, asked: Awaitable[httpx.Response]) -> bool:
-        """Whether a request was granted."""
+        """Return whether a request was granted."""
         began = time.monotonic()
         answer = await asked
         self.slowest = max(self.slowest, time.monotonic() - began)

@@ -137,13 +137,13 @@ class Visitor:
         return await self.post("/sign-in/email", email=email, password=password)
 
     async def opens(self, email: str, password: str) -> bool:
-        """Whether a password signs in; every answer but yes and no is a fault."""
+        """Return whether a password signs in; every answer but yes and no is a fault."""
         answer = await self.sign_in(email, password)
         assert answer.status_code in (200, 401), answer.text
         return answer.status_code == 200
 
     async def is_live(self, token: str) -> bool:
-        """Whether a session is alive; every answer but yes and no is a fault."""
+        """Return whether a session is alive; every answer but yes and no is a fault."""
         answer = await self.get("/get-session", token)
         assert answer.status_code in (200, 401), answer.text
         return answer.status_code == 200

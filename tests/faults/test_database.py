@@ -691,7 +691,7 @@ class TestReadOnly:
 
 
 async def refuses(asker: Asker) -> bool:
-    """Whether nobody can sign up."""
+    """Return whether nobody can sign up."""
     return code(await asker.sign_up(asker.address())) == UNAVAILABLE
 
 

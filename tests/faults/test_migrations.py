@@ -47,14 +47,14 @@ async def old_database(cluster: Cluster) -> AsyncIterator[Database]:
 
 
 async def is_waited_for(database: Database) -> bool:
-    """Whether a statement on this PostgreSQL database waits for a lock."""
+    """Return whether a statement on this PostgreSQL database waits for a lock."""
     waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     async with database.transaction() as session:
         return bool(await session.execute(text(waiting)))
 
 
 async def is_readable(database: Database) -> bool:
-    """Whether a request for the table gets an answer before the database's time is over."""
+    """Return whether a request for the table gets an answer before the database's time is over."""
     try:
         async with database.transaction() as request:
             await request.execute(text(READING))

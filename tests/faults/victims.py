@@ -25,7 +25,7 @@ class Victim:
 
     @property
     def was_told(self) -> bool:
-        """Whether the answer arrived that it is done. Every answer that arrived says so."""
+        """Return whether the answer arrived that it is done. Every answer that arrived says so."""
         if self.answer is not None:
             assert self.answer.status_code == 200, f"{self.kind} {self.email}: {self.answer.text}"
         return self.answer is not None
@@ -122,7 +122,7 @@ async def _check_verify(visitor: Visitor, victim: Victim) -> bool:
 
 
 async def _is_on(visitor: Visitor, victim: Victim) -> bool:
-    """Whether sign-in asks for a second factor; the user's own page says the same."""
+    """Return whether sign-in asks for a second factor; the user's own page says the same."""
     answer = await visitor.sign_in(victim.email)
     shown = await visitor.get("/get-session", victim.token)
     asks = bool(answer.json().get("twoFactorRedirect"))

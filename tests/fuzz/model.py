@@ -72,7 +72,7 @@ class Thing:
     ended: bool = False
 
     def works(self, now: datetime) -> bool:
-        """Whether it is good for anything."""
+        """Return whether it is good for anything."""
         return not self.ended and not self.user.gone and now < self.expires
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class Model:
         return next((user for user in self.users if user.email == email and not user.gone), None)
 
     def has_username(self, username: str) -> bool:
-        """Whether somebody has this username."""
+        """Return whether somebody has this username."""
         return any(user.username == username and not user.gone for user in self.users)
 
     def code_for(self, bound: Thing, now: datetime) -> MailCode | None:
@@ -214,7 +214,7 @@ def step_of(secret: str, code: str, now: datetime) -> int | None:
 
 
 def use_step(factor: Factor, secret: str, code: str, now: datetime) -> bool:
-    """Whether a code is right and later than any before; then no earlier one is right any more."""
+    """Return whether a code is right and later than any before; then no earlier one is right any more."""
     step = step_of(secret, code, now)
     if step is None or step <= factor.last_step:
         return False

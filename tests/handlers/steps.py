@@ -91,12 +91,12 @@ async def sign_in(
 
 
 async def opens(service: Service, password: str, email: str = ADA) -> bool:
-    """Whether a password signs in."""
+    """Return whether a password signs in."""
     return (await sign_in(service, email, password)).status_code == 200
 
 
 async def works(service: Service, headers: Headers) -> bool:
-    """Whether a session is alive."""
+    """Return whether a session is alive."""
     return (await service.get("/get-session", headers=headers)).status_code == 200
 
 

@@ -125,7 +125,7 @@ def protected() -> dict[str, Operation]:
 
 
 def allows(operation: Operation, field: str, value: Any) -> bool:
-    """Whether the schema of a field lets a value pass."""
+    """Return whether the schema of a field lets a value pass."""
     schema = stand_alone(schema_of(operation)["properties"][field], DOCUMENT_3_1)
     return Draft202012Validator(schema).is_valid(value)
 

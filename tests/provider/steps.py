@@ -112,7 +112,7 @@ def session_of(answer: httpx.Response) -> Headers:
 
 
 def opened(answer: httpx.Response) -> bool:
-    """Whether an answer opens a session."""
+    """Return whether an answer opens a session."""
     return bool(set_cookies(answer).get(SESSION)) or "set-auth-token" in answer.headers
 
 

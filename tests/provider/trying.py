@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _is_taken() -> bool:
-    """Whether another program listens already; it would be taken for the service, for it may answer as well."""
+    """Return whether another program listens already; it would be taken for the service, for it may answer as well."""
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", PORT)) == 0
 

@@ -50,7 +50,7 @@ class Site:
 
     @property
     def needs_session(self) -> bool:
-        """Whether the operation wants to know who calls, by bearer or cookie."""
+        """Return whether the operation wants to know who calls, by bearer or cookie."""
         return self.operation.spec.get("security") is None
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Site:
 
 
 def is_target(schema: dict[str, Any]) -> bool:
-    """Whether a schema, or one it is made of, describes a redirect target."""
+    """Return whether a schema, or one it is made of, describes a redirect target."""
     return any(part.get("format") == FORMAT for part in schemas_under(schema))
 
 

@@ -87,7 +87,7 @@ async def challenge(service: Service, email: str = ADA) -> str:
 
 
 def is_pending(answer: httpx.Response) -> bool:
-    """Whether a sign-in waits for a code: no session, neither in the body nor in a cookie nor in a header."""
+    """Return whether a sign-in waits for a code: no session, neither in the body nor in a cookie nor in a header."""
     if answer.status_code != 200 or not answer.json().get("twoFactorRedirect"):
         return False
     assert "set-auth-token" not in answer.headers

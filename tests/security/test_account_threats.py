@@ -526,6 +526,17 @@ class TestFieldsNobodyOffered:
         [account] = await service.rows("SELECT provider_id FROM account")
         assert account.provider_id == "credential"
 
+    async def test_update_user_sets_none_of_them(self, service: Service) -> None:
+        ada = await steps.join(service)
+        before = owned(await steps.user_of(service, ada))
+
+        # Without the fields that are refused by name.
+        unknown = {key: value for key, value in MASS.items() if key not in before and key != "updatedAt"}
+        answer = await service.post("/update-user", {"name": "B", **unknown}, headers=ada)
+
+        assert answer.json() == {"status": True}
+        assert owned(await steps.user_of(service, ada)) == before
+
     @pytest.mark.parametrize(
         "operation_id",
         sorted(name for name, one in FOR_SESSIONS.items() if one.method == "post" and name != "users.delete"),

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 NOBODY = "bob@example.com"
 """Of the length of Ada's address, and nobody's."""
 NO_SESSION = {"sign_up.auto_sign_in": "false"}
-"""Where sign-up makes no session, it does not tell either (behaviour 5.1)."""
+"""Where sign-up makes no session, it does not tell either."""
 MANY_MAILS = {"limits.mail_burst": "1000", "limits.mail_daily": "1000"}
 
 
@@ -103,7 +103,7 @@ async def _rows(service: Service) -> dict[str, int]:
 
 
 def alike(one: httpx.Response, other: httpx.Response) -> bool:
-    """Whether two answers have the same status, headers and body, keys in the same order.
+    """Return whether two answers have the same status, headers and body, keys in the same order.
 
     Of an invented user the id is as random as a real one's, and the address is the one that was sent.
     """

@@ -1,4 +1,4 @@
-"""The rows R26 to R40: what no client in its right mind sends. Input never causes a 5xx (behaviour 1.2, 1.3, 12)."""
+"""The rows R26 to R40: what no client in its right mind sends. Input never causes a 5xx."""
 
 import asyncio
 import contextlib
@@ -164,7 +164,7 @@ async def dial(live: LiveService) -> AsyncIterator[Dial]:
 
 
 async def is_well(live: LiveService) -> bool:
-    """Whether the process still answers somebody else."""
+    """Return whether the process still answers somebody else."""
     async with httpx.AsyncClient(base_url=live.url, timeout=PATIENCE) as client:
         return (await client.get("/ok")).status_code == 200
 
@@ -477,6 +477,14 @@ class TestUnicode:
             email = f"user{number}@example.com"
             await join(service, email, password=password)
             assert await steps.opens(service, password, email)
+
+    async def test_names_are_stored_as_they_were_typed(self, service: Service) -> None:
+        ada = await join(service)
+        name = "\ufb03 \u2126 \u00b2" + "\U0001f600" * 200
+
+        await service.post("/update-user", {"name": name}, headers=ada)
+
+        assert (await steps.user_of(service, ada))["name"] == name
 
     async def test_marks_by_the_thousand_cost_nothing(self, service: Service) -> None:
         """In seconds of processor time; unbounded, the normal form of one such text takes about a second."""

@@ -53,7 +53,7 @@ REDIRECTING = ("token", "userinfo", "jwks", "discovery")
 
 
 async def nothing_came_of_it(service: Service) -> bool:
-    """Whether there is no user, no account and no session."""
+    """Return whether there is no user, no account and no session."""
     return not any([await count(service, table) for table in (User, Account, Session)])
 
 

@@ -56,7 +56,7 @@ class Case:
 
 
 def _stands_in(secret: str, haystack: str) -> bool:
-    """Whether a secret stands in a text; six digits count only by themselves, for many things hold digits."""
+    """Return whether a secret stands in a text; six digits count only by themselves, for many things hold digits."""
     if CODE.fullmatch(secret):
         return re.search(rf"(?<![0-9A-Za-z]){secret}(?![0-9A-Za-z])", haystack) is not None
     return secret in haystack

@@ -58,7 +58,7 @@ async def call(service: Service, operation: Operation, headers: Headers) -> http
 
 
 async def refused_everywhere(service: Service, headers: Headers) -> bool:
-    """Whether every operation that wants somebody finds nobody behind these headers."""
+    """Return whether every operation that wants somebody finds nobody behind these headers."""
     answers = [await call(service, operation, headers) for operation in protected().values()]
     return {answer.status_code for answer in answers} == {401}
 

@@ -64,12 +64,12 @@ async def service(make_service: MakeService) -> Service:
 
 
 async def is_on(service: Service, owner: Owner) -> bool:
-    """Whether the owner's password alone ends pending."""
+    """Return whether the owner's password alone ends pending."""
     return is_pending(await sign_in(service, owner.email))
 
 
 async def opens(service: Service, headers: Headers, method: str, code_: str) -> bool:
-    """Whether a code completes the sign-in."""
+    """Return whether a code completes the sign-in."""
     answer = await enter(service, method, code_, headers)
     return answer.status_code == 200 and await works(service, bearer(answer.json()["token"]))
 

@@ -1,8 +1,8 @@
-"""Users, their accounts and sessions, one-time grants, the mail outbox, and leases (behaviour 9.3).
+"""Users, their accounts and sessions, one-time tokens, the mail outbox, and leases.
 
-The first step: it needs an empty database and leaves an empty one behind when it is taken back. Everything that
-belongs to a user falls with the user. Instants are integer milliseconds on SQLite, which has no time type, and
-TIMESTAMPTZ on PostgreSQL. Columns of features that do not exist yet come with those features.
+The first migration: it needs an empty database; the downgrade leaves an empty one. All data of a user is deleted with
+the user. Times are integer milliseconds on SQLite, which has no time type, and TIMESTAMPTZ on PostgreSQL. Columns of
+later features come with those features.
 """
 
 import sqlalchemy as sa

@@ -1,8 +1,7 @@
-"""The second factor: secrets, backup codes, trusted devices, and what grants need for challenges and mailed codes
-(behaviour 9.3).
+"""The second factor: secrets, backup codes, trusted devices, and columns of `grant` for challenges and email codes.
 
-Nothing that is there changes its meaning: an older program goes on beside it, because the one new column of `grant`
-that must have a value has a default.
+No existing column changes its meaning, and the one new column of `grant` that is NOT NULL has a default, so an older
+program keeps working with this schema.
 """
 
 import sqlalchemy as sa
@@ -25,7 +24,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Challenges and mailed codes mean nothing to an older program; the tables take their rows along."""
+    """An older program does not know challenges and email codes; dropping the tables deletes the other rows."""
     for table in ("trusted_device", "backup_code", "two_factor"):
         op.drop_table(table)
     op.execute("DELETE FROM \"grant\" WHERE purpose IN ('challenge', 'mail-code')")

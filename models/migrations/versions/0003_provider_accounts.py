@@ -1,6 +1,6 @@
-"""Tokens of external providers, and what a flow to a provider has to remember (behaviour 9.3).
+"""Tokens of external providers, and the stored data of a flow to a provider.
 
-Only columns that may be empty are added: an older program goes on beside it.
+Adds only columns that may be NULL, so an older program keeps working with this schema.
 """
 
 import sqlalchemy as sa
@@ -27,7 +27,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """An older program cannot finish a flow to a provider, so those that are under way end."""
+    """An older program cannot complete a flow to a provider, so pending flows are deleted."""
     op.execute("DELETE FROM \"grant\" WHERE purpose = 'oauth-state'")
     op.drop_column("grant", "payload")
     for name in reversed((*TOKENS, *TEXTS, *INSTANTS)):

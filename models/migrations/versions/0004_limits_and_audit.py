@@ -1,6 +1,6 @@
-"""Counters of the limits, the networks a user signed in from, and the audit records (behaviour 9.3).
+"""Counters of the limits, the networks a user signed in from, and the audit records.
 
-Three new tables; an older program goes on beside them and neither counts nor records.
+Adds only tables; an older program keeps working with this schema, but neither counts nor records.
 """
 
 import sqlalchemy as sa

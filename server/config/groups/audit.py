@@ -1,4 +1,4 @@
-"""The settings of the audit trail (behaviour chapter 2)."""
+"""The settings of the audit trail."""
 
 from server.config.groups.group import Group
 from server.config.value_types import Duration, duration_between

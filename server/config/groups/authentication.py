@@ -1,4 +1,4 @@
-"""The settings of signing up and in (behaviour chapter 2)."""
+"""The settings of signing up and in."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""The settings of the database (behaviour chapter 2)."""
+"""The settings of the database."""
 
 from typing import Literal
 

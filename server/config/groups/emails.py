@@ -1,4 +1,4 @@
-"""The settings of email addresses: their verification and change (behaviour chapter 2)."""
+"""The settings of email addresses: their verification and change."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The settings of limits (behaviour chapters 2 and 10)."""
+"""The settings of limits."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -19,7 +19,7 @@ MOST = 1_000_000_000
 
 
 class Limits(Group):
-    """`limits.*`: how often something may be tried; a number of 0 turns that limit off (behaviour 10.1)."""
+    """`limits.*`: how often something may be tried; a number of 0 turns that limit off."""
 
     enabled: bool = Field(default=True, description="Whether any of these limits holds.")
     store: CounterStore = Field(

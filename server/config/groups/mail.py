@@ -1,4 +1,4 @@
-"""The settings of mail (behaviour chapter 2)."""
+"""The settings of mail."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The settings of sign-in through providers and of linked accounts (behaviour chapter 2)."""
+"""The settings of sign-in through providers and of linked accounts."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -58,7 +58,7 @@ class OAuth(Group):
 
 
 class Provider(Group):
-    """`providers.<id>.*`: one identity provider (behaviour 7.1)."""
+    """`providers.<id>.*`: one identity provider."""
 
     preset: OptionalText = Field(default=None, description="Known provider whose endpoints and habits apply.")
     client_id: OptionalText = Field(

@@ -1,4 +1,4 @@
-"""The settings of logs, metrics and traces (behaviour chapter 2)."""
+"""The settings of logs, metrics and traces."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The settings of passwords (behaviour chapter 2)."""
+"""The settings of passwords."""
 
 import os
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The settings of the HTTP server, and of the contract it serves (behaviour chapter 2)."""
+"""The settings of the HTTP server, and of the contract it serves."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""The settings of sessions and cookies (behaviour chapter 2)."""
+"""The settings of sessions and cookies."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal

@@ -1,4 +1,4 @@
-"""The settings of the second factor and of trusted devices (behaviour chapter 2)."""
+"""The settings of the second factor and of trusted devices."""
 
 import contextlib
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The settings of users: their names, and their deletion (behaviour chapter 2)."""
+"""The settings of users: their names, and their deletion."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -71,8 +71,10 @@ def _is_standby(connection: Driver) -> bool:
 
 
 async def decode_timestamps(connection: Driver) -> None:
-    """Let a connection decode its instants here, and remember the last ones: those of a session come again with each of
-    its requests. The server is not asked anything for that."""
+    """Set the codec of a connection's timestamps. The last ones are cached: each request of a session reads the same.
+
+    The codec needs no query.
+    """
     await connection.set_type_codec(
         "timestamptz",
         schema="pg_catalog",

@@ -30,7 +30,7 @@ _MOST_LISTS = 16
 """Lists that one statement answers: a caller with many rows keeps few others waiting."""
 
 _ATTEMPTS = 3
-"""How often a read is made that loses against another transaction (behaviour 9.1)."""
+"""How often a read is made that loses against another transaction."""
 
 _SLICE = 500
 """Rows that become results at once: between the slices of a long list other requests are served."""
@@ -200,7 +200,7 @@ async def _fetch(
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Whether a read failed of the database's state; a standby calls it a conflict when it must change what is read."""
+    """Return whether the database's state made a read fail; a standby reports changes of the rows as a conflict."""
     return is_unavailable(error) or is_retryable(error)  # defence: R7 lost-read
 
 

@@ -40,7 +40,7 @@ class Connection:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction has begun."""
+        """Return whether a transaction has begun."""
         return self._connection.in_transaction
 
     def begin_at_once(self) -> bool:
@@ -91,7 +91,7 @@ class Connection:
             _undo(self._connection)
 
     def is_closed(self) -> bool:
-        """Whether the connection was closed."""
+        """Return whether the connection was closed."""
         return self._is_closed
 
     def terminate(self) -> None:

@@ -117,9 +117,13 @@ MUTANTS = (
     ),
     Mutant(
         "V71",
-        "who wants to be verified is looked up after the answer",
+        "verification is queued for unknown addresses too",
         "file-verification",
-        Replace("await resolve_verification(ctx, email.lower(), callback_url)", "value"),
+        Replace(
+            "from domain.users import lookup\n"
+            "if await lookup.by_email(ctx, email.lower()) is not None:\n"
+            "    ..."
+        ),
     ),
     Mutant(
         "V71",
@@ -156,7 +160,7 @@ MUTANTS = (
         "V72",
         "hashing leaves the event loop to others",
         "executor",
-        Replace("_run_batch(jobs, self._end)", "value"),
+        Replace("self._executor.submit(lambda value=job(*arguments, **named): value)", "value"),
     ),
     Mutant("V72", "only so many hashes wait", "queue-bound", Always(False, "value")),
     Mutant(

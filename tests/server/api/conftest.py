@@ -12,7 +12,7 @@ from domain.context import Caller
 from domain.policy import Policy
 from handlers.reply import Header
 from models.queries import SessionRow, UserRow
-from server.api import Operation, Request, build
+from server.api import Dependencies, Endpoint, Operation, Request, build
 from server.api.client_address import ClientAddressResolver
 from tests import policies
 from tests.server.api.small_contract import document
@@ -65,6 +65,13 @@ class Memory:
         return await operation.handler(StandIn(request, self.headers), **request.arguments)
 
 
+class Unrecorded:
+    """Refusals that nobody keeps."""
+
+    def note(self, *_: Any) -> None:
+        """Forget a refusal."""
+
+
 @dataclass
 class Challenges:
     """Pending sign-ins that are live."""
@@ -103,6 +110,18 @@ def caller(token: str = TOKEN, name: str = "Ada") -> Caller:
     return Caller(token, session, user, by_cookie=False)
 
 
+def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependencies:
+    """Return what a pipeline needs, with its sessions and challenges in memory."""
+    return Dependencies(
+        sessions=memory,
+        challenges=Challenges(memory.live_challenges),
+        endpoint=endpoint or memory,
+        addresses=ClientAddressResolver([]),
+        clock=lambda: NOW,
+        refusals=Unrecorded(),
+    )
+
+
 @dataclass
 class Peer:
     """A client of one pipeline, and what stands behind the pipeline."""
@@ -134,12 +153,8 @@ async def make_peer() -> AsyncIterator[MakePeer]:
         memory = Memory({TOKEN: caller()})
         app = build(
             document() if contract is None else contract,
+            dependencies(memory),
             policy=policy(**changes),
-            sessions=memory,
-            endpoint=memory,
-            challenges=Challenges(memory.live_challenges),
-            addresses=ClientAddressResolver([]),
-            clock=lambda: NOW,
             disabled=disabled,
             max_body=max_body,
             handlers="tests.server.api.echoes",

@@ -9,8 +9,7 @@ from connexion.exceptions import InvalidSpecification, ResolverError
 
 from codegen.bundle import EXTENSION
 from server.api import build
-from server.api.client_address import ClientAddressResolver
-from tests.server.api.conftest import NOW, MakePeer, Memory, policy
+from tests.server.api.conftest import MakePeer, Memory, dependencies, policy
 from tests.server.api.small_contract import document
 
 Spoil = Callable[[dict[str, Any]], object]
@@ -105,11 +104,8 @@ class TestLifespan:
         memory = Memory({})
         app = build(
             document(),
+            dependencies(memory),
             policy=policy(),
-            sessions=memory,
-            endpoint=memory,
-            addresses=ClientAddressResolver([]),
-            clock=lambda: NOW,
             lifespan=lifespan,
             handlers="tests.server.api.echoes",
         )
@@ -136,4 +132,4 @@ class TestLifespan:
 
         await make_peer().app({"type": "websocket", "path": "/ok"}, receive, send)
 
-        assert sent == [{"type": "websocket.close", "code": 1000}]
+        assert [(message["type"], message["code"]) for message in sent] == [("websocket.close", 1000)]

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from codegen.bundle import bundle
 from server.api import Operation, Request, build
-from server.api.client_address import ClientAddressResolver
-from tests.server.api.conftest import BASE_URL, NOW, TOKEN, Memory, caller, policy
+from tests.server.api.conftest import BASE_URL, TOKEN, Memory, caller, dependencies, policy
 from tests.server.api.generated import FORM, Sent, requests
 from tests.server.api.stock import stock_app, told
 
@@ -108,11 +107,8 @@ async def both() -> AsyncIterator[Both]:
     """Clients of stock Connexion and of the pipeline, in this order."""
     ours = build(
         copy.deepcopy(DOCUMENT),
+        dependencies(Memory({TOKEN: caller()}), Telling()),
         policy=policy(),
-        sessions=Memory({TOKEN: caller()}),
-        endpoint=Telling(),
-        addresses=ClientAddressResolver([]),
-        clock=lambda: NOW,
     )
     clients = [
         httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE_URL)

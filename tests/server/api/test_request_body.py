@@ -1,4 +1,4 @@
-"""Bodies: media types, strict JSON, sizes (behaviour 1.2, 1.3)."""
+"""Bodies: media types, strict JSON, sizes."""
 
 import json
 
@@ -20,6 +20,7 @@ async def sign_in(
 
 
 class TestMediaTypes:
+    @pytest.mark.threat("V12")
     @pytest.mark.parametrize(
         "media_type",
         [
@@ -36,6 +37,7 @@ class TestMediaTypes:
         assert await sign_in(peer, GOOD, [("content-type", media_type)]) == (200, None)
 
     @pytest.mark.threat("R31")
+    @pytest.mark.threat("V12")
     @pytest.mark.parametrize(
         "media_type",
         [

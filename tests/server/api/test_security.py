@@ -1,4 +1,4 @@
-"""Who is calling: the classes of operations and the search for the session (behaviour 3.1, 3.2)."""
+"""Who is calling: the classes of operations and the search for the session."""
 
 from typing import Any
 
@@ -54,6 +54,7 @@ class TestCookie:
         [
             COOKIE,
             f"a=1;{COOKIE} ; b=2",
+            f"a=%; {COOKIE}; b=%zz",
             f'broken"; {{"json": 1}}; =; {COOKIE}',
             f"{COOKIE}; {COOKIE}",
             f"xservice.session-token=x; {COOKIE}",

@@ -213,7 +213,9 @@ class TestBoundedWork:
         assert await narrow.verify("x", await narrow.hash("x"))
 
     async def test_waiting_too_long_is_overload(self) -> None:
-        pool = PasswordHasher(HashingRules(memory_kib=SLOW, time=4, workers=1, wait=timedelta(0)))
+        pool = PasswordHasher(
+            HashingRules(memory_kib=SLOW, time=4, workers=1, wait=timedelta(milliseconds=20))
+        )
 
         answers = await asyncio.gather(*(pool.hash("x") for _ in range(3)), return_exceptions=True)
 
@@ -280,21 +282,20 @@ class Crowd:
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
     stops: dict[int, threading.Event] = field(default_factory=dict)
+    begun: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def wait(cls, number: int, *, stops: Sequence[int], workers: int = 1) -> AsyncIterator["Crowd"]:
-        """Let so many wait, give the threads free, and let those of `stops` go on at the end."""
-        crowd = cls(
-            PasswordHasher(HashingRules(workers=workers)), stops={stop: threading.Event() for stop in stops}
-        )
+    async def wait(cls, number: int, *, stops: Sequence[int]) -> AsyncIterator["Crowd"]:
+        """Let so many wait, give the thread free, and let those of `stops` go on at the end."""
+        crowd = cls(PasswordHasher(HashingRules()), stops={stop: threading.Event() for stop in stops})
         threads, free = crowd.pool._threads, threading.Event()
-        busy = [asyncio.create_task(threads.run(free.wait)) for _ in range(workers)]
+        busy = asyncio.create_task(threads.run(free.wait))
         await asyncio.sleep(0)
         crowd.tasks = [asyncio.create_task(threads.run(crowd.do, each)) for each in range(number)]
         await asyncio.sleep(0)
         free.set()
-        await asyncio.gather(*busy)
+        await busy
         try:
             yield crowd
         finally:
@@ -304,46 +305,13 @@ class Crowd:
             crowd.pool.close()
 
     def do(self, number: int) -> None:
+        self.begun.set()
         if number in self.stops:
             self.stops[number].wait()
         self.done.append(number)
 
-    async def until(self, *done: int) -> None:
-        """Return when all of these have run."""
-        async with asyncio.timeout(60):
-            while not {*done} <= {*self.done}:  # noqa: ASYNC110 - threads tell nobody
-                await asyncio.sleep(0.001)
-
-    @property
-    def told(self) -> list[int]:
-        return [number for number, task in enumerate(self.tasks) if task.done()]
-
 
 class TestTogether:
-    """While many wait, the event loop is told of several jobs at once."""
-
-    async def test_while_many_wait_some_are_told_together(self) -> None:
-        async with Crowd.wait(9, stops=[3, 4]) as crowd:
-            await crowd.until(0, 1, 2)
-            before = crowd.told
-            crowd.stops[3].set()
-            await crowd.tasks[3]
-
-            assert before == []
-            assert crowd.told == [0, 1, 2, 3]
-
-    async def test_while_few_wait_each_is_told_at_once(self) -> None:
-        async with Crowd.wait(3, stops=[1]) as crowd:
-            await crowd.tasks[0]
-
-            assert crowd.told == [0]
-
-    async def test_no_thread_takes_more_than_half_its_share(self) -> None:
-        async with Crowd.wait(8, stops=[1, 3], workers=2) as crowd:
-            await crowd.until(0, 2)
-
-            assert crowd.pool.state()[:3] == (2, 2, 4)
-
     async def test_all_have_their_turn_in_the_order_of_coming(self) -> None:
         async with Crowd.wait(40, stops=[]) as crowd:
             await asyncio.gather(*crowd.tasks)
@@ -361,14 +329,12 @@ class TestTogether:
 
     async def test_whoever_waits_when_it_is_closed_gets_no_thread(self) -> None:
         async with Crowd.wait(2, stops=[0]) as crowd:
+            await asyncio.to_thread(crowd.begun.wait)
             closing = asyncio.create_task(asyncio.to_thread(crowd.pool.close))
-            async with asyncio.timeout(60):
-                while crowd.pool.state().size:  # noqa: ASYNC110 - nobody tells
-                    await asyncio.sleep(0)
+            await asyncio.wait({crowd.tasks[1]}, timeout=60)
             crowd.stops[0].set()
             await closing
             await crowd.tasks[0]
-            crowd.tasks[1].cancel()
 
         assert crowd.done == [0]
 

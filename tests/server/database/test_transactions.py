@@ -93,7 +93,7 @@ async def lock_waits(database: Database) -> int:
 
 
 async def is_free(database: Database) -> bool:
-    """Whether somebody else can write at once, and on the same connection if there is only one."""
+    """Return whether somebody else can write at once, and on the same connection if there is only one."""
     async with asyncio.timeout(60):
         await add(database, "next")
     return await database.reads.one(PASSWORD_BY_EMAIL, "next@example.com") is not None

@@ -63,7 +63,7 @@ def only(findings: list[Finding], check: str) -> Finding:
 
 
 def is_wrong(finding: Finding, words: str) -> bool:
-    """Whether something is wrong, for a reason that holds certain words, and has a fix."""
+    """Return whether something is wrong, for a reason that holds certain words, and has a fix."""
     return finding.verdict is Verdict.WRONG and words in finding.found and bool(finding.fix)
 
 

@@ -264,7 +264,7 @@ async def server() -> AsyncIterator[RedisServer]:
 
 
 async def counted_by(counters: RedisCounters, count: Limit) -> bool:
-    """Whether it was counted; nothing is done in the transaction."""
+    """Return whether it was counted; nothing is done in the transaction."""
     nothing = cast(Transaction, None)
     return (await counters.hit(nothing, [count], NOW)).spent_until is None
 

@@ -7,11 +7,11 @@ from connexion.exceptions import InvalidSpecification
 from connexion.spec import OpenAPISpecification
 
 from codegen.bundle import bundle
-from server.api.compiler import check_quickly, thorough
+from server.api.build import load_specification
 
 
 def test_the_contract_passes_connexions_own_check() -> None:
-    thorough(bundle())
+    OpenAPISpecification(bundle())
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,6 @@ def test_the_contract_passes_connexions_own_check() -> None:
 def test_a_broken_contract_is_refused_in_connexions_words(spoil) -> None:  # type: ignore[no-untyped-def]
     document = copy.deepcopy(bundle())
     spoil(document)
-    check_quickly()
 
     with pytest.raises(InvalidSpecification):
-        OpenAPISpecification(document)
+        load_specification(document)
