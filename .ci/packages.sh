@@ -30,7 +30,7 @@ want_program() {
   install_packages "$2"
 }
 
-# have_alone FOLDER: make a folder, and wait until nobody else fills it; whoever comes second finds all of it there.
+# have_alone FOLDER: make a folder, and wait while another process fills it; the second process finds it complete.
 have_alone() {
   mkdir -p "$1"
   exec 9>"$1/lock"

@@ -18,7 +18,7 @@ name=${2:-gatewright-client}
 
 contract() { .venv/bin/gatewright openapi --for-clients "$@"; }
 
-# What was made of the same document in the same way is there already; whoever uses it meanwhile is not disturbed.
+# An SDK made from the same document in the same way is kept, so that a running program can go on using it.
 is_made() {
   [ "$(cat "$tools/$language.made" 2>/dev/null)" != "$1" ] || [ ! -d "$2" ] || return 0
   rm -f "$tools/$language.made"

@@ -42,8 +42,8 @@ service) what=. made=(.venv/service) ;;
 *) what='.[dev]' made=(.venv/service .venv/installed) ;;
 esac
 echo "Installing what pyproject.toml asks for, in the versions of constraints.txt"
-# Most of what lies in the packages is never used. What a start loads is compiled here, by loading it once: whoever
-# serves may not be allowed to write, and would compile it at each start.
+# Most modules of the packages are never used. The modules that a start loads are compiled here, by loading them once: the
+# user that runs the service may not be allowed to write, and would compile them at each start.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
   --constraint constraints.txt --editable "$what" </dev/null
 env -u PYTHONDONTWRITEBYTECODE -u PYTHONPYCACHEPREFIX .venv/bin/gatewright serve --help >/dev/null

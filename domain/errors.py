@@ -40,7 +40,7 @@ class Refusal(Exception):
             cls.code = _WORD_START.sub("_", cls.__name__).upper()
 
     def __init__(self, message: str | None = None, *, retry_after: int | None = None, **details: int) -> None:
-        """Use the message of the class unless one is given; `retry_after` is in seconds."""
+        """Use the class's message unless another one names a field; `retry_after` is in seconds."""
         if details:
             self.details = details
         if message is not None:

@@ -45,7 +45,7 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The stream, format and level of the log. Errors of the stream are ignored: no request may fail of them."""
+    """The stream, format and level of the log. Errors of the stream are ignored: no request may fail by them."""
 
     stream: BinaryIO
     render: Callable[[Mapping[str, Any]], bytes]
