@@ -69,7 +69,7 @@ class Contract:
         """Raise an AssertionError that says what is wrong with this answer.
 
         `path` is a real, encoded path without the query, or a template. The service's own documents
-        (`/openapi.json`, `/openapi-clients.json`, `/docs`) are no operations, and are let through.
+        (`/`, `/openapi.json`, `/docs`, …) are no operations, and are let through.
         """
         if self._is_document(path):
             return
@@ -106,8 +106,8 @@ class Contract:
         )
 
     def _is_document(self, path: str) -> bool:
-        documents = r"(openapi(-clients)?\.json|docs(/.*)?)"
-        return re.fullmatch(rf"{re.escape(self._base_path)}/{documents}", path) is not None
+        documents = r"(/(openapi(-clients)?\.json|docs(/.*)?|favicon\.ico)?)?"
+        return re.fullmatch(re.escape(self._base_path) + documents, path) is not None
 
     def _check_undocumented_method(self, answer: Answer, template: str) -> None:
         if answer.method == "HEAD" and template in HEAD_PATHS:

@@ -351,7 +351,7 @@ class TestAbsentAtStart:
             await asyncio.to_thread(server.resume if fault == "stopped" else server.thaw)
 
         measured("R2 until the service gave up", time.monotonic() - began)
-        [line] = [line for line in service.output.lines if line.startswith("gatewright: ")]
+        line, _ = [line for line in service.output.lines if line.startswith("gatewright: ")]
         assert status == 1
         assert "cannot be used after 30 s of trying" in line
         assert not [line for line in service.output.lines if "Traceback" in line]

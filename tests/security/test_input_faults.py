@@ -737,7 +737,7 @@ class TestUnknownPaths:
     """Paths and parameters that nobody has heard of."""
 
     PATHS = (
-        "/nope", "/", "", "/index.html", "/.env", "/admin", "/favicon.ico", "/sign-in", "/sign-in/", "/SIGN-IN/email",
+        "/nope", "/x/", "/index.html", "/.env", "/admin", "/favicon.png", "/sign-in", "/sign-in/", "/SIGN-IN/email",
         "/two-factor", "/get-session/x", "/reset-password/", "/callback/", "/\u20ac", "/%ff", "/%",
         "/sign-in/email;x", "/ok%20",
     )  # fmt: skip

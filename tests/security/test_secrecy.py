@@ -39,7 +39,7 @@ GUESSABLE = frozenset(
 )
 """Secrets of so little randomness that a fast hash would give them away."""
 
-GREETING = ("Gatewright, development profile: ", "  Try it out: ", "  Mail: ")
+GREETING = ("Gatewright, development profile: ", "  Try it out: ", "  Emails: ", "  Settings: ")
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Commands as somebody types them, and the files they write."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import chdir
 from pathlib import Path
@@ -17,9 +18,11 @@ Run = Callable[..., Result]
 def typing_in(directory: Path, settings: Mapping[str, str]) -> Run:
     """Return what runs commands in a folder, with these settings; the variables of a call go before them."""
 
-    def run(*words: str, stdin: str | bytes = "", **variables: str) -> Result:
+    inherited = dict.fromkeys(name for name in os.environ if name.startswith("GATEWRIGHT_"))
+
+    def run(*words: str, stdin: str | bytes = "", **variables: str | None) -> Result:
         with chdir(directory):
-            return CliRunner().invoke(app, words, input=stdin, env={**settings, **variables})
+            return CliRunner().invoke(app, words, input=stdin, env={**inherited, **settings, **variables})
 
     return run
 

@@ -60,7 +60,8 @@ def ada(run: Run) -> str:
 
 def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> subprocess.Popen[str]:
     """Start a command as a process of its own."""
-    chosen = {**os.environ, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
+    chosen = {**inherited, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
     environ = {name: value for name, value in chosen.items() if value}
     return subprocess.Popen(
         [sys.executable, "-c", code, *words],

@@ -86,6 +86,7 @@ class TestList:
 
         assert done.exit_code == 0
         assert [line.split() for line in done.stdout.splitlines()] == [
+            ["Provider", "Kind", "Redirect", "URI"],
             ["plain", "OAuth", "2.0", "http://127.0.0.1:8000/api/auth/callback/plain"],
             ["test", "OpenID", "Connect", "http://127.0.0.1:8000/api/auth/callback/test"],
         ]
