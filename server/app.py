@@ -78,7 +78,7 @@ def assemble(services: Services) -> Application:
             endpoint=services.unit_of_work,
             refusals=services.refusals,
             limiter=services.limiter,
-            request_hook=services.request_hook,
+            request_hooks=services.request_hooks,
             addresses=ClientAddressResolver(settings.trusted_proxies),
             clock=services.clock,
         ),

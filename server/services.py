@@ -20,7 +20,7 @@ from domain.rate_limits import events as rate_limit_events
 from domain.rate_limits.policy import RateLimitPolicy
 from domain.sessions.policy import SessionLimitThreshold
 from server import rate_limit
-from server.api.interfaces import RequestHook, RequestHooks
+from server.api.interfaces import RequestHook
 from server.api.sessions import ChallengeStore, SessionStore
 from server.audit import events as audit_events
 from server.audit.refusals import RefusalAuditor
@@ -139,10 +139,9 @@ class Services:
         self._tasks: list[asyncio.Task[object]] = []
 
     @property
-    def request_hook(self) -> RequestHook | None:
-        """The hook called for every response: metrics, tracing or both; None without either."""
-        hooks = [one for one in (self.metrics, self.tracing) if one is not None]
-        return RequestHooks(hooks) if len(hooks) > 1 else next(iter(hooks), None)
+    def request_hooks(self) -> list[RequestHook]:
+        """What is called for every response: metrics, tracing, both or nothing."""
+        return [one for one in (self.metrics, self.tracing) if one is not None]
 
     async def open(self, schema: Mode | None = None) -> None:
         """Open the database and see to its schema, by `database.migrate` unless told otherwise.
