@@ -14,7 +14,7 @@ def depth(value: Any) -> int:
 
 
 def is_longer(value: Any, members: int) -> bool:
-    """Whether a value has more than so many members, at all levels together."""
+    """Return whether a value has more than so many members, at all levels together."""
     waiting, met = [value], 0
     while waiting and met <= members:
         inside = _members(waiting.pop())
@@ -24,7 +24,7 @@ def is_longer(value: Any, members: int) -> bool:
 
 
 def contains_nul(value: Any) -> bool:
-    """Whether U+0000 stands in any string of a parsed value, names of members included."""
+    """Return whether U+0000 stands in any string of a parsed value, names of members included."""
     return any("\0" in text for text in _strings(value))
 
 

@@ -27,6 +27,7 @@ from server.audit.refusals import RefusalAuditor
 from server.audit.writer import AuditWriter
 from server.clock import Clock, system_clock
 from server.config import profiles
+from server.config.groups.group import fill
 from server.config.policy import policy_of
 from server.config.settings import Settings
 from server.config.sources import setting
@@ -241,7 +242,7 @@ class Services:
             await self.tracing.close()
 
     async def is_ready(self) -> bool:
-        """Whether requests can be served: the database answers in time, its schema suffices, no stop is under way."""
+        """Return whether requests can be served: a database that answers in time, its schema, and no stop under way."""
         if self._stopping.is_set():
             return False
         try:
@@ -288,10 +289,10 @@ def _session_limit_threshold(settings: Settings) -> SessionLimitThreshold:
 
 def _hashing_rules(settings: Settings) -> HashingRules:
     password = settings.password
-    return HashingRules(
-        memory_kib=password.argon2_memory_kib,
-        time=password.argon2_time,
-        parallelism=password.argon2_parallelism,
+    return fill(
+        HashingRules,
+        password,
+        prefix="argon2_",
         workers=password.hash_workers,
         queue=password.hash_queue,
         wait=password.hash_wait,

@@ -60,7 +60,7 @@ def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ..
 
 
 def is_preflight(head: RequestHeaders, cors: tuple[Header, ...]) -> bool:
-    """Whether a page of a trusted origin, whose CORS headers these are, asks what it may send."""
+    """Return whether a page of a trusted origin, whose CORS headers these are, asks what it may send."""
     return bool(cors) and b"access-control-request-method" in head.fields
 
 

@@ -36,7 +36,7 @@ class RequestHeaders:
         return [] if value is None else [value]
 
     def occurs_once(self, name: bytes) -> bool:
-        """Whether exactly one value was sent under a name."""
+        """Return whether exactly one value was sent under a name."""
         return name in self.fields and (not self.repeated or len(self.every(name)) == 1)
 
     def size(self) -> int:
@@ -96,7 +96,7 @@ class RequestHeaders:
         return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None
 
     def has_bearer(self) -> bool:
-        """Whether an Authorization header names the scheme Bearer; no page of another origin can send one unasked."""
+        """Return whether an Authorization header names the scheme Bearer; a foreign page cannot send one by itself."""
         if b"authorization" not in self.fields:
             return False
         values = (value.partition(b" ")[0].lower() for value in self.every(b"authorization"))

@@ -43,7 +43,7 @@ class Pipeline:
         self._cors_of = cors.cors(policy.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         if scope["type"] != "http":
             await self._next_app(scope, receive, send)
             return

@@ -93,7 +93,7 @@ class Schema:
         self._names = _names_in(plain)
 
     def is_valid(self, value: Any) -> bool:
-        """Whether the value fits; the quick question for the many that do."""
+        """Return whether the value fits; the quick question for the many that do."""
         return _fits(self._validator, value)
 
     def failures(self, value: Any) -> Failures:
@@ -161,7 +161,7 @@ def _compile(schema: dict[str, Any]) -> Draft4Validator:
 
 
 def _fits(validator: Draft4Validator, value: Any) -> bool:
-    """Whether a value is valid; one that is deeper than the validator goes is not."""
+    """Return whether a value is valid; one that is deeper than the validator goes is not."""
     try:
         return validator.is_valid(value)
     except ValueError:

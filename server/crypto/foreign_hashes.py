@@ -33,7 +33,7 @@ BETTER_AUTH = re.compile(r"(?P<salt>[0-9a-f]{32}):(?P<key>[0-9a-f]{128})", re.IG
 
 
 def matches(password: str, hashed: str) -> bool:
-    """Whether a password, exactly as given, fits the hash. Raises ValueError for an unknown format."""
+    """Return whether a password, exactly as given, fits the hash. Raises ValueError for an unknown format."""
     return _check_of(hashed)(password.encode())
 
 

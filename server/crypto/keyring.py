@@ -36,7 +36,7 @@ class Keyring:
 
     @property
     def rotating(self) -> bool:
-        """Whether there are older secrets beside the newest one."""
+        """Return whether there are older secrets in addition to the newest one."""
         return len(self._secrets) > 1
 
     def encrypt(self, purpose: str, text: str) -> bytes:
@@ -51,7 +51,7 @@ class Keyring:
             return None
 
     def is_current(self, purpose: str, ciphertext: bytes) -> bool:
-        """Whether the value was encrypted for this purpose under the newest secret."""
+        """Return whether the value was encrypted for this purpose under the newest secret."""
         try:
             self._fernets_for(purpose)[0].decrypt(ciphertext)
         except InvalidToken:

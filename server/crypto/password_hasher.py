@@ -46,7 +46,7 @@ def _normal(password: str) -> str:
 
 
 def _fits(password: str) -> bool:
-    """Whether passlib takes it: NFKC makes up to 18 characters of one."""
+    """Return whether passlib takes it: NFKC makes up to 18 characters of one."""
     return len(password) <= int(MAX_PASSWORD_SIZE)
 
 
@@ -57,7 +57,7 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
 
 
 def _random_hash(params: str) -> str:
-    """Return a PHC string that is nobody's: to find its password would take as long as for any other."""
+    """Return a PHC string of no user: to verify a password against it costs as much as against any other."""
     values = (base64.b64encode(tokens.random_bytes(length)) for length in (_SALT_BYTES, _TAG_BYTES))
     salt, tag = (value.decode().rstrip("=") for value in values)
     return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
@@ -108,7 +108,7 @@ class PasswordHasher:
             return await self._threads.run(self._hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
-        """Whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
+        """Return whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
 
         Over 1 024 code points the answer is no, without any work.
         """
@@ -126,7 +126,7 @@ class PasswordHasher:
             return await self._threads.run(_hash_code, code, salt, params)  # defence: V53 code-hash
 
     def needs_rehash(self, hashed: str) -> bool:
-        """Whether the hash is anything but argon2id with the parameters and lengths of today."""
+        """Return whether the hash is anything but argon2id with the parameters and lengths of today."""
         return _shape(hashed) != self._current
 
     def state(self) -> PoolState:
@@ -134,7 +134,7 @@ class PasswordHasher:
         return self._threads.state()
 
     def close(self) -> None:
-        """Finish what is being hashed and stop the threads; whoever still waits for one gets none."""
+        """Finish what is being hashed and stop the threads; jobs that still wait for one are cancelled."""
         self._threads.close()
 
     def _hash(self, password: str) -> str:

@@ -104,7 +104,7 @@ def named(names: Iterable[str | None]) -> Callable[[Row], Any]:
 
 @lru_cache(maxsize=512)
 def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    kind: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    kind: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]  # mypy wants the names as literals
     return cast(Callable[[Row], Any], kind._make)
 
 
@@ -200,7 +200,7 @@ def decoder(
 
 
 def is_storable(value: object) -> bool:
-    """Whether a row can hold the value: no text with a NUL or a lone surrogate is stored anywhere.
+    """Return whether a row can hold the value: no text with a NUL or a lone surrogate is stored anywhere.
 
     To ask for one would be an error on one database and nothing on the other; the answer is: no rows.
     """

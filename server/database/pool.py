@@ -15,7 +15,7 @@ class PooledConnection(Protocol):
     """What a pool has to know of a connection."""
 
     def is_closed(self) -> bool:
-        """Whether the connection was closed, here or by the server."""
+        """Return whether the connection was closed, here or by the server."""
 
     def terminate(self) -> None:
         """Close the connection at once, without a word to the server."""

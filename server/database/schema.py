@@ -48,12 +48,12 @@ def head() -> str:
 
 
 async def current_is_head(database: Database) -> bool:
-    """Whether the schema is what this program was written for. Raises Unavailable when the database does not answer."""
+    """Return whether the schema is the one of this program. Raises Unavailable when the database does not answer."""
     return await _finds(database, _at_revision(database.dialect))
 
 
 async def suffices(database: Database) -> bool:
-    """Whether this program, which has started already, can go on with the schema.
+    """Return whether this program, which has started already, can go on with the schema.
 
     It can with a newer one: a migration adds, and the program it belongs to may run beside this one until this one is
     stopped. It cannot on a standby, which a pooler may lead to. Raises Unavailable when the database does not answer.

@@ -285,7 +285,7 @@ class HttpProtocol(asyncio.Protocol):
         """
         codings = [value for name, value in self._headers if name == b"transfer-encoding"]
         if codings and (version == "1.0" or [each.strip(b" \t").lower() for each in codings] != [b"chunked"]):
-            raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
+            raise ValueError("the end of a body in an unknown transfer coding is uncertain")
         if self._parser.should_upgrade() and (codings or b"content-length" in dict(self._headers)):
             raise ValueError("the body would be read as a request")
 

@@ -21,7 +21,7 @@ class Workers(Multiprocess):
 
     @property
     def has_failed(self) -> bool:
-        """Whether a process could not start; it would fail in the same way whenever it is started."""
+        """Return whether a process could not start; it would fail in the same way whenever it is started."""
         return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
 
     def keep_subprocess_alive(self) -> None:
@@ -37,7 +37,7 @@ class Workers(Multiprocess):
             self.handle_term()  # defence: R25 workers-hang-up
 
     def terminate_all(self) -> None:
-        """Close the socket, which would take connections that nobody answers, and have every process stop."""
+        """Close the socket, which would accept connections that no process serves, and stop every process."""
         for listener in self.sockets:
             listener.close()  # defence: R24 close-listener
         super().terminate_all()

@@ -119,7 +119,7 @@ def discovery_url_of(table: Provider, preset: Preset) -> str:
 
 
 def uses_pkce(table: Provider, preset: Preset) -> bool:
-    """Whether code exchanges are bound by PKCE."""
+    """Return whether code exchanges are bound by PKCE."""
     return preset.pkce if table.pkce is None else table.pkce
 
 

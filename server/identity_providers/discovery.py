@@ -75,7 +75,7 @@ def issuers(configuration: Configuration, metadata: Metadata, tenant: object = N
 
 
 def is_issuer_of_redirect(configuration: Configuration, metadata: Metadata, written: str | None) -> bool:
-    """Whether a redirect's `iss` is right, or is rightly absent (RFC 9207)."""
+    """Return whether a redirect's `iss` is right, or is rightly absent (RFC 9207)."""
     if written is None:
         return not metadata.announces_issuer  # defence: V56 issuer-announced
     before, _, after = metadata.issuer.partition(_TENANT)
@@ -84,7 +84,7 @@ def is_issuer_of_redirect(configuration: Configuration, metadata: Metadata, writ
 
 
 def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
-    """Whether it is the configured issuer. A tenant that is configured by a name is discovered by its number."""
+    """Return whether it is the configured issuer. A tenant that is configured by a name is discovered by its number."""
     if issuer in configuration.issuers and issuer not in configuration.preset.aliases:
         return True
     if not configuration.preset.tenanted or _GUID.fullmatch(configuration.tenant):

@@ -46,7 +46,7 @@ class Reply:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status says so."""
+        """Return whether the status says so."""
         return 200 <= self.status < 300
 
     @property

@@ -1,4 +1,4 @@
-"""What does not agree between a provider's settings and what it publishes, for the operator to mend."""
+"""Differences between a provider's settings and what it publishes, for the operator to fix."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -93,7 +93,7 @@ def _listed(announced: Mapping[str, Any], name: str) -> set[str]:
 
 
 def _is_plain(word: object) -> bool:
-    """Whether a provider's word can be shown on a terminal."""
+    """Return whether a provider's word can be shown on a terminal."""
     return isinstance(word, str) and len(word) <= 2048 and word.isprintable()
 
 

@@ -29,7 +29,7 @@ class Keys:
         return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 
     def knows(self, kid: str | None) -> bool:
-        """Whether there is a key of that name; who names none cannot mean a new one."""
+        """Return whether there is a key of that name; who names none cannot mean a new one."""
         return kid is None or any(key.kid == kid for key in self.keys)
 
 

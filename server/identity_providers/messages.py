@@ -113,7 +113,7 @@ def granted(reply: Reply) -> Mapping[str, Any] | None:
 
 
 def error_code(reply: Reply) -> str | None:
-    """Return the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to mend."""
+    """Return the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to fix."""
     error = reply.members.get("error")
     return error if isinstance(error, str) and _ERROR.fullmatch(error) else None
 
@@ -139,7 +139,7 @@ def tokens_of(answer: Mapping[str, Any], now: datetime) -> Tokens:
 
 
 def is_sendable(access_token: str) -> bool:
-    """Whether a token can stand in a header at all; an application may have brought any text for one."""
+    """Return whether a token can stand in a header at all; an application may have brought any text for one."""
     return _TOKEN.fullmatch(access_token) is not None
 
 

@@ -65,7 +65,7 @@ class Preset:
 
     @property
     def is_openid(self) -> bool:
-        """Whether it speaks OpenID Connect."""
+        """Return whether it speaks OpenID Connect."""
         return self.endpoints is None
 
 

@@ -8,7 +8,7 @@ _PLAIN = re.compile(r"[!-~]{1,2048}", re.ASCII)
 
 
 def is_askable(url: str, *, loopback_http: bool) -> bool:
-    """Whether the service may call an address or send a user there; without user part and fragment, of sane length."""
+    """Return whether the service may call a URL or redirect there: no user part, no fragment, a bounded length."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -20,7 +20,7 @@ def is_askable(url: str, *, loopback_http: bool) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether the host of an address is this machine."""
+    """Return whether the host of an address is this machine."""
     try:
         return urlsplit(url).hostname in _LOOPBACK
     except ValueError:

@@ -76,7 +76,7 @@ class Output:
         return lines
 
     def _write(self, lines: bytes) -> None:
-        """Write lines. What finds no room is given up, but for the rest of a line that was begun."""
+        """Write lines. A full disk drops them, except for the rest of a line that was begun."""
         lines = bytes(self.torn) + lines
         written = 0
         try:
@@ -132,8 +132,8 @@ def configure(
 
 
 def reset() -> None:
-    """Forget what was set up, for who tests: requests and events leave no lines any more; libraries still do."""
-    global _output  # noqa: PLW0603
+    """Undo `configure`, for tests: requests and events are no longer logged; libraries still are."""
+    global _output  # noqa: PLW0603 - see above
     _output = None
     structlog.reset_defaults()
 

@@ -100,7 +100,7 @@ class OpenTelemetryTracing:
         ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
         await asyncio.wait({ending}, timeout=TIMEOUT)
         if not ending.done():
-            self._exporter.shutdown()  # type: ignore[no-untyped-call]
+            self._exporter.shutdown()
         await ending
 
 

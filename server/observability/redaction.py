@@ -19,7 +19,7 @@ def hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def mask_path(path: str, words: Container[str]) -> str:
-    """Return a path that nobody expected with those of its steps that are words of the contract's own paths."""
+    """Return a path without an operation, with those of its steps that are words of the contract's own paths."""
     return "/".join(step if not step or step in words else _MASK for step in path[:2048].split("/")[:16])
 
 

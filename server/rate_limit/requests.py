@@ -56,7 +56,7 @@ class Window:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def holds(self, now: datetime) -> bool:
-        """Whether it is the present one; one that has not begun yet is from before the clock was set back."""
+        """Return whether it is the present one; one that has not begun yet is from before the clock was set back."""
         return self.begin <= now < self.end  # defence: R20 window-begin
 
 
@@ -83,7 +83,7 @@ class RequestLimiter:
         """By network and operation, in the order in which they began, which is nearly that in which they end."""
 
     def passes(self, network: str, operation_id: str, now: datetime) -> bool:
-        """Whether a request passes unasked; if not, `hit` decides. On the way of every request, so it is short."""
+        """Return whether a request passes by what this process has counted; if not, `hit` decides."""
         window = self.windows.get((network, operation_id))
         if window is None or not window.holds(now):
             window = self._begin((network, operation_id), now)

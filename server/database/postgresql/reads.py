@@ -48,7 +48,7 @@ class PostgresqlReads:
             await decode_timestamps(opened)
             return opened
 
-        self._dialect = asyncpg_dialect()  # type: ignore[no-untyped-call]
+        self._dialect = asyncpg_dialect()
         self._timeout = timeout
         self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}
@@ -200,7 +200,7 @@ async def _fetch(
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Whether a read failed of the database's state; a standby calls it a conflict when it must change what is read."""
+    """Return whether a read failed by the state of the database; a standby reports a conflict with replication."""
     return is_unavailable(error) or is_retryable(error)  # defence: R7 lost-read
 
 

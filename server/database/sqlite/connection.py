@@ -40,7 +40,7 @@ class Connection:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction has begun."""
+        """Return whether a transaction has begun."""
         return self._connection.in_transaction
 
     def begin_at_once(self) -> bool:
@@ -84,14 +84,14 @@ class Connection:
         await self._run(self._connection.commit)
 
     def undo(self) -> None:
-        """End the transaction, if there still is one, without what it wrote; nobody waits for that."""
+        """Roll back the transaction, if there still is one, without waiting for it."""
         if self._is_busy:
             self._job = self._thread.submit(_undo, self._connection)
         else:
             _undo(self._connection)
 
     def is_closed(self) -> bool:
-        """Whether the connection was closed."""
+        """Return whether the connection was closed."""
         return self._is_closed
 
     def terminate(self) -> None:
