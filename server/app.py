@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What the server runs: the operations, and the documents beside them."""
+    """The ASGI application: the operations, and the documents."""
 
     services: Services
     api: ASGIApp
@@ -39,7 +39,7 @@ class Application:
     """None where they are switched off."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with a document, or hand on to the pipeline."""
+        """Respond with a document, or call the pipeline."""
         documents = self.documents
         if documents is not None and scope["type"] == "http" and documents.matches(scope["path"]):
             await documents(scope, receive, send)
@@ -78,7 +78,7 @@ def assemble(services: Services) -> Application:
             endpoint=services.unit_of_work,
             refusals=services.refusals,
             limiter=services.limiter,
-            request_hook=services.request_hook,
+            request_hooks=services.request_hooks,
             addresses=ClientAddressResolver(settings.trusted_proxies),
             clock=services.clock,
         ),
@@ -119,7 +119,7 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
 
 
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:
-    """Return the operationIds that answer 404 by these settings.
+    """Return the operationIds that respond with 404 by these settings.
 
     Raises ValueError for a switch of the contract that is no boolean setting.
     """

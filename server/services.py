@@ -20,13 +20,14 @@ from domain.rate_limits import events as rate_limit_events
 from domain.rate_limits.policy import RateLimitPolicy
 from domain.sessions.policy import SessionLimitThreshold
 from server import rate_limit
-from server.api.interfaces import RequestHook, RequestHooks
+from server.api.interfaces import RequestHook
 from server.api.sessions import ChallengeStore, SessionStore
 from server.audit import events as audit_events
 from server.audit.refusals import RefusalAuditor
 from server.audit.writer import AuditWriter
 from server.clock import Clock, system_clock
 from server.config import profiles
+from server.config.groups.group import fill
 from server.config.policy import policy_of
 from server.config.settings import Settings
 from server.config.sources import setting
@@ -139,10 +140,9 @@ class Services:
         self._tasks: list[asyncio.Task[object]] = []
 
     @property
-    def request_hook(self) -> RequestHook | None:
-        """The hook called for every response: metrics, tracing or both; None without either."""
-        hooks = [one for one in (self.metrics, self.tracing) if one is not None]
-        return RequestHooks(hooks) if len(hooks) > 1 else next(iter(hooks), None)
+    def request_hooks(self) -> list[RequestHook]:
+        """What is called for every response: metrics, tracing, both or nothing."""
+        return [one for one in (self.metrics, self.tracing) if one is not None]
 
     async def open(self, schema: Mode | None = None) -> None:
         """Open the database and see to its schema, by `database.migrate` unless told otherwise.
@@ -289,10 +289,10 @@ def _session_limit_threshold(settings: Settings) -> SessionLimitThreshold:
 
 def _hashing_rules(settings: Settings) -> HashingRules:
     password = settings.password
-    return HashingRules(
-        memory_kib=password.argon2_memory_kib,
-        time=password.argon2_time,
-        parallelism=password.argon2_parallelism,
+    return fill(
+        HashingRules,
+        password,
+        prefix="argon2_",
         workers=password.hash_workers,
         queue=password.hash_queue,
         wait=password.hash_wait,

@@ -1,4 +1,4 @@
-"""Who a request comes from, as the network tells it: address and User-Agent."""
+"""The client of a request, by the network: address and User-Agent."""
 
 import re
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ from server.api.routing import Routes
 from server.api.security import SecurityCompiler
 
 
-class CompiledApi(AbstractRoutingAPI):  # type: ignore[misc]  # Connexion has no types
+class CompiledApi(AbstractRoutingAPI):
     """The routes of one contract. Operations that are switched off are compiled like the others, and lead nowhere."""
 
     def __init__(

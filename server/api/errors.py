@@ -56,7 +56,7 @@ _log = structlog.get_logger()
 
 
 def render(error: Exception, request_id: str) -> ErrorResponse:
-    """Return status, headers and body of whatever was raised; what nobody foresaw is a 500, logged with the id."""
+    """Return status, headers and body of an exception; an unexpected one is a 500, logged with the id."""
     if isinstance(error, Refusal):
         return render_refusal(error)
     if isinstance(error, HTTPException) and error.status_code < 500:
@@ -66,14 +66,14 @@ def render(error: Exception, request_id: str) -> ErrorResponse:
 
 
 def log_defect(error: Exception, request_id: str) -> None:
-    """Write down what nobody foresaw."""
+    """Log an unexpected exception."""
     _log.error(
         "internal_server_error", request_id=request_id, error=logs.names(error), trace=logs.frames(error)
     )
 
 
 def log_outage(refusal: Refusal, request_id: str) -> None:
-    """Write down why the database could not serve; the client is told only to come again."""
+    """Log why the database could not serve; the response only asks to retry."""
     if refusal.code == errors.Unavailable.code and refusal.__cause__ is not None:
         _log.warning("service_unavailable", request_id=request_id, reason=reason(refusal.__cause__))
 

@@ -57,18 +57,6 @@ class RequestHook(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestHooks:
-    """Several of them."""
-
-    every: Sequence[RequestHook]
-
-    def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Call each of them."""
-        for hook in self.every:
-            hook.request(operation, status, seconds)
-
-
-@dataclass(frozen=True, slots=True)
 class Dependencies:
     """Everything outside the pipeline that it asks during a request."""
 
@@ -80,5 +68,5 @@ class Dependencies:
     refusals: Refusals
     limiter: RequestLimiter | None = None
     """None where requests have no limit."""
-    request_hook: RequestHook | None = None
-    """None without metrics and tracing."""
+    request_hooks: Sequence[RequestHook] = ()
+    """Metrics and tracing."""

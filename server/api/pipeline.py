@@ -38,12 +38,12 @@ class Pipeline:
         self._clock = dependencies.clock
         self._sessions = dependencies.sessions
         self._limiter = dependencies.limiter
-        self._request_hook = dependencies.request_hook
+        self._request_hooks = dependencies.request_hooks
         self._max_body = max_body
         self._cors_of = cors.cors(policy.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Respond to a request."""
         if scope["type"] != "http":
             await self._next_app(scope, receive, send)
             return
@@ -71,8 +71,8 @@ class Pipeline:
         await responses.send_answer(scope, send, rendered, client.request_id, self._cors_of(head))
         seconds = time.perf_counter() - began
         self._log(request, rendered[0], seconds)
-        if self._request_hook is not None:
-            self._request_hook.request(request.operation_id, rendered[0], seconds)
+        for hook in self._request_hooks:
+            hook.request(request.operation_id, rendered[0], seconds)
 
     async def _answer(self, request: Request) -> ErrorResponse:
         """Return the response of a request that passes every check. Raises refusals."""

@@ -20,10 +20,10 @@ MAX_HEADERS = 16 * 1024
 
 
 class Security(Protocol):
-    """What an operation asks of who calls it."""
+    """What an operation requires of its caller."""
 
     async def authenticate(self, request: "Request") -> None:
-        """Find who calls, and write that into the request. Raises Unavailable, and the refusal of who may not."""
+        """Find the caller, and set it in the request. Raises Unavailable, and refusals of access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Operation:
     is_limited: bool
     """Whether its requests are counted."""
     forget: tuple[Header, ...]
-    """What clears the session cookie although the operation may fail: nobody stays signed in who wanted to leave."""
+    """Headers that clear the session cookie even if the operation fails: a user who signs out is signed out."""
 
 
 # Not frozen: the stages fill in what they found.
 @dataclass(slots=True, eq=False)
 class Request:
-    """One request: who asks, for what, with which arguments."""
+    """One request: its client, caller, operation and arguments."""
 
     scope: Scope
     receive: Receive
@@ -67,15 +67,15 @@ class Request:
     now: datetime = field(init=False)
     """When the request was complete: the moment that all of its checks and its rule go by."""
     caller: Caller | None = None
-    """Who calls, once that is known."""
+    """The caller, once it is known."""
     challenge: Any = None
     """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is none."""
     by_cookie: bool = False
-    """Whether a cookie said who calls."""
+    """Whether the caller was authenticated by a cookie."""
     ending: tuple[Header, ...] = ()
     """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
     arguments: dict[str, Any] = field(init=False)
-    """What the handler is called with beside `ctx`: `body`, and the parameters by their pythonic names."""
+    """What the handler is called with in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 
     @property
     def template(self) -> str | None:
@@ -89,7 +89,7 @@ class Request:
 
     @property
     def disable_refresh(self) -> bool:
-        """Whether the caller asked not to extend the session: `?disableRefresh=true`."""
+        """Return whether the caller asked not to extend the session: `?disableRefresh=true`."""
         asked = self.arguments.get("disable_refresh")
         return asked is True or (isinstance(asked, str) and asked.lower() == "true")
 

@@ -22,7 +22,7 @@ _CHARSET = re.compile(r";\s*charset\s*=\s*(\"?)([^\";\s]*)\1\s*(?=;|\Z)", re.ASC
 
 
 class ClientGoneError(Exception):
-    """The client hung up before its request was complete; nobody is left to answer."""
+    """The client closed the connection before its request was complete."""
 
 
 async def read(receive: Receive, max_body: int) -> bytes:

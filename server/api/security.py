@@ -1,4 +1,4 @@
-"""Who is calling: the contract's security of an operation, compiled once into its class."""
+"""Authentication: the contract's security of an operation, compiled once into its class."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +31,7 @@ class AllowAnyone:
     """Session credentials that are sent along are ignored."""
 
     async def authenticate(self, request: Request) -> None:
-        """Find nobody, whatever was sent."""
+        """Accept any credentials, and none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,11 @@ def security_map(policy: Cookies) -> dict[str, type]:
     The contract names the cookies by their defaults; the operator may have renamed them.
     """
 
-    class Bearer(BearerSecurityHandler):  # type: ignore[misc]
+    class Bearer(BearerSecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
             return Credential()
 
-    class Cookie(ApiKeySecurityHandler):  # type: ignore[misc]
+    class Cookie(ApiKeySecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential | None:
             if security_scheme["in"] != "cookie":
                 return None

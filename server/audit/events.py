@@ -13,20 +13,20 @@ SECRETS_REWRITTEN = Event("secrets.rewritten")
 
 
 def origin_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
-    """A page of an untrusted origin may have sent the request."""
+    """Record a request that a page of an untrusted origin may have sent."""
     record(ctx, ORIGIN_REFUSED, outcome=Outcome.REFUSED, refusal=refusal, path=path)
 
 
 def redirect_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
-    """The request would have led to an untrusted place."""
+    """Record a request with an untrusted redirect target."""
     record(ctx, REDIRECT_REFUSED, outcome=Outcome.REFUSED, refusal=refusal, path=path)
 
 
 def service_started(ctx: Context, process_id: int) -> None:
-    """A process serves."""
+    """Record that a process has started to serve."""
     record(ctx, SERVICE_STARTED, process=process_id)
 
 
 def secrets_rewritten(ctx: Context, rewritten: Mapping[str, int], remaining: int) -> None:
-    """So many values of each column were encrypted anew; so many may remain under an older secret."""
+    """Record how many values of each column were re-encrypted, and how many may remain under an older secret."""
     record(ctx, SECRETS_REWRITTEN, rewritten=dict(rewritten), remaining=remaining)

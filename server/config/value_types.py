@@ -44,7 +44,7 @@ def _spell(bound: float | timedelta) -> str:
 
 
 def is_http(url: str) -> bool:
-    """Whether an address is reached without encryption."""
+    """Return whether an address is reached without encryption."""
     return url.lower().startswith("http://")
 
 

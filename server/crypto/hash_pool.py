@@ -90,7 +90,7 @@ class BoundedExecutor:
 
     @property
     def _is_full(self) -> bool:
-        """Whether no further job may wait for a thread."""
+        """Return whether no further job may wait for a thread."""
         return len(self._jobs) >= self._size + self._queue  # defence: V72 R42 queue-bound
 
     def _refusal(self) -> Overloaded:

@@ -36,7 +36,7 @@ class Keyring:
 
     @property
     def rotating(self) -> bool:
-        """Return whether there are older secrets beside the newest one."""
+        """Return whether there are older secrets in addition to the newest one."""
         return len(self._secrets) > 1
 
     def encrypt(self, purpose: str, text: str) -> bytes:

@@ -57,7 +57,7 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
 
 
 def _random_hash(params: str) -> str:
-    """Return a PHC string that is nobody's: to find its password would take as long as for any other."""
+    """Return a PHC string of no user: to verify a password against it costs as much as against any other."""
     values = (base64.b64encode(tokens.random_bytes(length)) for length in (_SALT_BYTES, _TAG_BYTES))
     salt, tag = (value.decode().rstrip("=") for value in values)
     return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
@@ -134,7 +134,7 @@ class PasswordHasher:
         return self._threads.state()
 
     def close(self) -> None:
-        """Finish what is being hashed and stop the threads; whoever still waits for one gets none."""
+        """Finish what is being hashed and stop the threads; jobs that still wait for one are cancelled."""
         self._threads.close()
 
     def _hash(self, password: str) -> str:

@@ -59,7 +59,7 @@ class Batcher(ABC, Generic[Item, Answer]):
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        # A task that is cancelled before its first step has told nobody.
+        # A task that is cancelled before its first step has failed no item.
         self._fail_waiting()
 
     @abstractmethod

@@ -104,7 +104,7 @@ def named(names: Iterable[str | None]) -> Callable[[Row], Any]:
 
 @lru_cache(maxsize=512)
 def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    kind: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    kind: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]  # mypy wants the names as literals
     return cast(Callable[[Row], Any], kind._make)
 
 

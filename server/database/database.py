@@ -58,7 +58,7 @@ _WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defenc
 """A transaction of a single statement has no BEGIN that would say so."""
 
 _POOLER_ERROR = "unsupported startup parameter"
-"""What PgBouncer says to somebody who takes it for PostgreSQL, and would say for ever."""
+"""The error of PgBouncer for a client that takes it for PostgreSQL; it does not go away."""
 
 _log = structlog.get_logger(__name__)
 
@@ -141,11 +141,11 @@ class Database:
         await self.pool.close(_FAREWELL)
 
 
-async def open_database(  # the time-out is the database's, not this function's
+async def open_database(
     url: str,
     *,
     pool_size: int,
-    timeout: float,  # noqa: ASYNC109
+    timeout: float,  # noqa: ASYNC109 - the setting of the database, not of this function
     patience: float = 30.0,
     pooled: bool = False,
 ) -> Database:
@@ -245,7 +245,7 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
     readers = 2 if pool_size < 8 else 3
     connect = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
     pool = Pool(connect, pool_size - readers)
-    statements = StatementCache(asyncpg_dialect())  # type: ignore[no-untyped-call]
+    statements = StatementCache(asyncpg_dialect())
     read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
     return Database(
         address,

@@ -39,12 +39,12 @@ _UNAVAILABLE_SQLITE = frozenset(
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether the whole transaction should be tried again: it lost against another one."""
+    """Return whether the whole transaction should be tried again: it lost against another one."""
     return any(sqlstate(cause) in _RETRYABLE_STATES for cause in _causes(error))
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether the database cannot serve now, so that the caller answers 503.
+    """Return whether the database cannot serve now, so that the caller answers 503.
 
     Network faults, time-outs (of the pool, a statement, a lock), a full disk and a read-only database are; a violated
     constraint is not, nor is a serialization fault or deadlock.
@@ -53,7 +53,7 @@ def is_unavailable(error: BaseException) -> bool:
 
 
 def is_missing_table(error: BaseException) -> bool:
-    """Whether a statement names a table that does not exist; SQLite has no code for that, only a text."""
+    """Return whether a statement names a table that does not exist; SQLite has no code for that, only a text."""
     return any(
         sqlstate(cause) == _UNDEFINED_TABLE
         or (isinstance(cause, sqlite3.Error) and str(cause).startswith("no such table"))
@@ -62,12 +62,12 @@ def is_missing_table(error: BaseException) -> bool:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Whether PostgreSQL does not let anything be written: it is a standby, or was made read-only."""
+    """Return whether PostgreSQL does not let anything be written: it is a standby, or was made read-only."""
     return any(sqlstate(cause) == _READ_ONLY for cause in _causes(error))
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Whether PostgreSQL gave up waiting for a lock, as `lock_timeout` told it to."""
+    """Return whether PostgreSQL gave up waiting for a lock, as `lock_timeout` told it to."""
     return any(sqlstate(cause) == _LOCK_NOT_AVAILABLE for cause in _causes(error))
 
 
@@ -97,7 +97,7 @@ def sqlstate(error: BaseException) -> str:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether SQLite failed because somebody else holds the lock."""
+    """Return whether SQLite failed because another connection holds the lock."""
     return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -126,7 +126,7 @@ def _says_unavailable(error: BaseException) -> bool:
 
 
 def _drops_connection(error: BaseException) -> bool:
-    """Whether the driver of PostgreSQL has lost a connection.
+    """Return whether the driver of PostgreSQL has lost a connection.
 
     Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
     which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.

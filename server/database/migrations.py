@@ -15,7 +15,7 @@ from server.database.schema import Mode, SchemaRefused, current_is_head, head
 from server.database.sqlite.engine import migration_engine
 
 _LOCK = 0x6761746577726967
-"""The advisory lock of whoever migrates; the letters `gatewrig`, as any number will do."""
+"""The advisory lock of a migration: the letters `gatewrig`, as any number will do."""
 
 _PAUSE = 0.2
 """Seconds between two attempts to get the lock."""

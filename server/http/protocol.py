@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 
 from domain import errors
 from server.api.request import MAX_TARGET
-from server.http.response_cycle import EXTENSIONS, ResponseCycle, error_response
+from server.http.response_cycle import EXTENSIONS, ResponseCycle, refusing
 
 MAX_OVERHEAD = 64 * 1024
 """Bytes of an unfinished head, of line ends before one, or of chunk extensions and trailers. Shorter heads are finished
@@ -33,9 +33,6 @@ LINGER = 2.0
 """Seconds in which the rest of a refused request is read and discarded, so that the client can read the response."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
-
-_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/_-]*")
-"""A target that is its own path: nothing in it is encoded, and it has no query."""
 
 
 class HttpProtocol(asyncio.Protocol):
@@ -72,7 +69,7 @@ class HttpProtocol(asyncio.Protocol):
         self._is_in_head = False
         self._overhead = 0  # bytes received in a row that were no body and completed no head and no request
         self._unread = b""  # received behind requests that wait
-        self._refusal: errors.Refusal | None = None  # what ends the connection after the queue is answered
+        self._is_refused = False  # the last of the queue is a refusal of what could not be read
         self._is_reading = True
         self._is_closed = False
         self._deadline = math.inf  # the loop's time at which the client must have sent or read something
@@ -109,7 +106,7 @@ class HttpProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Parse what has come, but keep what stands behind a request that has to be answered first."""
         for begin in range(0, len(data), PIECE):
-            if self._is_closed or self._refusal is not None:
+            if self._is_closed or self._is_refused:
                 return
             if self._is_waiting():
                 # A request that has been parsed takes a hundred times the memory that it had on the wire.
@@ -178,12 +175,11 @@ class HttpProtocol(asyncio.Protocol):
             "state": self._app_state.copy(),
         }
         keep_alive = version != "1.0" and parser.should_keep_alive()
-        self._receiving = ResponseCycle(self, scope, keep_alive, self._expects_continue)
+        app = self._config.loaded_app
+        self._receiving = ResponseCycle(self, app, scope, keep_alive, self._expects_continue)
         self._is_in_head = False
         self._overhead = 0
-        self._queue.append(self._receiving)
-        if len(self._queue) == 1:
-            self._start(self._receiving)
+        self._append(self._receiving)
 
     def on_chunk_header(self) -> None:
         """Allow each chunk its frame: a body in many small chunks is a body like any other."""
@@ -226,9 +222,6 @@ class HttpProtocol(asyncio.Protocol):
             return
         if self._queue:
             self._start(self._queue[0])
-        elif self._refusal is not None:
-            self._end_with(self._refusal)
-            return
         if not self._is_waiting():
             data, self._unread = self._unread, b""
             self.data_received(data)
@@ -243,7 +236,7 @@ class HttpProtocol(asyncio.Protocol):
         if self._is_closed:
             return
         self._is_closed = True
-        is_sending = self._is_in_head or self._receiving or self._unread or self._overhead or self._refusal
+        is_sending = self._is_in_head or self._receiving or self._unread or self._overhead or self._is_refused
         if not is_sending or not self.transport.can_write_eof():
             self._close_transport()
             return
@@ -292,7 +285,7 @@ class HttpProtocol(asyncio.Protocol):
         """
         codings = [value for name, value in self._headers if name == b"transfer-encoding"]
         if codings and (version == "1.0" or [each.strip(b" \t").lower() for each in codings] != [b"chunked"]):
-            raise ValueError("a body in a coding that nobody here reads may end elsewhere than it seems to")
+            raise ValueError("the end of a body in an unknown transfer coding is uncertain")
         if self._parser.should_upgrade() and (codings or b"content-length" in dict(self._headers)):
             raise ValueError("the body would be read as a request")
 
@@ -339,8 +332,14 @@ class HttpProtocol(asyncio.Protocol):
 
     # --- answering ------------------------------------------------------------------------------------------
 
+    def _append(self, cycle: ResponseCycle) -> None:
+        """Queue a request; the application runs for the first."""
+        self._queue.append(cycle)
+        if len(self._queue) == 1:  # defence: R39 pipelined-refusal
+            self._start(cycle)
+
     def _start(self, cycle: ResponseCycle) -> None:
-        task = self._loop.create_task(cycle.run(self._config.loaded_app))
+        task = self._loop.create_task(cycle.run())
         self.server_state.tasks.add(task)
         task.add_done_callback(self.server_state.tasks.discard)
 
@@ -349,33 +348,18 @@ class HttpProtocol(asyncio.Protocol):
 
         Requests before it get their responses first. One whose response has begun gets no other.
         """
-        if self._is_waiting():  # defence: R39 pipelined-refusal
-            if self._receiving is not None:
-                self._queue.pop()
-            self._receiving, self._is_in_head = None, False
-            self._refusal, self._deadline = refusal, math.inf
-            self.pause_reading()
+        if self._is_closed or self._is_refused:
             return
-        cycle = self._receiving
+        cycle, self._receiving, self._is_in_head = self._receiving, None, False
+        self._is_refused, self._deadline = True, math.inf
+        self.pause_reading()
         if cycle is not None:
             cycle.disconnect()
-        if cycle is None or not cycle.has_started:
-            self._end_with(refusal)
-        else:
-            self.close()
-
-    def fail(self, cycle: ResponseCycle) -> None:
-        """Answer for an application that has failed, unless it has begun to answer, and close."""
-        if cycle.has_started:
-            self.close()
-        else:
-            self._end_with(errors.InternalServerError())
-
-    def _end_with(self, refusal: errors.Refusal) -> None:
-        """Send an error as the last response of this connection, and close."""
-        if not self._is_closed:
-            self.transport.write(error_response(refusal, self.server_state.default_headers))
-        self.close()
+            if cycle.has_started:
+                self.close()
+                return
+            self._queue.pop()
+        self._append(ResponseCycle(self, refusing(refusal), {**self._scope, "method": "GET"}))
 
 
 def _without_upgrade(data: bytes) -> bytes:
@@ -387,8 +371,6 @@ def _without_upgrade(data: bytes) -> bytes:
 
 def _target(url: bytes) -> tuple[str, bytes, bytes]:
     """Return path, raw path and query of a request's target. Raises what httptools raises for one that is none."""
-    if _PLAIN_PATH.fullmatch(url):
-        return url.decode("ascii"), url, b""
     parsed = httptools.parse_url(url)
     path = parsed.path.decode("ascii")
     return unquote(path) if "%" in path else path, parsed.path, parsed.query or b""

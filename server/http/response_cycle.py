@@ -8,12 +8,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import errors, tokens
 from handlers.reply import Header
 from server.api.errors import CLOSE, render_refusal
-from server.api.responses import DEFAULT_HEADERS, FULL_RESPONSE
+from server.api.responses import FULL_RESPONSE, send_answer
 
 if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
@@ -43,8 +43,14 @@ class ResponseCycle:
     """
 
     def __init__(
-        self, protocol: "HttpProtocol", scope: dict[str, Any], keep_alive: bool, expects_continue: bool
+        self,
+        protocol: "HttpProtocol",
+        app: ASGIApp,
+        scope: dict[str, Any],
+        keep_alive: bool = False,
+        expects_continue: bool = False,
     ) -> None:
+        self._app = app
         self.keep_alive = keep_alive
         self.has_started = False
         self._scope = scope
@@ -74,17 +80,22 @@ class ResponseCycle:
         self._is_over = True
         self._changed.set()
 
-    async def run(self, app: ASGIApp) -> None:
-        """Run the application; one that fails, or gives no response, is a defect."""
+    async def run(self) -> None:
+        """Run the application; one that fails, or gives no response, is a defect, after which the connection ends."""
         try:
-            await app(self._scope, self.receive, self.send)
+            await self._app(self._scope, self.receive, self.send)
         except Exception:
             _log.exception("http.application_failed")
         else:
             if not self._is_over:
                 _log.error("http.response_missing")
-        if not self._is_over:
-            self._protocol.fail(self)
+        if self._is_over:
+            return
+        if self.has_started:
+            self._protocol.close()
+        else:
+            self.keep_alive = False
+            await refusing(errors.InternalServerError())(self._scope, self.receive, self.send)
 
     async def receive(self) -> dict[str, Any]:
         """Return the next part of the request's body, or that the client is gone."""
@@ -164,9 +175,10 @@ _rendered_once = lru_cache(maxsize=16)(rendered)
 """For the headers that many responses have in common; none of them is of one request alone."""
 
 
-def error_response(refusal: errors.Refusal, default_headers: Sequence[Header]) -> bytes:
-    """Return an error as the last response of a connection, head and body."""
-    status, headers, body = render_refusal(refusal)
-    own = [*headers, (b"x-request-id", tokens.request_id().encode()), (b"content-length", b"%d" % len(body))]
-    lines = [*default_headers, *DEFAULT_HEADERS, *dict.fromkeys([*own, CLOSE])]
-    return _STATUS_LINES[status] + rendered(lines) + b"\r\n" + body
+def refusing(refusal: errors.Refusal) -> ASGIApp:
+    """Return an application that responds with a refusal."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send_answer(scope, send, render_refusal(refusal), tokens.request_id(), ())
+
+    return app

@@ -37,7 +37,7 @@ class Workers(Multiprocess):
             self.handle_term()  # defence: R25 workers-hang-up
 
     def terminate_all(self) -> None:
-        """Close the socket, which would take connections that nobody answers, and have every process stop."""
+        """Close the socket, which would accept connections that no process serves, and stop every process."""
         for listener in self.sockets:
             listener.close()  # defence: R24 close-listener
         super().terminate_all()

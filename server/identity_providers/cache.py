@@ -15,7 +15,7 @@ LIFE = timedelta(hours=1)
 PAUSE = timedelta(seconds=60)
 """Between two fetches that nothing but an unknown key asks for, and between two tries while an old copy serves."""
 PATIENCE = 2.0
-"""Seconds that who could have an old copy waits for a new one."""
+"""Seconds to wait for a new copy while there is an old one."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class CachedDocument(Generic[Value]):
                     await self._fetched()
             except (ProviderError, TimeoutError):  # defence: R13 stale-keys
                 self._failed_at = self.clock()
-        assert self._held is not None, "a fetch either fails or gives a copy"  # noqa: S101
+        assert self._held is not None, "a fetch either fails or gives a copy"  # noqa: S101 - for the type checker
         return self._held[0]
 
     async def renewed(self) -> Value:
@@ -60,7 +60,7 @@ class CachedDocument(Generic[Value]):
         return moment is not None and abs(self.clock() - moment) < span
 
     async def _fetched(self) -> None:
-        """Wait for the fetch that is under way, or for a new one; it goes on when who waits is gone."""
+        """Wait for the fetch that is under way, or for a new one; it continues when the caller is cancelled."""
         if self._running is None:
             self._running = asyncio.create_task(self._run())
         fault = await asyncio.shield(self._running)

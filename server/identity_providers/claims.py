@@ -1,4 +1,4 @@
-"""From what a provider says of somebody to who that is: subject, address, name and picture."""
+"""From the profile that a provider sends to an identity: subject, email address, name and picture."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The client of one configured provider: what the rules ask of it, and what they are told when it fails."""
+"""The client of one configured provider, and the errors that rules get when it fails."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -104,7 +104,7 @@ class ProviderClient:
         await self.kind.close()
 
     async def _granted(self, form: str, headers: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """Ask for tokens; None is a refusal, which the log names for the operator to mend what they can."""
+        """Request tokens; None is a refusal, which is logged for the operator."""
         reply = await self.calls.post(await self.kind.token_endpoint(), form, headers)
         granted = messages.granted(reply)
         if granted is None:

@@ -88,7 +88,7 @@ def _header(token: str) -> Mapping[str, Any]:
 
 
 def _is_id_token(kind: object) -> bool:
-    """Whether the header's `typ` allows an ID token. The same key signs access tokens (`at+jwt`), logout tokens
+    """Return whether the header's `typ` allows an ID token. The same key signs access tokens (`at+jwt`), logout tokens
     (`logout+jwt`) and others of which the claims may look alike (RFC 8725, 3.11 and 3.12)."""
     if kind is None:
         return True
@@ -158,7 +158,7 @@ def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
 
 
 def _is_of_another(claims: Mapping[str, Any], client_id: str) -> bool:
-    """Whether a token for several audiences was asked for by another one of them."""
+    """Return whether a token for several audiences was asked for by another one of them."""
     audience = claims["aud"]
     # defence: V18 authorized-party
     return isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != client_id

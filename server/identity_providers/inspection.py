@@ -1,4 +1,4 @@
-"""What does not agree between a provider's settings and what it publishes, for the operator to mend."""
+"""Differences between a provider's settings and what it publishes, for the operator to fix."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -113,7 +113,7 @@ def granted(reply: Reply) -> Mapping[str, Any] | None:
 
 
 def error_code(reply: Reply) -> str | None:
-    """Return the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to mend."""
+    """Return the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to fix."""
     error = reply.members.get("error")
     return error if isinstance(error, str) and _ERROR.fullmatch(error) else None
 

@@ -159,7 +159,7 @@ class OpenIdConnect:
         return identity if identity.name else replace(identity, name=clean_name(name))
 
     def _name_in_form(self, form_user: str | None) -> str:
-        """Return the name that Apple sends beside its first answer only; nobody signed it, so it is but a name."""
+        """Return the name that Apple sends with its first response only; it is not signed, so it is only a name."""
         if form_user is None or not self.configuration.preset.signs_secret:
             return ""
         try:

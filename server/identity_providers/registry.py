@@ -26,7 +26,7 @@ class Providers:
 def providers_of(
     settings: Settings, clock: Clock, instrumentation: Instrumentation = NO_INSTRUMENTATION
 ) -> Providers:
-    """Return the providers of complete settings; nothing is asked of any before somebody signs in."""
+    """Return the providers of complete settings; none is called before a user signs in."""
     configured = configurations(settings)
     if not configured:
         return Providers({})

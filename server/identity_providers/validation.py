@@ -84,7 +84,7 @@ def _secrets(table: Provider, preset: Preset) -> Iterator[str]:
         if not _is_signing_key(secret_of(table.private_key)):
             yield ".private_key: must be the PEM of a P-256 key, the client secret is made from it"
         return
-    is_public = table.preset is None and table.token_auth == "post" and uses_pkce(table, preset)  # noqa: S105
+    is_public = table.preset is None and table.token_auth == "post" and uses_pkce(table, preset)  # noqa: S105 - the name of a method
     if secret_of(table.client_secret) is None and not is_public:
         yield ".client_secret: must be given"
 

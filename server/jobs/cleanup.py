@@ -1,6 +1,6 @@
 """Clean-up: rows whose time is over are removed, by one instance at a time.
 
-Nothing depends on it but the size of the tables: whoever reads a row looks at its time.
+Only the size of the tables depends on it: every reader of a row checks its time.
 """
 
 import asyncio

@@ -29,7 +29,7 @@ COLUMNS = tuple(
 
 
 class RotationResult(NamedTuple):
-    """What a pass found in one column under older secrets: values written anew, and values that stayed."""
+    """What a pass found in one column under older secrets: values that were rewritten, and values that stayed."""
 
     rewritten: int
     remaining: int

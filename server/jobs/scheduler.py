@@ -49,8 +49,8 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 async def take_lease(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
     """Return whether `holder` may do the task `name` until `now` plus `seconds`.
 
-    It may when nobody else holds the lease or the time has passed; who holds it may prolong it. One statement decides,
-    so of several instances that try at once one succeeds.
+    It may when no other instance holds the lease or the time has passed; its holder may prolong it. One statement
+    decides, so of several instances that try at once one succeeds.
     """
     statement = upsert(database.dialect, Lease).values(
         name=name, holder=holder, until=now + timedelta(seconds=seconds)

@@ -28,7 +28,7 @@ class DeliveryError(Exception):
 
 
 class TemporaryError(DeliveryError):
-    """Another attempt may succeed: the connection failed, nobody answered in time, or the answer was 4xx."""
+    """Another attempt may succeed: the connection failed, the server did not answer in time, or the answer was 4xx."""
 
 
 class FinalError(DeliveryError):

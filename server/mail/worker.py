@@ -206,7 +206,7 @@ class OutboxWorker:
             raise TemporaryError("time-out") from error
 
     async def _find_user(self, row: LeasedMail) -> None:
-        """Put a mail in the place of the request, or nothing if there is nobody, in one transaction."""
+        """Replace the request by a mail, or by nothing if there is no such user, in one transaction."""
         if row.payload is None:
             raise TemporaryError("no key fits the payload")  # defence: R44 no-key
         email, target = str(row.payload["email"]), row.payload["target"]

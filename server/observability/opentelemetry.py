@@ -55,14 +55,8 @@ class OpenTelemetryTracing:
                 await api(scope, receive, send)
                 return
             method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
-            with self._tracer.start_as_current_span(
-                "request",
-                context=_caller(scope),
-                kind=SpanKind.SERVER,
-                attributes={"http.request.method": method},
-                record_exception=False,  # Texts of exceptions may hold passwords, tokens or SQL.
-                set_status_on_exception=False,
-            ) as span:
+            with self.span("request", SpanKind.SERVER, _caller(scope)) as span:
+                span.set_attribute("http.request.method", method)
                 await api(scope, receive, partial(_send, span, send))
 
         return traced
@@ -75,18 +69,25 @@ class OpenTelemetryTracing:
             span.set_attribute("gatewright.operation", operation)
 
     @contextmanager
-    def span(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> Iterator[None]:
-        """Begin a child span that ends with the block; one that fails is marked."""
+    def span(
+        self, name: str, kind: SpanKind = SpanKind.INTERNAL, parent: Context | None = None
+    ) -> Iterator[Span]:
+        """Begin a span that ends with the block, by default a child of the current one; mark one that fails."""
         with self._tracer.start_as_current_span(
-            name, kind=kind, record_exception=False, set_status_on_exception=False
+            name,
+            parent,
+            kind,
+            record_exception=False,  # Texts of exceptions may hold passwords, tokens or SQL.
+            set_status_on_exception=False,
         ) as span:
             try:
-                yield
+                yield span
             except Exception as error:
-                _mark(span, error)
+                span.set_attribute("error.type", type(error).__name__)
+                span.set_status(StatusCode.ERROR)
                 raise
 
-    def statement(self, sql: str, arguments: Sequence[object]) -> AbstractContextManager[None]:
+    def statement(self, sql: str, arguments: Sequence[object]) -> AbstractContextManager[Span]:
         """Begin the span of a SQL statement of this program; only its first word becomes part of the span."""
         return self.span(f"database {sql.lstrip().partition(' ')[0].upper()}", SpanKind.CLIENT)
 
@@ -99,7 +100,7 @@ class OpenTelemetryTracing:
         ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
         await asyncio.wait({ending}, timeout=TIMEOUT)
         if not ending.done():
-            self._exporter.shutdown()  # type: ignore[no-untyped-call]
+            self._exporter.shutdown()
         await ending
 
 
@@ -139,8 +140,3 @@ def _caller(scope: Scope) -> Context:
     """Return the context in `traceparent`; an empty one where it is missing, malformed or repeated."""
     sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
     return _propagator.extract({"traceparent": sent[0]} if len(sent) == 1 else {}, context=Context())
-
-
-def _mark(span: Span, error: BaseException) -> None:
-    span.set_attribute("error.type", type(error).__name__)
-    span.set_status(StatusCode.ERROR)

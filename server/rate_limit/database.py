@@ -19,7 +19,7 @@ from server.rate_limit.requests import WindowCount
 
 SKEW = timedelta(minutes=1)  # defence: R20 skew
 """How far ahead another clock may be. A request that began before the window did counts in it, too: if
-that were none, each in a burst could begin anew what the one behind it had counted."""
+that were none, each request of a burst could restart the window of the one behind it."""
 
 _EXACT = timedelta(0)
 """The tolerance for the request limit: its windows are short, and it may be approximate."""
@@ -78,7 +78,7 @@ class DatabaseCounters:
         return WindowCount(number, window_end)
 
     async def close(self) -> None:
-        """Leave the database to those who opened it."""
+        """Do nothing: the service closes the database."""
 
 
 class _Spent(Exception):

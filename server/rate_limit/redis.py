@@ -144,7 +144,7 @@ class RedisCounters:
             timeout=timeout,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            # A connection that the server has closed meanwhile shows so at its next use, and is made anew once. A
+            # A connection that the server has closed meanwhile shows so at its next use, and is made again once. A
             # server that is silent is not asked twice.
             retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
             # A hosted server may otherwise stretch the time-outs while it is being maintained.
@@ -180,7 +180,7 @@ class RedisCounters:
         return LimitResult(filled=frozenset(count.key for count, number in pairs if number == count.number))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
-        """Delete the counts; a server that is away keeps them to the end of their windows, and hinders nobody."""
+        """Delete the counts; a server that is away keeps them to the end of their windows, and delays no request."""
         command = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
         with contextlib.suppress(Unavailable):
             await self._ask(command, self._short_backoff)
@@ -215,7 +215,7 @@ def redis_address(address: str) -> str:
 
 
 def _consume_exception(task: asyncio.Future[_Answer]) -> None:
-    """Take note of how a question ended that nobody waits for; asyncio complains of a fault that nobody saw."""
+    """Read the exception of a command that no caller waits for: asyncio logs one that is never read."""
     if not task.cancelled():
         task.exception()
 

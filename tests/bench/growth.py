@@ -190,7 +190,7 @@ class Probe:
 
     async def pages(self) -> int:
         """Return how many pages PostgreSQL touches to find a session and its user, which no neighbour can change."""
-        prepared = compile_read(SESSION_BY_DIGEST, PGDialect_asyncpg())  # type: ignore[no-untyped-call]
+        prepared = compile_read(SESSION_BY_DIGEST, PGDialect_asyncpg())
         values = prepared.arguments({"value": tokens.digest(rows.token(self._number()))})
         [[found]] = await self.connection.fetch(
             f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {prepared.sql}", *values

@@ -44,7 +44,7 @@ QUERIES: dict[str, ReadStatement[Any]] = {
 BATCHED = {name: query for name, query in QUERIES.items() if query.key is not None}
 
 STATES = {"the first mail that is due": "queued", "the first request that is due": "unresolved"}
-DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
+DIALECT = PGDialect_asyncpg()
 
 VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 SELDOM = ("OFFSET", "ORDER BY counter.key")

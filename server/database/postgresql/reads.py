@@ -48,7 +48,7 @@ class PostgresqlReads:
             await decode_timestamps(opened)
             return opened
 
-        self._dialect = asyncpg_dialect()  # type: ignore[no-untyped-call]
+        self._dialect = asyncpg_dialect()
         self._timeout = timeout
         self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}

@@ -84,7 +84,7 @@ class Connection:
         await self._run(self._connection.commit)
 
     def undo(self) -> None:
-        """End the transaction, if there still is one, without what it wrote; nobody waits for that."""
+        """Roll back the transaction, if there still is one, without waiting for it."""
         if self._is_busy:
             self._job = self._thread.submit(_undo, self._connection)
         else:

@@ -34,7 +34,7 @@ from server.database.errors import is_busy, is_unavailable
 Result = TypeVar("Result")
 
 _Lookup = tuple[ReadStatement[Any], object, "asyncio.Future[Any]"]
-"""Somebody who waits for one row: the query, the value, the answer. A bare tuple, because each request makes one."""
+"""A caller that waits for one row: the query, the value, the answer. A bare tuple, because each request makes one."""
 
 _LARGEST = 32
 """Look-ups that one statement answers. There is a statement for each power of two, so that there are few of them."""
@@ -223,7 +223,7 @@ class _Connection:
             self._connection = None
 
     def _open(self) -> sqlite3.Connection:
-        # Not read-only: when a writer was killed, whoever comes next has to be able to recover the write-ahead log.
+        # Not read-only: after a writer was killed, the next connection has to recover the write-ahead log.
         uri = "file:" + self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=rw"
         self._connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout, isolation_level=None)
         self._connection.execute("PRAGMA query_only = ON").close()

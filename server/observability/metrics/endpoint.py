@@ -86,15 +86,15 @@ class ProcessesCollector(Collector):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files = MultiProcessCollector(None, str(folder))  # type: ignore[no-untyped-call]
+        self._files = MultiProcessCollector(None, str(folder))
 
     def collect(self) -> Iterator[Metric]:
         """Read the files of all processes."""
         alive = {child.pid for child in active_children()}
         written = {int(path.stem.rpartition("_")[2]) for path in self._folder.glob("gauge_live*.db")}
         for pid in written - alive:
-            mark_process_dead(pid, str(self._folder))  # type: ignore[no-untyped-call]
-        yield from self._files.collect()  # type: ignore[no-untyped-call]
+            mark_process_dead(pid, str(self._folder))
+        yield from self._files.collect()
 
 
 class _Handler(MetricsHandler):

@@ -41,7 +41,7 @@ class MetricsRegistry:
             disable_created_metrics,
         )
 
-        disable_created_metrics()  # type: ignore[no-untyped-call]
+        disable_created_metrics()
         self.registry = CollectorRegistry() if registry is None else registry
         counter = partial(Counter, registry=self.registry)
         total = partial(Gauge, registry=self.registry, multiprocess_mode="livesum")
