@@ -58,54 +58,55 @@ class Settings(BaseModel):
 
     profile: Literal["production", "development"] = Field(
         default="production",
-        description="development fills in what a first try needs; production refuses it.",
+        description="`development` uses defaults for local use; `production` requires explicit values.",
     )
     base_url: Origin = Field(
         default="", description="Public origin of the service; links are built from it alone."
     )
-    base_path: BasePath = Field(default="", description="Path all operations lie under, such as /api/auth.")
+    base_path: BasePath = Field(default="", description="Path prefix of all operations, such as /api/auth.")
     allow_http: bool = Field(
-        default=False, description="Lets production run with an http `base_url` and insecure cookies."
+        default=False, description="Permits an http `base_url` and insecure cookies in production."
     )
     secrets: Annotated[tuple[SecretStr, ...], Items] = Field(
         default=(), description="Service keys of at least 32 bytes, the newest first."
     )
     database_url: SecretStr = Field(
         default=SecretStr(""),
-        description="PostgreSQL or SQLite database. Of PostgreSQL one host: the primary's, or a proxy's.",
+        description="PostgreSQL or SQLite database. A PostgreSQL URL names one host: the primary or a proxy.",
     )
     app_name: str = Field(
         default="Gatewright",
         min_length=1,
         max_length=128,
-        description="Name shown in mails and authenticator apps.",
+        description="Name shown in emails and authenticator apps.",
     )
     trusted_origins: Annotated[tuple[str, ...], Items] = Field(
-        default=(), description="Origins that may call with cookies and be redirected to, beside `base_url`."
+        default=(),
+        description="Origins that may send cookies and be redirected to, in addition to `base_url`.",
     )
     trusted_proxies: Annotated[tuple[Network, ...], Items] = Field(
-        default=(), description="Networks of proxies whose X-Forwarded-For is believed."
+        default=(), description="Networks of proxies whose X-Forwarded-For is trusted."
     )
     default_redirect_url: OptionalUrl = Field(
         default=None,
-        description="Where a provider sign-in leads without callbackURL; by default `base_url` and /.",
+        description="Redirect target of a provider sign-in without callbackURL; by default `base_url` and /.",
     )
     require_authentication: bool = Field(
         default=True,
-        description="False: session operations answer empty bodies instead of 401 without a session.",
+        description="False: without a session, session operations return empty bodies instead of 401.",
     )
     enable_session_listing: bool = Field(default=True, description="Whether /list-sessions exists.")
     enable_session_revocation: bool = Field(
         default=True, description="Whether the three revoke operations exist."
     )
     reset_token_expiry_hours: int = Field(
-        default=24, ge=1, le=87600, description="Life of a reset link, in hours."
+        default=24, ge=1, le=87600, description="Lifetime of a reset link, in hours."
     )
     require_current_password: bool = Field(
         default=True, description="False: /change-password accepts a missing currentPassword."
     )
     send_email_notifications: bool = Field(
-        default=True, description="Whether users are told of changes by mail."
+        default=True, description="Whether users are notified of changes by email."
     )
 
     database: Database = Database()

@@ -7,4 +7,4 @@ from server.config.value_types import Duration, duration_between
 class Audit(Group):
     """`audit.*`: the record of what happened."""
 
-    retention: Duration = duration_between("365d", "How long records are kept; 0 = for ever.", at_least="0s")
+    retention: Duration = duration_between("365d", "How long records are kept; 0 = forever.", at_least="0s")

@@ -11,9 +11,7 @@ class EmailPassword(Group):
 
     fills = (EmailPasswordPolicy,)
 
-    enabled: bool = Field(
-        default=True, description="Whether one can sign up and in with address and password."
-    )
+    enabled: bool = Field(default=True, description="Enables sign-up and sign-in with email and password.")
 
 
 class SignUp(Group):
@@ -22,10 +20,10 @@ class SignUp(Group):
     fills = (SignUpPolicy,)
 
     enabled: bool = Field(
-        default=True, description="Whether strangers may sign up, with a password or through a provider."
+        default=True, description="Whether new users may sign up, with a password or through a provider."
     )
-    auto_sign_in: bool = Field(default=True, description="Whether sign-up opens a session.")
+    auto_sign_in: bool = Field(default=True, description="Whether sign-up creates a session.")
     notify_existing: bool = Field(
         default=True,
-        description="Whether the owner of a taken address gets a mail when the caller is told nothing.",
+        description="Whether the owner of a registered address is notified when it is used to sign up.",
     )

@@ -27,5 +27,5 @@ class Database(Group):
     )
     migrate: Literal["auto", "check"] = Field(
         default="auto",
-        description="At start: bring the schema up to date (auto), or only refuse an old one (check).",
+        description="At startup, migrate the schema (auto), or refuse an outdated one (check).",
     )

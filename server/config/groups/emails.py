@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 class EmailVerification(Group):
     """`email_verification.*`: proof that an address is the user's; no effect when `mail.sender` is none."""
 
-    enabled: bool = Field(default=True, description="Whether addresses can be verified by mail.")
+    enabled: bool = Field(default=True, description="Whether email addresses can be verified.")
     required: bool = Field(
         default=False, description="Whether only users with a verified address may sign in."
     )
-    send_on_sign_up: bool = Field(default=True, description="Whether sign-up sends the verification mail.")
+    send_on_sign_up: bool = Field(default=True, description="Whether sign-up sends the verification email.")
     send_on_sign_in: bool = Field(
-        default=False, description="Whether a sign-in refused as unverified sends it again."
+        default=False, description="Whether a sign-in that is refused as unverified sends it again."
     )
-    token_expires_in: Duration = duration_between("1h", "Life of verification and email-change links.")
+    token_expires_in: Duration = duration_between("1h", "Lifetime of verification and email-change links.")
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return when addresses are verified; never without a mail sender."""

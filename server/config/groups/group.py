@@ -1,4 +1,4 @@
-"""What every group of settings has: the policies it fills, and what speaks against its values."""
+"""The base of all groups of settings: the policies it fills, and the checks of its values."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields

@@ -21,10 +21,10 @@ MOST = 1_000_000_000
 class Limits(Group):
     """`limits.*`: how often something may be tried; a number of 0 turns that limit off."""
 
-    enabled: bool = Field(default=True, description="Whether any of these limits holds.")
+    enabled: bool = Field(default=True, description="Whether these limits are enforced.")
     store: CounterStore = Field(
         default=SecretStr("database"),
-        description="Where is counted: `database`, or the URL of a Valkey or Redis server.",
+        description="Where counters are stored: `database`, or the URL of a Valkey or Redis server.",
     )
     requests: int = Field(
         default=100, ge=0, le=MOST, description="Requests per client network and operation."
@@ -43,10 +43,10 @@ class Limits(Group):
     )
     account_failures_window: Duration = duration_between("24h", "Window of `account_failures`.")
     mail_burst: int = Field(
-        default=5, ge=0, le=MOST, description="Mails per recipient in `mail_burst_window`."
+        default=5, ge=0, le=MOST, description="Emails per recipient in `mail_burst_window`."
     )
     mail_burst_window: Duration = duration_between("15m", "Window of `mail_burst`.")
-    mail_daily: int = Field(default=20, ge=0, le=MOST, description="Mails per recipient in 24 hours.")
+    mail_daily: int = Field(default=20, ge=0, le=MOST, description="Emails per recipient in 24 hours.")
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how often something may be tried."""

@@ -19,8 +19,8 @@ class Smtp(Group):
 
     host: OptionalText = Field(default=None, description="Name of the SMTP server.")
     port: int = Field(default=587, ge=1, le=65535, description="Its port.")
-    username: OptionalText = Field(default=None, description="User name, if it asks for one.")
-    password: SecretStr | None = Field(default=None, description="Password, if it asks for one.")
+    username: OptionalText = Field(default=None, description="User name, if the server requires one.")
+    password: SecretStr | None = Field(default=None, description="Password, if the server requires one.")
     tls: Literal["starttls", "tls", "none"] = Field(
         default="starttls",
         description="Encryption after the greeting (starttls), from the start (tls), or none.",
@@ -30,20 +30,20 @@ class Smtp(Group):
 class Mail(Group):
     """`mail.*`: everything mailed but resets."""
 
-    sender: Sender = Field(default="none", description="How mails are sent; none sends nothing.")
+    sender: Sender = Field(default="none", description="How emails are sent; none sends nothing.")
     from_address: OptionalSender = Field(
-        default=None, alias="from", description="Sender address of every mail."
+        default=None, alias="from", description="Sender address of every email."
     )
     smtp: Smtp = Field(default=Smtp(), description="The SMTP server.")
     timeout: Duration = duration_between("10s", "Longest wait for the SMTP server.", at_least="0.05s")
-    retry_for: Duration = duration_between("24h", "How long delivery is tried again.")
+    retry_for: Duration = duration_between("24h", "How long failed deliveries are retried.")
     templates_dir: OptionalPath = Field(
         default=None, description="Folder of templates that replace the built-in ones."
     )
     file_path: Path = Field(
         default=Path("mail.jsonl"),
         strict=False,
-        description="File the sender `file` appends one JSON line per mail to.",
+        description="File to which the sender `file` appends one JSON line per email.",
     )
 
     @property

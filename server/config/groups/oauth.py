@@ -27,7 +27,8 @@ class AccountLinking(Group):
         default=True, description="Whether implicit linking needs the user's own address verified."
     )
     trusted_providers: Annotated[tuple[str, ...], Items] = Field(
-        default=(), description="Providers whose word counts for an address they do not mark as verified."
+        default=(),
+        description="Providers whose email addresses count as verified even if they do not say so.",
     )
     allow_different_emails: bool = Field(
         default=False, description="Whether linked accounts may differ in address."
@@ -38,17 +39,17 @@ class AccountLinking(Group):
 class OAuth(Group):
     """`oauth.*`: what concerns every provider."""
 
-    state_expires_in: Duration = duration_between("10m", "Time for the way to the provider and back.")
+    state_expires_in: Duration = duration_between("10m", "Time to complete a sign-in at the provider.")
     http_timeout: Duration = duration_between("10s", "Longest wait for a provider.", at_least="0.05s")
     max_response: Size = Field(
-        default=2**20, ge=1024, le=2**28, description="Largest answer of a provider in bytes."
+        default=2**20, ge=1024, le=2**28, description="Largest response of a provider in bytes."
     )
     refresh_skew: Duration = duration_between(
         "5s", "How long before its end an access token is renewed.", at_least="0s"
     )
-    expose_refresh_token: bool = Field(default=True, description="Whether answers show refresh tokens.")
+    expose_refresh_token: bool = Field(default=True, description="Whether responses contain refresh tokens.")
     error_url: OptionalUrl = Field(
-        default=None, description="Page a failed sign-in leads to; by default /error."
+        default=None, description="Page to which a failed sign-in redirects; by default /error."
     )
 
     def policies(self, settings: "Settings") -> Iterable[object]:
@@ -60,33 +61,37 @@ class OAuth(Group):
 class Provider(Group):
     """`providers.<id>.*`: one identity provider."""
 
-    preset: OptionalText = Field(default=None, description="Known provider whose endpoints and habits apply.")
+    preset: OptionalText = Field(
+        default=None, description="Known provider whose endpoints and defaults apply."
+    )
     client_id: OptionalText = Field(
-        default=None, description="Name of this service at the provider; required."
+        default=None, description="Client id of this service at the provider; required."
     )
     client_secret: SecretStr | None = Field(
-        default=None, description="Password of this service at the provider."
+        default=None, description="Client secret of this service at the provider."
     )
     scopes: Annotated[tuple[str, ...] | None, Items] = Field(
         default=None, description="Replaces the default scopes."
     )
-    issuer: OptionalUrl = Field(default=None, description="Issuer of an own server (gitlab).")
+    issuer: OptionalUrl = Field(default=None, description="Issuer of a self-hosted server (gitlab).")
     tenant: OptionalText = Field(default=None, description="Tenant (microsoft).")
-    team_id: OptionalText = Field(default=None, description="Team the client secret is made from (apple).")
-    key_id: OptionalText = Field(default=None, description="Key the client secret is made from (apple).")
+    team_id: OptionalText = Field(
+        default=None, description="Team id, from which the client secret is made (apple)."
+    )
+    key_id: OptionalText = Field(
+        default=None, description="Key id, from which the client secret is made (apple)."
+    )
     private_key: SecretStr | None = Field(
-        default=None, description="PEM the client secret is made from (apple)."
+        default=None, description="Private key in PEM, from which the client secret is made (apple)."
     )
     discovery_url: OptionalUrl = Field(default=None, description="OpenID Connect discovery document.")
     authorization_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 authorization endpoint.")
     token_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 token endpoint.")
     userinfo_endpoint: OptionalUrl = Field(default=None, description="OAuth 2.0 profile endpoint.")
     token_auth: Literal["post", "basic"] = Field(default="post", description="How the client secret is sent.")
-    pkce: bool | None = Field(
-        default=None, description="Whether the exchange is bound by PKCE; by default it is."
-    )
+    pkce: bool | None = Field(default=None, description="Whether PKCE is used; by default it is.")
     id_token_sign_in: bool | None = Field(
-        default=None, description="Whether ID tokens are taken directly; by default with OpenID Connect."
+        default=None, description="Whether clients may post ID tokens; by default with OpenID Connect."
     )
     allowed_algorithms: Annotated[tuple[str, ...] | None, Items] = Field(
         default=None, description="Signature algorithms accepted in ID tokens."
@@ -95,11 +100,15 @@ class Provider(Group):
         default={}, description="Names of id, email, email_verified, name and image."
     )
     extra_params: dict[str, str] = Field(
-        default={}, description="Further parameters of the authorization URL."
+        default={}, description="Additional parameters of the authorization URL."
     )
-    disable_sign_up: bool = Field(default=False, description="Whether strangers are refused.")
+    disable_sign_up: bool = Field(default=False, description="Whether users without an account are refused.")
     disable_implicit_sign_up: bool = Field(
-        default=False, description="Whether strangers must ask with requestSignUp."
+        default=False, description="Whether new users must sign up explicitly with requestSignUp."
     )
-    require_verified_email: bool = Field(default=False, description="Whether the address must be verified.")
-    sync_profile: bool = Field(default=False, description="Whether name and image follow the provider.")
+    require_verified_email: bool = Field(
+        default=False, description="Whether the email address must be verified."
+    )
+    sync_profile: bool = Field(
+        default=False, description="Whether each sign-in updates name and image from the provider."
+    )

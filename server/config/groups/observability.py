@@ -12,20 +12,20 @@ class Log(Group):
     """`log.*`: what is written to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least level written."
+        default="info", description="Lowest level written."
     )
     format: Literal["json", "console"] = Field(
         default="json",
         description="JSON lines, or lines for people, the default in development on a terminal.",
     )
-    requests: bool = Field(default=True, description="Whether every request is a line, at the level info.")
+    requests: bool = Field(default=True, description="Whether every request is logged, at level info.")
 
 
 class Metrics(Group):
     """`metrics.*`: the numbers for Prometheus."""
 
     port: int | None = Field(
-        default=None, ge=0, le=65535, description="Port of the numbers for Prometheus; 0 takes a free one."
+        default=None, ge=0, le=65535, description="Port of the Prometheus metrics; 0 chooses a free one."
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that port listens on.")
 
@@ -35,12 +35,12 @@ class Tracing(Group):
 
     endpoint: OptionalUrl = Field(
         default=None,
-        description="Where traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces.",
+        description="URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces.",
     )
     ratio: float = Field(
         default=1.0,
         ge=0,
         le=1,
         strict=False,
-        description="Part of the requests traced where no caller has decided.",
+        description="Share of requests that are traced when the caller has not decided.",
     )

@@ -38,7 +38,7 @@ class Password(Group):
         default=None, description="File of further refused passwords, one per line."
     )
     argon2_memory_kib: int = Field(default=19456, ge=8, le=2**22, description="Memory of one hash, in KiB.")
-    argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over that memory.")
+    argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over this memory.")
     argon2_parallelism: int = Field(default=1, ge=1, le=64, description="Lanes of one hash.")
     hash_workers: int = Field(
         default_factory=partial(hash_workers, 1),
@@ -52,10 +52,10 @@ class Password(Group):
         default=10,
         ge=0,
         le=19,
-        description="How far hashing threads step back where the event loop wants their processor, too; Linux alone.",
+        description="By how much the priority of hashing threads is lowered; Linux only.",
     )
     hash_wait: Duration = duration_between(
-        "5s", "Longest wait for a thread; after it the answer is 503.", at_least="0.05s"
+        "5s", "Longest wait for a thread; then the response is 503.", at_least="0.05s"
     )
 
     def policies(self, settings: "Settings") -> Iterable[object]:
@@ -74,7 +74,7 @@ class PasswordReset(Group):
     """`password_reset.*`: resetting a forgotten password by mail."""
 
     sender: Sender = Field(
-        default="none", description="How reset mails are sent; `mail.sender` alone does not enable resets."
+        default="none", description="How reset emails are sent; `mail.sender` alone does not enable resets."
     )
     revoke_sessions: bool = Field(default=True, description="Whether a reset ends every session of the user.")
 

@@ -10,12 +10,12 @@ class Server(Group):
     """`server.*`: the socket and what a request may cost."""
 
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
-    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
     # defence: V72 R28 max-body
     max_body: Size = Field(default=65536, ge=1024, le=2**24, description="Largest request body in bytes.")
     request_timeout: Duration = duration_between(
         "30s",
-        "Longest time a client may take to send one request, or may read nothing of an answer.",
+        "Longest time a client may take to send one request, or to go without reading a response.",
         at_least="0.05s",
     )
     shutdown_grace: Duration = duration_between(

@@ -19,15 +19,15 @@ class SessionSettings(Group):
 
     fills = (SessionPolicy,)
 
-    expires_in: Duration = duration_between("7d", "Life of a session; each extension begins it anew.")
+    expires_in: Duration = duration_between("7d", "Lifetime of a session; each extension restarts it.")
     update_age: Duration = duration_between(
         "1d", "Age at which a session in use is extended; 0 at every use.", at_least="0s"
     )
     absolute_lifetime: Duration = duration_between(
-        "90d", "No session outlives this, however much used; 0 = no limit.", at_least="0s"
+        "90d", "Longest lifetime of a session, even if extended; 0 = no limit.", at_least="0s"
     )
     not_remembered_expires_in: Duration = duration_between(
-        "1d", "Life of a session opened with rememberMe false."
+        "1d", "Lifetime of a session created with rememberMe false."
     )
     fresh_age: Duration = duration_between(
         "1d",
@@ -36,13 +36,13 @@ class SessionSettings(Group):
     )
     list_tokens: bool = Field(
         default=True,
-        description="Whether /list-sessions shows tokens; false shows handles that can only revoke.",
+        description="Whether /list-sessions returns tokens; false: handles that can only revoke.",
     )
     max_per_user: int = Field(
         default=1000,
         ge=0,
         le=1_000_000,
-        description="Live sessions of one user; one more ends the oldest. 0 = no limit.",
+        description="Most live sessions of one user; a further one ends the oldest. 0 = no limit.",
     )
     cookie_name: CookieName = Field(
         default="service.session-token", description="Name of the session cookie."
@@ -50,18 +50,14 @@ class SessionSettings(Group):
     cookie_secure: bool = Field(
         default=True, description="Whether browsers send the cookies over https only."
     )
-    cookie_http_only: bool = Field(
-        default=True, description="Whether scripts are kept from reading the cookies."
-    )
+    cookie_http_only: bool = Field(default=True, description="Whether the cookies are hidden from scripts.")
     cookie_same_site: Literal["Lax", "Strict", "None"] = Field(
         default="Lax", description="When browsers send the cookies with requests from other sites."
     )
     cookie_domain: OptionalDomain = Field(
         default=None, description="Domain whose hosts all receive the cookies; empty: this host alone."
     )
-    cookie_prefix: CookiePrefix = Field(
-        default="service.", description="Beginning of the other cookies' names."
-    )
+    cookie_prefix: CookiePrefix = Field(default="service.", description="Prefix of the other cookies' names.")
 
     def cookies(self) -> Cookies:
         """Return how cookies are set."""

@@ -23,29 +23,33 @@ class TwoFactor(Group):
         default=None, description="Name authenticator apps show; by default `app_name`."
     )
     otp_enabled: bool = Field(
-        default=True, description="Whether codes may come by mail (needs `mail.sender`)."
+        default=True, description="Whether codes can be sent by email (needs `mail.sender`)."
     )
     enforce_for_social: bool = Field(
-        default=True, description="Whether sign-in by a provider asks for it too."
+        default=True, description="Whether sign-in through a provider requires it too."
     )
     page: OptionalUrl = Field(
-        default=None, description="Page, at a trusted origin, a provider sign-in leads to when a code is due."
+        default=None,
+        description="Page at a trusted origin for sign-ins through a provider that require a code.",
     )
     totp_window: int = Field(
-        default=1, ge=0, le=10, description="Steps of 30 s accepted before and after the present."
+        default=1, ge=0, le=10, description="Steps of 30 s accepted before and after the current one."
     )
-    otp_expires_in: Duration = duration_between("3m", "Life of a mailed code.")
-    otp_attempts: int = Field(default=5, ge=1, le=100, description="Tries a mailed code allows.")
+    otp_expires_in: Duration = duration_between("3m", "Lifetime of an emailed code.")
+    otp_attempts: int = Field(default=5, ge=1, le=100, description="Attempts per emailed code.")
     backup_code_count: int = Field(default=10, ge=1, le=100, description="Backup codes in one set.")
     challenge_expires_in: Duration = duration_between("10m", "Time to enter the code after the password.")
     challenge_attempts: int = Field(
-        default=5, ge=1, le=100, description="Tries one sign-in allows over all methods."
+        default=5, ge=1, le=100, description="Attempts per sign-in, over all methods."
     )
     lock_after: int = Field(
-        default=10, ge=1, le=10_000, description="Wrong codes in a row, at sign-ins, that lock the factor."
+        default=10,
+        ge=1,
+        le=10_000,
+        description="Consecutive wrong codes at sign-ins that lock the second factor.",
     )
     lock_for: Duration = duration_between("15m", "How long it stays locked.")
-    trust_expires_in: Duration = duration_between("30d", "How long a trusted device is not asked again.")
+    trust_expires_in: Duration = duration_between("30d", "How long a trusted device skips the second factor.")
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how the second factor works, and how long devices are trusted."""

@@ -32,9 +32,9 @@ class DeleteUser(Group):
 
     enabled: bool = Field(default=True, description=_SWITCH)
     confirm_by_mail: bool = Field(
-        default=False, description="Whether deletion takes effect through a mailed link."
+        default=False, description="Whether deletion must be confirmed through an emailed link."
     )
-    token_expires_in: Duration = duration_between("24h", "Life of the deletion link.")
+    token_expires_in: Duration = duration_between("24h", "Lifetime of the deletion link.")
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that the link that confirms a deletion could not be mailed."""
