@@ -9,7 +9,7 @@ from server.config.value_types import Duration, duration_between
 
 
 class Database(Group):
-    """`database.*`: the connections, and the schema at start."""
+    """`database.*`: connections, and the schema at startup."""
 
     pool_size: int = Field(
         default=10,
@@ -19,7 +19,7 @@ class Database(Group):
     )
     pooler: Literal["none", "transaction"] = Field(
         default="none",
-        description="What stands before PostgreSQL: nothing, or a pooler such as PgBouncer that may give each"
+        description="The pooler in front of PostgreSQL, such as PgBouncer, if it may give each"
         " transaction another connection.",
     )
     timeout: Duration = duration_between(

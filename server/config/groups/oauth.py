@@ -37,7 +37,7 @@ class AccountLinking(Group):
 
 
 class OAuth(Group):
-    """`oauth.*`: what concerns every provider."""
+    """`oauth.*`: settings of all providers."""
 
     state_expires_in: Duration = duration_between("10m", "Time to complete a sign-in at the provider.")
     http_timeout: Duration = duration_between("10s", "Longest wait for a provider.", at_least="0.05s")
@@ -53,7 +53,7 @@ class OAuth(Group):
     )
 
     def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return what concerns every provider."""
+        """Return settings of all providers."""
         target = settings.default_redirect_url or settings.base_url + "/"
         return (fill(SocialPolicy, self, default_redirect_url=target),)
 

@@ -9,7 +9,7 @@ from server.config.value_types import OptionalUrl
 
 
 class Log(Group):
-    """`log.*`: what is written to standard error."""
+    """`log.*`: the log on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Lowest level written."

@@ -29,7 +29,7 @@ def hash_workers(processes: int = 1) -> int:
 
 
 class Password(Group):
-    """`password.*`: what a new password must satisfy, and what hashing one costs."""
+    """`password.*`: requirements on new passwords, and the cost of hashing one."""
 
     min_length: int = Field(default=8, ge=1, le=1024, description="Shortest password, in code points.")
     max_length: int = Field(default=128, ge=1, le=1024, description="Longest password, in code points.")
