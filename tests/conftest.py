@@ -273,7 +273,7 @@ def client(service: Service) -> httpx.AsyncClient:
 
 @pytest.fixture
 def carry(request: pytest.FixtureRequest) -> Callable[[str], Headers]:
-    """How a session token travels (interface 5.1): by bearer, and in `BOTH_CARRIERS` by cookie too."""
+    """How a session token travels: by bearer, and in `BOTH_CARRIERS` by cookie too."""
     if getattr(request, "param", "bearer") == "bearer":
         return lambda token: {"Authorization": f"Bearer {token}"}
     return lambda token: {"Cookie": f"service.session-token={token}"}

@@ -19,10 +19,10 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
-"""What every answer carries, whatever it is (behaviour 1.7)."""
+"""What every answer carries, whatever it is."""
 
 HEAD_PATHS = frozenset({"/ok", "/ready", "/error"})
-"""Where HEAD is answered like GET, without the body (behaviour 1.2)."""
+"""Where HEAD is answered like GET, without the body."""
 
 _PARAMETER = re.compile(r"\{[^{}]+\}")
 

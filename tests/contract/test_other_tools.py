@@ -30,7 +30,7 @@ TIME_LIMIT = 300.0
 
 FORMS = ("3.0", "3.1")
 EXPLAINED = {
-    # A provider sends a browser there; whatever happens, it is led on (behaviour 7.3).
+    # A provider sends a browser there; whatever happens, it is led on.
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/get/responses"),
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/post/responses"),
 }

@@ -1,4 +1,4 @@
-"""Better Auth's published JavaScript client drives a running service, unmodified (behaviour 1.8)."""
+"""Better Auth's published JavaScript client drives a running service, unmodified."""
 
 import os
 import subprocess

@@ -21,7 +21,7 @@ from tests.service import PASSWORD, START, Service, close_service, open_service
 
 SKEW = 300
 ALLOWED = 45
-"""Seconds; they may differ by a minute (behaviour 12)."""
+"""Seconds; they may differ by a minute."""
 LIMITS = {"limits.failures": "3", "limits.requests": "0"}
 FAILURES_WINDOW = 900
 LIBRARIES = sorted(Path("/usr/lib").glob("**/faketime/libfaketime.so.1"))

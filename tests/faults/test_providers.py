@@ -267,7 +267,7 @@ class TestSlowProvider:
     async def test_who_waits_holds_no_row_and_no_lock(
         self, make_cold_service: MakeService, provider: ProviderProcess, way: str
     ) -> None:
-        """The same user can be changed meanwhile, whichever operation waits (behaviour 7.3)."""
+        """The same user can be changed meanwhile, whichever operation waits."""
         times = {"oauth.http_timeout": "3s", "database.timeout": "1s"}
         service = await make_cold_service({**social_settings(provider), **times})
         ada = await join(service)

@@ -1,4 +1,4 @@
-"""The Set-Cookie headers (behaviour 3.3, interface 5.5)."""
+"""The Set-Cookie headers."""
 
 import pytest
 

@@ -431,7 +431,7 @@ class TestWayBack:
 
 
 class TestFailure:
-    """Every value of `error`, once, and that nothing came of it (behaviour 7.3)."""
+    """Every value of `error`, once, and that nothing came of it."""
 
     @pytest.mark.threat("V55")
     @pytest.mark.parametrize(
@@ -933,7 +933,7 @@ class TestWhoseAccount:
 
 
 class TestSecondFactor:
-    """A two-factor user of a provider is asked for the code, whichever way they come (behaviour 7.4)."""
+    """A two-factor user of a provider is asked for the code, whichever way they come."""
 
     async def test_is_asked_for_on_the_way_back(
         self, social: Service, provider: ProviderProcess, ada: None

@@ -1,4 +1,4 @@
-"""The settings `two_factor.*` and the names of the cookies do what they say (behaviour 2, 3.3, chapter 6)."""
+"""The settings `two_factor.*` and the names of the cookies do what they say."""
 
 import httpx
 import pytest

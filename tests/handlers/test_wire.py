@@ -1,4 +1,4 @@
-"""Shapes on the wire: instants as the official client reads them (behaviour 1.5)."""
+"""Shapes on the wire: instants as the official client reads them."""
 
 from datetime import UTC, datetime
 

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 NOBODY = "bob@example.com"
 """Of the length of Ada's address, and nobody's."""
 NO_SESSION = {"sign_up.auto_sign_in": "false"}
-"""Where sign-up makes no session, it does not tell either (behaviour 5.1)."""
+"""Where sign-up makes no session, it does not tell either."""
 MANY_MAILS = {"limits.mail_burst": "1000", "limits.mail_daily": "1000"}
 
 

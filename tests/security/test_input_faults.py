@@ -1,4 +1,4 @@
-"""The rows R26 to R40: what no client in its right mind sends. Input never causes a 5xx (behaviour 1.2, 1.3, 12)."""
+"""The rows R26 to R40: what no client in its right mind sends. Input never causes a 5xx."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""One gate opens sessions: whatever can create one refuses a two-factor user without a code (behaviour 5.1)."""
+"""One gate opens sessions: whatever can create one refuses a two-factor user without a code."""
 
 import ast
 from collections.abc import Awaitable, Callable
@@ -38,7 +38,7 @@ CREATORS = {
     for operation_id, operation in OPERATIONS.items()
     if "set-auth-token" in {name.lower() for name in responses(operation).get(200, {}).get("headers", {})}
 }
-"""The operations that hand out a new session: the contract says so by the header `set-auth-token` (behaviour 1.7)."""
+"""The operations that hand out a new session: the contract says so by the header `set-auth-token`."""
 
 AT_THE_GATE = "200"
 TAKEN = "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"

@@ -1,4 +1,4 @@
-"""Many at once: on SQLite, and on PostgreSQL with two instances that share one database (behaviour 9.1)."""
+"""Many at once: on SQLite, and on PostgreSQL with two instances that share one database."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ async def opened(
 
 @pytest.fixture
 async def locking(opened: dict[bool, list[Service]]) -> list[Service]:
-    """Instances with the lock of behaviour 6.3, and an empty database."""
+    """Instances with the lock of two-factor accounts, and an empty database."""
     return await _emptied(opened[True])
 
 

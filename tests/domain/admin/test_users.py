@@ -1,4 +1,4 @@
-"""What the operator does to users (behaviour 5.9), on both databases; the effects are seen through the public door."""
+"""What the operator does to users, on both databases; the effects are seen through the public door."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

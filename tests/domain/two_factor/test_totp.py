@@ -78,7 +78,7 @@ WRONG = (
 
 
 class TestBadCodes:
-    """What is no code answers 400 and costs nothing; what is a wrong one 401, and an attempt (behaviour 5.6)."""
+    """What is no code answers 400 and costs nothing; what is a wrong one 401, and an attempt."""
 
     @pytest.fixture
     async def ada(self, service: Service) -> Owner:

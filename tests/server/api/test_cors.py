@@ -1,4 +1,4 @@
-"""The origin check and CORS (behaviour 3.4)."""
+"""The origin check and CORS."""
 
 import pytest
 

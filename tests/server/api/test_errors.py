@@ -1,4 +1,4 @@
-"""The one renderer of errors (behaviour 1.4)."""
+"""The one renderer of errors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Bodies: media types, strict JSON, sizes (behaviour 1.2, 1.3)."""
+"""Bodies: media types, strict JSON, sizes."""
 
 import json
 

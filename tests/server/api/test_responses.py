@@ -1,4 +1,4 @@
-"""What every answer carries, and what becomes of a handler's (behaviour 1.2, 1.7)."""
+"""What every answer carries, and what becomes of a handler's."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Addresses and methods (behaviour 1.1, 1.2, 1.3 step 1)."""
+"""Addresses and methods."""
 
 import pytest
 

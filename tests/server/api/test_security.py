@@ -1,4 +1,4 @@
-"""Who is calling: the classes of operations and the search for the session (behaviour 3.1, 3.2)."""
+"""Who is calling: the classes of operations and the search for the session."""
 
 from typing import Any
 

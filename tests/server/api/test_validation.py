@@ -1,4 +1,4 @@
-"""What a refused field hears (behaviour 1.2, 1.4)."""
+"""What a refused field hears."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The profiles: what development supplies, and what each refuses (behaviour 2.1)."""
+"""The profiles: what development supplies, and what each refuses."""
 
 import stat
 from collections.abc import Callable

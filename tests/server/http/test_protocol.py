@@ -1,4 +1,4 @@
-"""The HTTP protocol over real sockets: one write per response, time limits, bounded heads (behaviour 1.3)."""
+"""The HTTP protocol over real sockets: one write per response, time limits, bounded heads."""
 
 import asyncio
 import contextlib

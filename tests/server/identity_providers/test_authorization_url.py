@@ -1,4 +1,4 @@
-"""The authorization URL: what it asks, and that no value can ask anything else (behaviour 7.2)."""
+"""The authorization URL: what it asks, and that no value can ask anything else."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Copies: an hour old at most, older while the provider is down, one fetch for however many (behaviour 7.6)."""
+"""Copies: an hour old at most, older while the provider is down, one fetch for however many."""
 
 import asyncio
 from dataclasses import dataclass, field

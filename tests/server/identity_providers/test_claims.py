@@ -1,4 +1,4 @@
-"""Who a profile is of: subject, address, name and picture (behaviour 7.5, 1.5)."""
+"""Who a profile is of: subject, address, name and picture."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Presets, and tables completed by them (behaviour 7.1)."""
+"""Presets, and tables completed by them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Discovery: a document is believed when it comes from whom it is about (behaviour 7.6)."""
+"""Discovery: a document is believed when it comes from whom it is about."""
 
 from typing import Any
 

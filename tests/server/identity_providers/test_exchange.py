@@ -1,4 +1,4 @@
-"""Codes turned into identities: by OpenID Connect, by plain OAuth 2.0, as GitHub and as Apple do it (behaviour 7.3)."""
+"""Codes turned into identities: by OpenID Connect, by plain OAuth 2.0, as GitHub and as Apple do it."""
 
 import base64
 import json

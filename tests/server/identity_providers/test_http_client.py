@@ -1,4 +1,4 @@
-"""Calls: bounded in time, size and memory; everything that goes wrong is one kind of fault (behaviour 7.6, 12)."""
+"""Calls: bounded in time, size and memory; everything that goes wrong is one kind of fault."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Tokens in later calls: renewed, refused, and good for asking who somebody is (behaviour 7.6, 5.5)."""
+"""Tokens in later calls: renewed, refused, and good for asking who somebody is."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tables that stop the start, each by a line that names the key (behaviour 2.1)."""
+"""Tables that stop the start, each by a line that names the key."""
 
 import pytest
 from joserfc.jwk import ECKey, RSAKey
