@@ -67,7 +67,7 @@ PUBLIC = {
 }
 OPTIONAL = {"/sign-out", "/send-verification-email", "/verify-email"}
 PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
-"""Classes of operations; all others require a session."""
+"""Classes of operations; all others want a session."""
 
 SESSION: list[dict[str, list[str]]] = [{"bearerAuth": []}, {"cookieAuth": []}]
 CHALLENGE = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, *SESSION]

@@ -32,7 +32,7 @@ L1 = [
     "//[::1]", "https://app.test/" + "a" * 10_000, "", ".", "?x", "#x",
 ]  # fmt: skip
 
-# The examples of V3 to V7.
+# The examples of V3 to V7 that L1 does not have.
 REFUSED = [
     "/<tab>/evil.test", "javascript:alert(1)", " /home", "/home ", "/home\n", "https://app.test\n",
     "https://app.test/ x", "wild.test", "https://wild.test", "https://a.b.wild.test", "evilwild.test",

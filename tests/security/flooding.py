@@ -29,3 +29,10 @@ async def flood(wire: Wire, head: bytes, piece: bytes, most: int) -> tuple[Answe
                 size += len(piece)
                 await asyncio.sleep(0)
     return await answering, size
+
+
+async def hang_up(wires: list[Wire]) -> None:
+    """Drop connections, with all that is still to be sent on them, and return when their sockets are closed."""
+    for wire in wires:
+        wire.writer.transport.abort()
+    await asyncio.gather(*(wire.writer.wait_closed() for wire in wires), return_exceptions=True)

@@ -28,7 +28,7 @@ from tests.provider import steps as social_steps
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import as_user, sign_in_directly
 from tests.security.conftest import UNLIMITED, OpenInstance
-from tests.security.flooding import flood, on_linux
+from tests.security.flooding import flood, hang_up, on_linux
 from tests.security.mailing import by_smtp
 from tests.server.http.test_protocol import Wire
 from tests.service import PASSWORD, Service
@@ -625,8 +625,7 @@ async def wires(live: LiveService) -> AsyncIterator[list[Wire]]:
     url = httpx.URL(live.url)
     made = [Wire(*await asyncio.open_connection(url.host, url.port)) for _ in range(20)]
     yield made
-    for wire in made:
-        wire.writer.close()
+    await hang_up(made)
 
 
 @pytest.mark.threat("V73")

@@ -22,7 +22,7 @@ from tests.handlers.steps import ADA, EVE, bearer, code, count, join, refusal, u
 from tests.handlers.test_inputs import POSTS, example_of, schema_of
 from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
-from tests.security.flooding import flood, on_linux
+from tests.security.flooding import flood, hang_up, on_linux
 from tests.security.mailing import Page
 from tests.server.http.test_protocol import PATIENCE, Wire
 from tests.service import PASSWORD, Service
@@ -159,8 +159,7 @@ async def dial(live: LiveService) -> AsyncIterator[Dial]:
         return made[-1]
 
     yield connect
-    for wire in made:
-        wire.writer.close()
+    await hang_up(made)
 
 
 async def is_well(live: LiveService) -> bool:

@@ -59,7 +59,7 @@ async def opened(
 
 @pytest.fixture
 async def locking(opened: dict[bool, list[Service]]) -> list[Service]:
-    """Instances with the lock of two-factor attempts, and an empty database."""
+    """Instances with the lock of two-factor accounts, and an empty database."""
     return await _emptied(opened[True])
 
 

@@ -53,7 +53,7 @@ class OAuth(Group):
     )
 
     def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return settings of all providers."""
+        """Return the settings of all providers."""
         target = settings.default_redirect_url or settings.base_url + "/"
         return (fill(SocialPolicy, self, default_redirect_url=target),)
 

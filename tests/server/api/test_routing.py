@@ -1,4 +1,4 @@
-"""Paths and methods."""
+"""Addresses and methods."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""ID tokens: every rule for them, each by a token that breaks it alone."""
+"""ID tokens: every rule, each by a token that breaks it alone."""
 
 import asyncio
 import json
