@@ -1,4 +1,4 @@
-"""What can be said of a JSON value from outside as a whole: how deep it is, how much it holds, without recursion."""
+"""Measures of a JSON value from outside, without recursion: its depth, and the number of its values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ def is_longer(value: Any, members: int) -> bool:
 
 
 def contains_nul(value: Any) -> bool:
-    """Return whether U+0000 stands in any string of a parsed value, names of members included."""
+    """Return whether U+0000 occurs in any string of a parsed value, names of members included."""
     return any("\0" in text for text in _strings(value))
 
 

@@ -67,7 +67,7 @@ CHECKS: tuple[Check, ...] = (
     observability_tracing.check,
     provider_validation.check,
 )
-"""What the packages above the settings have to say about them, before anything is opened."""
+"""The checks of the settings by the packages, before anything is opened."""
 
 READY_WITHIN = 1.0
 """Seconds the database has to answer /ready."""
@@ -141,7 +141,7 @@ class Services:
 
     @property
     def request_hooks(self) -> list[RequestHook]:
-        """What is called for every response: metrics, tracing, both or nothing."""
+        """The hook that is called for every response: metrics, tracing, both or none."""
         return [one for one in (self.metrics, self.tracing) if one is not None]
 
     async def open(self, schema: Mode | None = None) -> None:

@@ -68,7 +68,7 @@ class UnitOfWork:
     providers: Mapping[str, Provider]
     audit_writer: writer.AuditWriter
     metrics: MetricsRegistry | None = None
-    """Where events are counted; None without metrics."""
+    """The counters of events; None without metrics."""
     database: Database = field(init=False)
     _resources: Resources = field(init=False)
     _pending: bytes = field(init=False)

@@ -96,7 +96,7 @@ class OperationInputs:
 
 
 _ANY_OBJECT = Schema("body", {"type": "object"})
-"""What a POST may carry whose operation reads no body; the official client sends `{}` with every one."""
+"""The bodies accepted by operations that read none; the official client sends `{}` with every POST."""
 
 
 def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> OperationInputs:

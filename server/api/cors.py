@@ -17,7 +17,7 @@ PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-allow-headers", b"Content-Type, Authorization"),
     (b"access-control-max-age", b"600"),
 )
-"""What a trusted page hears when it asks beforehand."""
+"""The headers of a preflight response for a trusted origin."""
 
 
 def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> None:

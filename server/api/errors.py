@@ -42,7 +42,7 @@ _GENERIC: dict[int, type[Refusal]] = {
         errors.Unavailable,
     )
 }
-"""How an HTTP error that is no refusal of ours is worded; the text it carries may repeat input and is dropped."""
+"""The messages of other HTTP errors; their own text is dropped, because it may repeat input."""
 
 _CLOSING = frozenset({408, 413, 414, 431})
 """Statuses after which the connection closes, because the rest of the request is not read."""

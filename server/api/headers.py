@@ -9,7 +9,7 @@ _BEARER = re.compile(rb"bearer +([A-Za-z0-9_]+)", re.IGNORECASE)  # defence: V28
 _SCHEME = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: .*)?", re.DOTALL)
 
 _WHITE_SPACE = b" \t"
-"""What may stand around a value and is no part of it (RFC 9110, 5.5)."""
+"""The whitespace around a header value that is not part of it (RFC 9110, 5.5)."""
 
 MALFORMED = ""
 """Stands for a credential that is there and cannot be one."""

@@ -1,4 +1,4 @@
-"""What the pipeline is given by the rest of the server."""
+"""Interfaces that the pipeline needs and the rest of the server implements."""
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from server.rate_limit.requests import RequestLimiter
 
 
 class Sessions(Protocol):
-    """Where sessions are found."""
+    """The look-up of sessions."""
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the caller behind a token of 32 characters, None when no session that is live at `now` has it. Raises
@@ -28,7 +28,7 @@ class Sessions(Protocol):
 
 
 class Challenges(Protocol):
-    """Where pending two-factor sign-ins are found."""
+    """The look-up of pending two-factor sign-ins."""
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Any | None:
         """Return the challenge behind a token `2fa_…`, None when none that is live at `now` has it. Raises
@@ -36,14 +36,14 @@ class Challenges(Protocol):
 
 
 class Endpoint(Protocol):
-    """What runs a handler in a Context and commits."""
+    """The function that runs a handler in a Context and commits."""
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
         """Return what the handler returned for an admitted request, after the commit. Raises refusals."""
 
 
 class Refusals(Protocol):
-    """Where refusals are put on record that no rule has made."""
+    """The audit of refusals that the pipeline itself makes."""
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
         """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""

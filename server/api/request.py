@@ -20,7 +20,7 @@ MAX_HEADERS = 16 * 1024
 
 
 class Security(Protocol):
-    """What an operation requires of its caller."""
+    """The authentication that an operation requires."""
 
     async def authenticate(self, request: "Request") -> None:
         """Find the caller, and set it in the request. Raises Unavailable, and refusals of access."""
@@ -75,7 +75,7 @@ class Request:
     ending: tuple[Header, ...] = ()
     """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
     arguments: dict[str, Any] = field(init=False)
-    """What the handler is called with in addition to `ctx`: `body`, and the parameters by their pythonic names."""
+    """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 
     @property
     def template(self) -> str | None:

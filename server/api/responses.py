@@ -1,4 +1,4 @@
-"""What goes back: status, headers and body of what a handler returned, and the messages that carry them."""
+"""Responses: the status, headers and body of a handler's result, and the ASGI messages that send them."""
 
 from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, TypedDict
@@ -53,7 +53,7 @@ def answer(result: Any, method: str) -> ErrorResponse:
 
 
 def options(allow: str, *, is_preflight: bool) -> ErrorResponse:
-    """Answer what is allowed at a path, and a trusted page what it may do there."""
+    """Return the response to OPTIONS: the allowed methods, and CORS headers for a trusted origin."""
     return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
 
 

@@ -43,7 +43,7 @@ class Routes:
         self._fixed: dict[str, Route] = {}
         self._templated: dict[str, tuple[re.Pattern[str], Route]] = {}
         self.words: set[str] = set()
-        """What the paths are made of."""
+        """The segments of the paths."""
 
     def add(self, path: str, method: str, operation: Operation) -> None:
         """Take in the operation of a path of the contract, base path included."""

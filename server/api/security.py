@@ -20,7 +20,7 @@ from server.api.request import Request, Security
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Where a security scheme of the contract has its token: a Bearer header, or a cookie by its configured name."""
+    """The place of a security scheme's token: a Bearer header, or a cookie by its configured name."""
 
     cookie: bytes | None = None
     pending: bool = False

@@ -19,7 +19,7 @@ from server.api.request import Request
 
 
 class RunRule(Protocol):
-    """What runs a rule in a transaction of its own, at `now` or at the time of the clock. Raises Unavailable."""
+    """Run a rule in its own transaction, at `now` or at the current time. Raises Unavailable."""
 
     def __call__(
         self, job: Callable[[Context], Awaitable[None]], *, now: datetime | None = None

@@ -12,7 +12,7 @@ from domain import errors
 from server.json_depth import contains_nul, depth, is_longer
 
 Failures = dict[str, str]
-"""What is wrong, by field: `body.email` → `is required`. Each field once."""
+"""Problems by field: `body.email` → `is required`. Each field occurs once."""
 
 _DEEP = 100
 """Levels in a field beyond which its complaint is its depth; the validator itself stops at some 250."""
@@ -83,7 +83,7 @@ class Schema:
     __slots__ = ("_fields", "_names", "_place", "_required", "_validator", "properties")
 
     def __init__(self, place: str, schema: dict[str, Any]) -> None:
-        """Compile the schema of what stands in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
+        """Compile the schema of the values in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
         plain = to_json_schema(schema)
         self.properties: dict[str, Any] = plain.get("properties", {})
         self._place = place

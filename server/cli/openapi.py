@@ -22,7 +22,7 @@ class Version(StrEnum):
 
 
 class Ids(StrEnum):
-    """How operations are named."""
+    """The form of operation ids."""
 
     DOTTED = "dotted"
     FLAT = "flat"

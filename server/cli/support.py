@@ -1,4 +1,4 @@
-"""How a command runs a rule, and how it prints."""
+"""Run rules from commands, and print their results."""
 
 import asyncio
 import sys

@@ -209,7 +209,7 @@ def _confirm(question: str, yes: bool) -> None:
 
 
 def _read_password() -> str:
-    """Ask for the password on a terminal, or read it from standard input; others can read the command line.
+    """Prompt for the password on a terminal, or read it from standard input; others can read the command line.
 
     Raises BadRequest unless it is text.
     """

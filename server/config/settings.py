@@ -44,7 +44,7 @@ _BEYOND = ("greater_than_equal", "less_than_equal")
 _KUBERNETES = re.compile(
     r"GATEWRIGHT_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)", re.ASCII
 )
-"""Variables that Kubernetes sets for Services, beside some with a URL."""
+"""Variables that Kubernetes sets for Services, in addition to some with a URL."""
 
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
 

@@ -1,4 +1,4 @@
-"""Where settings come from: a TOML file and GATEWRIGHT_* variables, turned into tables of typed values."""
+"""The sources of settings: a TOML file and GATEWRIGHT_* variables, converted to tables of typed values."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What speaks against starting with certain settings: of the service, its groups and its packages."""
+"""Checks of the settings before startup: those of the service, its groups and its packages."""
 
 from collections.abc import Callable, Iterable, Iterator
 

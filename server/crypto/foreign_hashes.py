@@ -9,7 +9,7 @@ from collections.abc import Callable
 from passlib.context import CryptContext
 
 _BCRYPT_BYTES = 72
-"""What bcrypt reads of a password; the format ignores the rest, and the library refuses it."""
+"""The bytes of a password that bcrypt reads. The format ignores all further bytes; the library refuses them."""
 SCRYPT_KEY_LENGTH = 64
 """Bytes, in Django as in Better Auth."""
 

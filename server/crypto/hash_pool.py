@@ -20,7 +20,7 @@ some 300 µs, and all other requests wait for the end of the turn."""
 
 
 class PoolState(NamedTuple):
-    """How much a pool has to do: threads, those of them that hash, jobs that wait, and jobs refused so far."""
+    """The load of a pool: threads, busy threads, waiting jobs, and jobs refused so far."""
 
     size: int
     busy: int

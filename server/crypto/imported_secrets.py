@@ -1,4 +1,4 @@
-"""What other programs hashed and encrypted, as it is taken over with their users.
+"""Hashes and encrypted values of other programs, imported with their users.
 
 A password hash that can be checked at sign-in is taken, if checking costs no more than these bounds: a hash names its
 own cost, and one that takes a minute or a gigabyte would stop everybody's sign-in.
@@ -39,11 +39,11 @@ BROKEN = "is damaged: it begins like a supported format and does not go on like 
 COSTLY = "costs too much to check"
 
 _DJANGO_ARGON2 = "argon2"
-"""What Django writes before the standard form."""
+"""The prefix that Django adds to the standard format."""
 
 _NONCE_BYTES = 24
 _ENVELOPE = re.compile(r"\$ba\$[0-9]+\$(?P<sealed>.*)", re.DOTALL)
-"""How Better Auth marks what is encrypted under one of several secrets."""
+"""The prefix of values that Better Auth encrypted with one of several secrets."""
 
 _PASSLIB: CryptContext = foreign_hashes.PASSLIB
 

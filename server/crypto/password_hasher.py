@@ -25,7 +25,7 @@ _TAG_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class HashingRules:
-    """What one argon2id hash costs, and how much hashing is done and waits at a time."""
+    """The cost of one argon2id hash, and the limits of concurrent and waiting hashes."""
 
     memory_kib: int = 19456
     time: int = 2
@@ -36,7 +36,7 @@ class HashingRules:
     queue: int = 64
     """Jobs that may wait for a thread."""
     wait: timedelta = timedelta(seconds=5)
-    """How long each of them may wait."""
+    """The longest wait of one of them."""
     nice: int = 10
     """By how much a hashing thread steps back behind the event loop."""
 

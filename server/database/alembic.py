@@ -82,4 +82,4 @@ def _tables(connection: Connection) -> set[str]:
 
 
 STEPS: dict[Mode, Callable[[Connection, str], None]] = {"auto": _upgrade, "empty": _begin, "check": _check}
-"""What is done with a schema, by mode: on a connection in a transaction, by one process at a time."""
+"""The actions on a schema by mode, each on a connection in a transaction, by one process at a time."""

@@ -69,7 +69,7 @@ class DatabaseAbsent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the database is: the path of a SQLite file, or the DSN of a PostgreSQL server."""
+    """The location of the database: the path of a SQLite file, or the DSN of a PostgreSQL server."""
 
     dialect: Literal["sqlite", "postgresql"]
     target: str

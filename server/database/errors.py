@@ -1,4 +1,4 @@
-"""What a database error means: worth a second try, a database that cannot serve now, or neither."""
+"""Classification of database errors: retryable, database unavailable, or neither."""
 
 import asyncio
 import sqlite3

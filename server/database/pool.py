@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
 class PooledConnection(Protocol):
-    """What a pool has to know of a connection."""
+    """The part of a connection that the pool uses."""
 
     def is_closed(self) -> bool:
         """Return whether the connection was closed, here or by the server."""
@@ -28,7 +28,7 @@ Connection = TypeVar("Connection", bound=PooledConnection)
 
 
 class PoolState(NamedTuple):
-    """How many connections there may be, how many are in use, how many wait for one, how many got none in time."""
+    """The numbers of connections at most, in use, waited for, and not acquired in time."""
 
     size: int
     used: int

@@ -55,7 +55,7 @@ async def current_is_head(database: Database) -> bool:
 async def suffices(database: Database) -> bool:
     """Return whether this program, which has started already, can go on with the schema.
 
-    It can with a newer one: a migration adds, and the program it belongs to may run beside this one until this one is
+    It can with a newer one: a migration adds, and the program it belongs to may run next to this one until this one is
     stopped. It cannot on a standby, which a pooler may lead to. Raises Unavailable when the database does not answer.
     """
     return await _finds(database, _at_least(database.dialect))

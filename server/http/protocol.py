@@ -186,7 +186,7 @@ class HttpProtocol(asyncio.Protocol):
         self._overhead = max(0, self._overhead - CHUNK_FRAME)
 
     def on_body(self, body: bytes) -> None:
-        """Hand a part of the body over."""
+        """Pass on a part of the body."""
         self._overhead = max(0, self._overhead - len(body))
         if self._receiving is not None:
             self._receiving.add_body(body)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
 
 EXTENSIONS: dict[str, dict[object, object]] = {FULL_RESPONSE: {}}
-"""What the scope of a request says of this cycle, as ASGI wants extensions to be told."""
+"""The extensions of this cycle, as declared in the ASGI scope of a request."""
 
 HIGH_WATER = 64 * 1024
 """Bytes of a body that wait for the application before no more are read."""

@@ -1,4 +1,4 @@
-"""How the service is served: uvicorn with the settings, signals and log lines of the service."""
+"""The HTTP server: uvicorn with the settings, signals and log lines of the service."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ SILENCE = 60
 """Seconds in which a process must answer a ping, or be replaced. It answers none while it loads its modules."""
 
 Handler = Callable[[int, FrameType | None], object] | int | None
-"""What Python knows as a signal's handler: a function, one of the system's, or none of Python's."""
+"""A signal handler in Python's terms: a function, one of the system's, or none of Python's."""
 
 _log = structlog.get_logger(__name__)
 
@@ -45,7 +45,7 @@ class ServiceConfig(Config):
         """Take the settings, the number of processes, and the registry for the metrics of a single process."""
         self.settings = settings
         self.address = ""
-        """Where the service listens, once it is known."""
+        """The address the service listens on, once it is known."""
         self._supervisor = os.getpid() if workers > 1 else None
         self._is_announced = False
         self._is_stopping = False

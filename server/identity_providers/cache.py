@@ -20,7 +20,7 @@ PATIENCE = 2.0
 
 @dataclass(slots=True)
 class CachedDocument(Generic[Value]):
-    """What `fetch` gave, by the service's clock. However many ask at once, one fetch is under way."""
+    """The result of `fetch`, with its age by the service's clock. Concurrent callers share one fetch."""
 
     fetch: Callable[[], Awaitable[Value]]
     clock: Clock

@@ -44,7 +44,7 @@ class ProviderClient:
 
     @property
     def traits(self) -> ProviderTraits:
-        """What was decided about it."""
+        """The settings of the provider."""
         return self.configuration.traits
 
     async def authorization_url(self, params: AuthorizationParams) -> str:

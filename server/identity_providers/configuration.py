@@ -24,7 +24,7 @@ DEFAULT_TENANT = "common"
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """What the client secret is made from where it is a JWT (apple)."""
+    """The parts of a client secret that is a JWT (apple)."""
 
     team_id: str
     key_id: str
@@ -42,7 +42,7 @@ class Configuration:
     signing_key: SigningKey | None = field(repr=False)
     token_auth: Literal["post", "basic"]
     issuers: tuple[str, ...]
-    """What the discovered issuer may be, and what else ID tokens may call it; may be empty for OAuth 2.0."""
+    """The accepted issuers, of the discovery document and in ID tokens; may be empty for OAuth 2.0."""
     discovery_url: str
     """Empty for plain OAuth 2.0."""
     endpoints: Endpoints | None

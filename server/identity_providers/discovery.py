@@ -1,4 +1,4 @@
-"""What an OpenID provider publishes of itself, and whether it may say so (OpenID Connect Discovery 1.0)."""
+"""The metadata that an OpenID provider publishes, and its checks (OpenID Connect Discovery 1.0)."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from server.identity_providers.http_client import Calls, ProviderError
 from server.identity_providers.urls import is_askable
 
 _TENANT = "{tenantid}"
-"""What stands in Microsoft's discovered issuer where each token names its own tenant."""
+"""The placeholder in Microsoft's discovered issuer; each token has its own tenant there."""
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _CONSUMERS = "9188040d-6c67-4c5b-b112-36a304b66dad"
 """The tenant of everybody's private accounts."""
@@ -23,7 +23,7 @@ class ForeignIssuer(ProviderError):
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a discovery document says, as far as it is used."""
+    """The parts of a discovery document that are used."""
 
     issuer: str
     authorization_endpoint: str

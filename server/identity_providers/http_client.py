@@ -36,7 +36,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a provider answered, below 500: any JSON value, which is an object when all went well.
+    """A provider's response below 500: any JSON value, an object on success.
 
     A refusal need not be JSON; one that is not has the body None.
     """
@@ -75,7 +75,7 @@ def make_client() -> httpx.AsyncClient:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """How providers are asked: `timeout` is in seconds for a call as a whole, `max_response` in bytes once inflated."""
+    """Limits of calls to providers: `timeout` in seconds of a whole call, `max_response` in bytes, decompressed."""
 
     client: httpx.AsyncClient
     timeout: float
@@ -83,7 +83,7 @@ class Calls:
     loopback_http: bool
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Reply:
-        """Ask for a document. Raises ProviderError."""
+        """Fetch a document. Raises ProviderError."""
         return await self._call("GET", url, headers or {}, None)
 
     async def post(self, url: str, form: str, headers: Mapping[str, str] | None = None) -> Reply:

@@ -22,9 +22,9 @@ LONGEST = 16 * 1024
 """Characters of an ID token."""
 _LONGEST_HEADER = 4096
 _TYPES = frozenset({"jwt", "id_token+jwt"})
-"""What the header may call an ID token, if it calls it anything; in lower case, without `application/` (RFC 7515)."""
+"""The accepted values of the header `typ`, in lower case without `application/` (RFC 7515). It may be absent."""
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""What reading a hostile token may raise; a header deep enough exhausts the parser's stack."""
+"""The exceptions of parsing a hostile token; a deeply nested header exhausts the parser's stack."""
 
 
 class SignatureRefused(IdentityRefused):
@@ -32,12 +32,12 @@ class SignatureRefused(IdentityRefused):
 
 
 KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
-"""Gives the key of a `kid` for an algorithm."""
+"""Return the key of a `kid` for an algorithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a token must say."""
+    """The claims that a token must have."""
 
     client_id: str
     algorithms: Sequence[str]

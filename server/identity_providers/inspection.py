@@ -14,7 +14,7 @@ _METHODS = {"post": "client_secret_post", "basic": "client_secret_basic"}
 
 
 async def problems(calls: Calls, configuration: Configuration) -> list[str]:
-    """Ask an OpenID provider now; give one line for each problem, beginning with a key where there is one to change.
+    """Query an OpenID provider and return one line per problem, beginning with the setting to change, if there is one.
 
     Plain OAuth 2.0 publishes nothing to ask for.
     """
@@ -45,11 +45,11 @@ async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: C
     except ForeignIssuer as foreign:
         return [f"{configuration.discovery_url}: {foreign}{_said(announced, configuration)}"]
     except ProviderError as fault:
-        return [f"{configuration.discovery_url}: {fault}; nobody could sign in"]
+        return [f"{configuration.discovery_url}: {fault}; no user could sign in"]
     try:
         await fetch_keys(calls, metadata.jwks_uri)
     except ProviderError as fault:
-        return [f"{metadata.jwks_uri}: {fault}; nobody could sign in"]
+        return [f"{metadata.jwks_uri}: {fault}; no user could sign in"]
     return []
 
 

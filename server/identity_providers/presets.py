@@ -26,7 +26,7 @@ OAUTH_NAMES: Names = MappingProxyType(
 
 
 class Endpoints(NamedTuple):
-    """Where a provider of plain OAuth 2.0 is asked."""
+    """The endpoints of a provider of plain OAuth 2.0."""
 
     authorization: str
     token: str
@@ -35,7 +35,7 @@ class Endpoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What is known of one provider. Without endpoints it is found by OpenID Connect discovery at its issuer."""
+    """The preset of one provider. Without endpoints, OpenID Connect discovery at its issuer finds them."""
 
     scopes: tuple[str, ...] = ("openid", "email", "profile")
     issuer: str = ""
@@ -44,7 +44,7 @@ class Preset:
     """Other spellings of the issuer that ID tokens carry."""
     endpoints: Endpoints | None = None
     names: Names = field(default_factory=dict)
-    """Where they are not the usual ones; an empty tuple: the provider does not tell."""
+    """The claims, if not the usual ones; an empty tuple: the provider does not send it."""
     extra_params: Mapping[str, str] = field(default_factory=dict)
     pkce: bool = True
     nonce: bool = True
@@ -59,7 +59,7 @@ class Preset:
     text_verifies: bool = False
     """The text "true" counts as the mark that an address is verified (apple)."""
     emails_path: str = ""
-    """What to append to the profile's endpoint for the list of addresses (github)."""
+    """The suffix of the profile's endpoint for the list of email addresses (github)."""
     image_address: str = ""
     """The address of a picture that the profile names by a word only (discord)."""
 

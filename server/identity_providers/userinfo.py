@@ -1,4 +1,4 @@
-"""Asking a provider in the name of a user: userinfo, profile, addresses; any refusal means it does not tell."""
+"""Requests to a provider on behalf of a user: userinfo, profile, email addresses. A refusal counts as no data."""
 
 from typing import Any
 

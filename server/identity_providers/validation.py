@@ -1,4 +1,4 @@
-"""What is wrong with the tables of providers, found before the service starts."""
+"""Checks of the settings of providers, before the service starts."""
 
 from collections.abc import Iterator
 
@@ -64,7 +64,7 @@ def _place(table: Provider, preset: Preset) -> Iterator[str]:
     given = [name for name in _ENDPOINTS if getattr(table, name)]
     if preset.is_openid:
         if given:
-            yield f".{given[0]}: is told by discovery, which this provider is found by"
+            yield f".{given[0]}: comes from discovery, which this provider uses"
         if not discovery_url_of(table, preset):
             yield ".discovery_url: must be given, or a preset, or all of " + ", ".join(_ENDPOINTS)
         elif not issuers_of(table, preset):

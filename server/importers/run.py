@@ -42,7 +42,7 @@ async def run(
     """Import every user of a source, or with `claimed_keys` (a dry run) only report what would happen.
 
     `claimed_keys` keeps what earlier rows would have taken, by the keys of `domain.data_import.eligibility.Known`.
-    `progress` is told the position after each batch. Raises SourceRefused, and Unavailable when the database is down.
+    `progress` is called with the position after each batch. Raises SourceRefused, and Unavailable.
     """
     async for batch in _batches(source, rules):
         users = [read.user for read in batch if read.user is not None]

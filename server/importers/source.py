@@ -17,12 +17,12 @@ class Row:
     """One user of a source, or the reason why the row cannot be read."""
 
     name: str
-    """How to find the row: `line 17`, or the id in the source."""
+    """The location of the row: `line 17`, or the id in the source."""
     fields: Fields | Problem = field(repr=False)
     source_id: str = ""
     """Identifies a user without an id."""
     position: int = 0
-    """How far the source has been read, in the unit of its `total`."""
+    """The position in the source, in the unit of its `total`."""
 
 
 class Source(Protocol):

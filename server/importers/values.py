@@ -14,7 +14,7 @@ from server.database.compile import is_storable
 Fields = Mapping[str, object]
 
 CLOCKS_APART = timedelta(minutes=1)
-"""How far the clock of the other program may be ahead."""
+"""The most that the clock of the other program may be ahead."""
 _NO_INSTANT = "must be a time such as 2026-01-31T12:00:00.000Z"
 
 

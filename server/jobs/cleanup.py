@@ -28,8 +28,7 @@ _PAUSE = 0.02
 """Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
 
 _REST = 3
-"""How many times as long as a batch took nothing is removed after it: the database is there for requests, and nobody
-waits for this."""
+"""The pause after a batch, as a multiple of its duration: requests need the database, and no client waits for this."""
 
 _LEASE = "cleanup"
 
@@ -130,7 +129,7 @@ async def _batches(database: Database, expired: _ExpiredRows) -> AsyncIterator[i
 def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
     """Return the statement that removes the oldest batch and tells their moments.
 
-    The next one begins where this one ended: what is gone still stands in the index, until PostgreSQL's own clean-up.
+    The next one begins where this one ended: deleted rows are still in the index, until PostgreSQL's own clean-up.
     """
     table, retention, until = expired
     moment = table.c[retention.moment]

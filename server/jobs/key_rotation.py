@@ -29,7 +29,7 @@ COLUMNS = tuple(
 
 
 class RotationResult(NamedTuple):
-    """What a pass found in one column under older secrets: values that were rewritten, and values that stayed."""
+    """The result of a pass over one column: values re-encrypted, and values left under older secrets."""
 
     rewritten: int
     remaining: int

@@ -1,4 +1,4 @@
-"""How mails are made and go out, by the settings."""
+"""The senders of email, by the settings."""
 
 import ssl
 from collections.abc import Callable, Iterator

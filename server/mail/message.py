@@ -98,7 +98,7 @@ class FileSender:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # Another process may append to the same file.
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                # Whoever wrote last was killed in the middle of a line. Its mail is sent again.
+                # The previous writer was killed in the middle of a line. Its email is sent again.
                 line = b"\n" + line
             if os.write(descriptor, line) < len(line):
                 # The disk is full. Half a line would spoil the next one, too.

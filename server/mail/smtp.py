@@ -15,10 +15,10 @@ _ENHANCED_STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
 _ONE_ADDRESS = re.compile(
     r"(?!.*=\?.*\?=)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII
 )
-"""What may be a recipient. Here it only has to be one, without anything that could make it two: what looks like an
-encoded word (RFC 2047) would be read as the text it stands for, by this program and by servers on the way."""
+"""The form of a recipient: exactly one address. An encoded word (RFC 2047) is refused, because this program and mail
+servers would decode it, and it could become two addresses."""
 _FAREWELL = 2.0
-"""Seconds a server has to answer QUIT; the mail is its own by then, whatever it says."""
+"""Seconds a server has to respond to QUIT; it has accepted the email by then, whatever it responds."""
 
 
 class SmtpSender:
@@ -105,7 +105,7 @@ def _classified() -> Iterator[None]:
 
 
 def _by_code(error: aiosmtplib.SMTPResponseException) -> DeliveryError:
-    """Keep the status codes only: servers like to quote addresses and links in their texts."""
+    """Return the status codes only: servers like to quote addresses and links in their texts."""
     status = _ENHANCED_STATUS.match(error.message)
     reason = f"smtp: {error.code} {status[0]}" if status else f"smtp: {error.code}"
     # defence: R12 permanent-error

@@ -25,7 +25,7 @@ MESSAGES = tuple(sorted(folder.name for folder in BUILT_IN.iterdir() if folder.i
 """Every message has a folder of its parts."""
 PARTS = ("subject.txt", "body.txt", "body.html")
 LAYOUTS = ("layout.txt", "layout.html")
-"""What the bodies stand in; read at construction as well, so that a broken one of the operator's stops the start."""
+"""The layout of the bodies; also read at construction, so that a broken one of the operator's stops the startup."""
 
 _NAME_LENGTH = 64
 _JOINERS = "\u200c\u200d"

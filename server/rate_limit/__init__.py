@@ -1,4 +1,4 @@
-"""Where is counted: in the database, or in a Valkey or Redis server."""
+"""The stores of counters: the database, or a Valkey or Redis server."""
 
 from collections.abc import Callable, Iterator
 from typing import Protocol
@@ -10,13 +10,13 @@ from server.rate_limit.database import DatabaseCounters
 from server.rate_limit.requests import SharedCounters
 
 DATABASE = "database"
-"""What `limits.store` says when there is no other server."""
+"""The value of `limits.store` without another server."""
 
 __all__ = ["DATABASE", "Store", "check", "store"]
 
 
 class Store(Counters, SharedCounters, Protocol):
-    """What counts for the rules and for the limit of requests."""
+    """The counters for the rules and for the request limit."""
 
     async def close(self) -> None:
         """End its own connections."""

@@ -115,7 +115,7 @@ class Backoff:
         return answer
 
     def pause(self) -> None:
-        """Ask nothing for a while."""
+        """Send no requests for a while."""
         self._pause_ends = time.monotonic() + self._pause
 
     def is_exhausted(self) -> bool:

@@ -41,7 +41,7 @@ class EmailVerification(Group):
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that the link that everybody needs could not be mailed."""
         if self.required and not settings.mail.has_sender:
-            yield "email_verification.required: needs a mail.sender, or nobody could sign in"
+            yield "email_verification.required: needs a mail.sender, or no user could sign in"
 
 
 class ChangeEmail(Group):

@@ -24,7 +24,7 @@ def _processors() -> int:
 
 
 def hash_workers(processes: int = 1) -> int:
-    """Return how many threads hash in each of so many processes that share the processors, if nobody says it."""
+    """Return the default number of hashing threads of each of so many processes, which share the processors."""
     return max(1, min(_processors() // processes, 4))
 
 

@@ -39,4 +39,4 @@ class DeleteUser(Group):
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that the link that confirms a deletion could not be mailed."""
         if self.enabled and self.confirm_by_mail and not settings.mail.has_sender:
-            yield "delete_user.confirm_by_mail: needs a mail.sender, or nobody could delete themselves"
+            yield "delete_user.confirm_by_mail: needs a mail.sender, or no user could delete their account"

@@ -1,1 +1,1 @@
-"""What is particular to PostgreSQL: its engine, transactions, batched reads."""
+"""The PostgreSQL backend: engine, transactions, batched reads."""

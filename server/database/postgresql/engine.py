@@ -16,7 +16,7 @@ _FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59
 Driver: TypeAlias = "asyncpg.Connection[Any]"
 
 FAULTS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-"""What the driver raises when it cannot connect, or a statement fails; a time-out is an OSError."""
+"""The driver's exceptions for a failed connection or statement; a timeout is an OSError."""
 
 Connect = Callable[[float], Awaitable[Driver]]
 """Opens a PostgreSQL connection within the given number of seconds."""

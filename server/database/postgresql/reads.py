@@ -30,7 +30,7 @@ _MOST_LISTS = 16
 """Lists that one statement answers: a caller with many rows keeps few others waiting."""
 
 _ATTEMPTS = 3
-"""How often a read is made that loses against another transaction."""
+"""Attempts of a read that conflicts with another transaction."""
 
 _SLICE = 500
 """Rows that become results at once: between the slices of a long list other requests are served."""

@@ -1,1 +1,1 @@
-"""What is particular to SQLite: its connection, group commit, reads."""
+"""The SQLite backend: connection, group commit, reads."""

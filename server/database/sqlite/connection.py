@@ -35,7 +35,7 @@ class Connection:
         self._connection = connection
         self._thread = thread
         self._job: Future[Any] | None = None
-        """What the thread was given last. It may still run though its caller was cancelled."""
+        """The thread's latest job, which may still run after its caller was cancelled."""
         self._is_closed = False
 
     @property
@@ -206,7 +206,7 @@ def _execute_many(connection: sqlite3.Connection, sql: str, arguments: Sequence[
 # defence: R6 begin-immediate
 def _begin(connection: sqlite3.Connection, within: float, kind: str = "IMMEDIATE") -> None:
     """Begin, waiting `within` seconds for the lock."""
-    # Whoever had the connection before has left it in order, or was cancelled.
+    # The previous user of the connection left it in order, or was cancelled.
     _undo(connection)
     connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
     connection.execute(f"BEGIN {kind}").close()

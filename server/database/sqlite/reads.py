@@ -1,12 +1,12 @@
 """Reads on SQLite: on the event loop where they take microseconds, in a thread where they may take longer.
 
-A point read takes about 20 µs, less than the way to a thread and back. It does not wait there: when somebody holds the
+A point read takes about 20 µs, less than the way to a thread and back. It does not wait there: when a writer holds the
 lock (rare, readers and writers do not disturb each other in WAL mode), or when a list is long, a thread asks again.
 
 Look-ups by a unique key that come in one turn of the event loop are answered together at its end, by one statement:
-most of the 20 µs is the way into SQLite and its lock, which all of them then share, and so is the row of those who ask
-for the same. What a caller gets was read after the call. Whoever meets a fault there meets it alone: each of them asks
-once more, and may wait in the thread until it is over.
+most of the 20 µs is the way into SQLite and its lock, which all of them then share, and callers for the same key share
+the row. Every caller gets a row that was read after its call. After a fault each look-up is repeated alone, and may
+wait in the thread until it is over.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class SqliteReads:
         try:
             found = self._look_up(query, list(values))
         except Exception:
-            # Somebody may have the lock, or there is a fault, which each of them meets again.
+            # A writer may hold the lock, or there is a fault, which each of them meets again.
             found = {value: await self._first(query, value) for value in values}
         return [found.get(value) for value in values]
 
@@ -124,7 +124,7 @@ class SqliteReads:
 
     def _look_up(self, query: ReadStatement[Any], values: list[object]) -> dict[object, Any]:
         """Return the results by the value that was looked up; all see the database at one moment."""
-        # There is a statement for so many values or more; the last value stands in for the rest.
+        # There is a statement for so many values or more; the last value fills the rest.
         count = 1 << math.ceil(math.log2(len(values)))
         sql = self._in_lists.get((query, count))
         if sql is None:

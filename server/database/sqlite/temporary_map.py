@@ -11,7 +11,7 @@ _AT_ONCE = 500
 
 
 class TemporaryMap:
-    """Values by their keys. The file is nobody else's, so its two statements are plain SQL."""
+    """Values by their keys. No other process uses the file, so its two statements are plain SQL."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Take a connection to an empty database."""

@@ -22,7 +22,7 @@ NO_OPERATION = "none"
 
 
 class MetricsRegistry:
-    """What one process counts, and the gauges that `server.jobs.metrics` sets.
+    """The counters of one process, and the gauges that `server.jobs.metrics` sets.
 
     With several processes each writes to files of its own (`PROMETHEUS_MULTIPROC_DIR`), and `registry` is only read
     in the process it belongs to.

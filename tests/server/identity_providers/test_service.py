@@ -133,9 +133,9 @@ class TestCheck:
                 ["issuer", "says 'https://id.test'", "set providers.test.issuer"],
             ),
             ({"issuer": "\x1b[31m"}, {}, ["issuer"]),
-            ({"jwks_uri": "http://id.test/jwks"}, {}, ["jwks_uri", "nobody could sign in"]),
-            ({"token_endpoint": None}, {}, ["token_endpoint is missing", "nobody could sign in"]),
-            ({"jwks_uri": "{issuer}/absent"}, {}, ["/absent", "nobody could sign in"]),
+            ({"jwks_uri": "http://id.test/jwks"}, {}, ["jwks_uri", "no user could sign in"]),
+            ({"token_endpoint": None}, {}, ["token_endpoint is missing", "no user could sign in"]),
+            ({"jwks_uri": "{issuer}/absent"}, {}, ["/absent", "no user could sign in"]),
             (
                 {"id_token_signing_alg_values_supported": ["HS256"]},
                 {},
