@@ -86,6 +86,7 @@ class BoundedExecutor:
                 raise self._refusal()
             return await result
         finally:
+            work.cancel()  # At once: through `result`, the executor would learn of it one turn of the loop later.
             result.cancel()
 
     @property
