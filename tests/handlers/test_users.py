@@ -226,6 +226,22 @@ class TestDelete:
             rows = await service.rows(f'SELECT {whose} AS owner FROM "{table.__tablename__}"')
             assert {row.owner for row in rows} <= {(await user_of(service, eve))["id"], None}, table
 
+    @pytest.mark.threat("V36")
+    async def test_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
+        ada = await join(service)
+        await delete(service, ada)
+
+        for path in ("/list-sessions", "/list-accounts", "/delete-user/callback?token=x"):
+            assert code(await service.get(path, headers=ada)) == "401 UNAUTHORIZED"
+        for path in (
+            "/update-user",
+            "/change-password",
+            "/change-email",
+            "/delete-user",
+            "/get-access-token",
+        ):
+            assert code(await service.post(path, {}, headers=ada)) == "401 UNAUTHORIZED"
+
     async def test_wants_a_fresh_session(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
 

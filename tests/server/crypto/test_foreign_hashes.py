@@ -23,10 +23,16 @@ def pool() -> Iterator[PasswordHasher]:
 
 @pytest.mark.parametrize("hashed", [pytest.param(hashed, id=name) for name, hashed in ALL])
 class TestImportedHashes:
+    async def test_the_password_fits_in_either_form(self, pool: PasswordHasher, hashed: str) -> None:
+        assert await pool.verify(PASSWORD, hashed)
+
     async def test_another_password_does_not(self, pool: PasswordHasher, hashed: str) -> None:
         assert not await pool.verify(PASSWORD + "x", hashed)
         assert not await pool.verify(PASSWORD.upper(), hashed)
         assert not await pool.verify("", hashed)
+
+    def test_needs_rehash(self, pool: PasswordHasher, hashed: str) -> None:
+        assert pool.needs_rehash(hashed)
 
     async def test_a_damaged_hash_fits_nothing(self, pool: PasswordHasher, hashed: str) -> None:
         for damaged in (

@@ -1,6 +1,7 @@
 """Transactions on both databases, and what their faults are taken for."""
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from sqlalchemy import make_url, text, update
 from sqlmodel import col
 
 from domain.errors import Unavailable
+from domain.ports import Transaction
 from models import User
 from models.queries import PASSWORD_BY_EMAIL, SESSION_BY_DIGEST
 from server.database.database import (
@@ -100,6 +102,31 @@ class TestParse:
 
 
 class TestTransactions:
+    async def test_keep_what_they_wrote(self, migrated: Database) -> None:
+        await add(migrated, user("ada"))
+
+        assert await migrated.reads.one(PASSWORD_BY_EMAIL, "ada@example.com")
+
+    async def test_leave_nothing_behind_after_an_exception(self, migrated: Database) -> None:
+        async def fail() -> None:
+            async with migrated.transaction() as session:
+                session.add(user("ada"))
+                await session.flush()
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            await fail()
+
+        assert await migrated.reads.one(PASSWORD_BY_EMAIL, "ada@example.com") is None
+
+    async def test_can_be_begun_by_hand(self, migrated: Database) -> None:
+        session = migrated.begin()
+        session.add(user("ada"))
+        await session.commit()
+        await session.close()
+
+        assert await migrated.reads.one(PASSWORD_BY_EMAIL, "ada@example.com")
+
     async def test_refuse_rows_without_their_user(self, migrated: Database) -> None:
         orphan = "INSERT INTO account VALUES (1, 1, 'a', 'nobody', 'credential', '', 'nobody', NULL)"
         if migrated.dialect == "postgresql":
@@ -109,12 +136,31 @@ class TestTransactions:
         assert not is_unavailable(error)
         assert not is_retryable(error)
 
+    async def test_lose_no_update(self, migrated: Database) -> None:
+        await add(migrated, user("0"))
+
+        async def count() -> None:
+            async with migrated.transaction() as session:
+                found = (await session.execute(text('SELECT name FROM "user"' + lock))).scalar()
+                await session.execute(update(User).values({col(User.name): str(int(found) + 1)}))
+
+        lock = " FOR UPDATE" if migrated.dialect == "postgresql" else ""
+        await asyncio.gather(*(count() for _ in range(20)))
+
+        async with migrated.transaction() as session:
+            assert (await session.execute(text('SELECT name FROM "user"'))).scalar() == "20"
+
     async def test_violated_constraints_are_no_fault_of_the_database(self, migrated: Database) -> None:
         await add(migrated, user("ada"))
         error = await fault(add(migrated, user("ada")))
 
         assert not is_unavailable(error)
         assert not is_retryable(error)
+
+    async def test_errors_show_no_values(self, migrated: Database) -> None:
+        await add(migrated, user("ada", image="hush"))
+
+        assert "hush" not in str(await fault(add(migrated, user("ada", image="hush"))))
 
 
 class TestTimeouts:
@@ -124,6 +170,28 @@ class TestTimeouts:
         async with database.transaction() as session:
             await session.execute(text("SELECT 1"))
             assert is_unavailable(await fault(execute(database, "SELECT 1")))
+        await execute(database, "SELECT 1")
+
+    async def test_a_cancelled_transaction_gives_its_connection_back(
+        self, empty_url: str, opening: OpenDatabase
+    ) -> None:
+        database = await opening(empty_url, pool_size=3)
+        begun = asyncio.Event()
+
+        async def hold(session: Transaction) -> None:
+            await session.execute(text("SELECT 1"))
+            begun.set()
+            await asyncio.Event().wait()
+
+        async def work() -> None:
+            async with database.transaction() as session:
+                await hold(session)
+
+        task = asyncio.create_task(work())
+        await begun.wait()
+        task.cancel()
+        await asyncio.wait([task])
+
         await execute(database, "SELECT 1")
 
 
@@ -196,6 +264,18 @@ class TestSqlite:
             values = [(await session.execute(text(f"PRAGMA {pragma}"))).scalar() for pragma in pragmas]
 
         assert values == ["wal", 1, 1]
+
+    async def test_locked_by_another_process(self, file: Database) -> None:
+        other = sqlite3.connect(file.address.target, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+
+        # Those who wait behind the first must not wait for the lock once more when their turn comes.
+        errors = await asyncio.gather(*(fault(add(file, user(f"u{number}"))) for number in range(5)))
+        assert all(is_unavailable(error) for error in errors)
+        assert await file.reads.one(PASSWORD_BY_EMAIL, "u1@example.com") is None
+        other.execute("ROLLBACK")
+        await add(file, user("ada"))
+        other.close()
 
     async def test_full_disk_leaves_the_reads(self, file: Database) -> None:
         await add(file, user("ada"))

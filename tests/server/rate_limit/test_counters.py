@@ -313,6 +313,12 @@ async def is_unavailable(question: Awaitable[object]) -> bool:
 
 
 class TestSilence:
+    async def test_is_borne_once(self, silent: tuple[Silent, RedisCounters]) -> None:
+        server, counters = silent
+
+        assert await is_unavailable(counters.exceeded_until([DRAWN], NOW))
+        assert server.taken == 1
+
     async def test_is_borne_for_a_moment_only_by_who_can_do_without(self) -> None:
         server = Silent()
         counters = RedisCounters(await server.start(), 600.0)
