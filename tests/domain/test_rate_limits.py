@@ -101,11 +101,43 @@ async def is_refused(ctx: Context, whose: FailureSubject = ADA) -> bool:
 
 
 class TestFailures:
+    async def test_count_for_what_was_typed_where_there_is_no_user(self, memory: Memory) -> None:
+        ctx = context(memory, failures=Quota(1, MINUTE))
+        await fail(ctx, FailureSubject(None, "nobody@example.com"))
+
+        assert await is_refused(ctx, FailureSubject(None, "nobody@example.com"))
+        assert not await is_refused(ctx, FailureSubject(None, "somebody@example.com"))
+
     async def test_cannot_be_pushed_onto_a_user_by_typing_an_id(self, memory: Memory) -> None:
         ctx = context(memory, failures=Quota(1, MINUTE))
         await fail(ctx, FailureSubject(None, "a" * 32))
 
         assert not await is_refused(ctx, ADA)
+
+    async def test_count_for_the_network_over_all_accounts(self, memory: Memory) -> None:
+        ctx = context(memory, network_failures=Quota(2, MINUTE))
+        await fail(ctx, FailureSubject(None, "one"))
+        await fail(ctx, FailureSubject(None, "two"))
+
+        assert await is_refused(ctx, ADA)
+        assert not await is_refused(context(memory, ELSEWHERE, network_failures=Quota(2, MINUTE)), ADA)
+
+    async def test_do_not_count_for_a_network_that_is_unknown(self, memory: Memory) -> None:
+        ctx = context(memory, None, failures=Quota(2, MINUTE), network_failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert not await is_refused(ctx)
+
+    async def test_count_for_an_account_from_an_unknown_network_too(self, memory: Memory) -> None:
+        ctx = context(memory, None, failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert await is_refused(ctx)
+
+    async def test_count_for_the_account_over_all_networks(self, memory: Memory) -> None:
+        await fail(context(memory, account_failures=Quota(1, MINUTE)))
+
+        assert await is_refused(context(memory, ELSEWHERE, account_failures=Quota(1, MINUTE)))
 
     async def test_leave_nothing_to_read_in_the_keys(self, memory: Memory) -> None:
         await fail(context(memory, failures=Quota(1, MINUTE)), FailureSubject(None, "nobody@example.com"))
@@ -147,6 +179,13 @@ class TestKnownNetworks:
         await fail(ctx)
 
         assert not await is_refused(ctx)
+
+    async def test_are_still_limited_otherwise(self, memory: Memory) -> None:
+        self.known(memory, timedelta(days=1))
+        ctx = context(memory, HERE, failures=Quota(1, MINUTE), account_failures=Quota(1, MINUTE))
+        await fail(ctx)
+
+        assert await is_refused(ctx)
 
     async def test_are_forgotten_after_90_days(self, memory: Memory) -> None:
         self.known(memory, timedelta(days=90))

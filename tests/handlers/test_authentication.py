@@ -633,7 +633,7 @@ class TestSignInEmail:
         assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
         assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
-    @pytest.mark.threat("V64", "R34")
+    @pytest.mark.threat("R34")
     async def test_notes_where_the_session_comes_from(self, service: Service) -> None:
         await join(service)
 

@@ -22,7 +22,7 @@ from tests.handlers.steps import (
     token_of,
     user_of,
 )
-from tests.service import Service
+from tests.service import PASSWORD, Service
 
 WRONG: list[Any] = [1, True, [], {}, None, 1.5, ["x"], {"toString": "x"}, "a\x00b", "\x00"]
 
@@ -135,7 +135,7 @@ def by_name(operations: dict[str, Operation]) -> list[Any]:
 
 
 class TestFields:
-    @pytest.mark.threat("V9", "R32", "R36")
+    @pytest.mark.threat("V9", "R36")
     @pytest.mark.parametrize(("operation", "field"), fields())
     async def test_refuses_every_wrong_type_by_the_name_of_the_field(
         self, service: Service, operation: Operation, field: str
@@ -278,6 +278,30 @@ class TestOrigins:
             "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
             "Cross-site navigation login blocked",
         )
+
+
+class TestCookies:
+    @pytest.mark.threat("V42")
+    async def test_an_answer_sets_each_once_when_the_session_is_extended_too(self, service: Service) -> None:
+        bodies_of = {
+            "/update-user": {"name": "B"},
+            "/change-password": {
+                "currentPassword": PASSWORD,
+                "newPassword": PASSWORD,
+                "revokeOtherSessions": True,
+            },
+            "/revoke-sessions": {},
+            "/sign-out": {},
+            "/delete-user": {"password": PASSWORD},
+        }
+
+        for n, (path, body) in enumerate(bodies_of.items()):
+            ada = await join(service, f"u{n}@example.com")
+            service.clock.advance(days=2)
+            cookie = {"Cookie": f"service.session-token={token_of(ada)}"}
+            answer = await service.post(path, body, headers=cookie)
+            assert answer.status_code == 200
+            assert len(answer.headers.get_list("set-cookie")) == 1
 
 
 class TestRedirectTargets:

@@ -590,6 +590,23 @@ class TestLongPasswords:
         }
         assert served >= 20
 
+    @pytest.mark.threat("R42")
+    @pytest.mark.both_databases
+    async def test_too_many_at_once_are_turned_away_and_not_piled_up(
+        self, open_instance: OpenInstance
+    ) -> None:
+        service = await open_instance(
+            {"password.argon2_time": "40", "password.hash_workers": "1", "password.hash_queue": "3"}
+        )
+        await join(service)
+
+        answers = await asyncio.gather(*(steps.sign_in(service, password=NEW_PASSWORD) for _ in range(30)))
+
+        told = [code(answer) for answer in answers]
+        assert set(told) == {"401 INVALID_EMAIL_OR_PASSWORD", "503 OVERLOADED"}
+        assert told.count("503 OVERLOADED") >= 20
+        assert all(answer.headers["retry-after"] == "1" for answer in answers if answer.status_code == 503)
+
 
 MEGABYTE = 1_000_000
 HEAD = b"POST /sign-in/email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"

@@ -1,13 +1,15 @@
 """The rows V75 to V85 and V88: what users are called, what is mailed to them, and what errors say."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from email.message import EmailMessage
+from itertools import cycle
 from typing import Any
 
 import httpx
 import pytest
 
-from models import User
+from models import Account, Session, User
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import (
@@ -22,7 +24,7 @@ from tests.handlers.steps import (
     sign_in,
     user_of,
 )
-from tests.security.conftest import UNLIMITED
+from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.mailing import Page, Post, by_smtp, part
 from tests.security.second_factor import SESSION, cookie, token_in
 from tests.service import BASE_URL, PASSWORD, Service
@@ -240,6 +242,24 @@ class TestCase:
         assert (code(signed_in), free.json()) == ("200", {"available": False})
         assert code(taken) == "400 USERNAME_IS_ALREADY_TAKEN"
 
+    @pytest.mark.both_databases
+    async def test_of_ten_at_once_in_mixed_case_one_is_made(self, open_instance: OpenInstance) -> None:
+        instances = [await open_instance(), await open_instance()]
+        emails = ["ada@x.test", "ADA@x.test", "Ada@X.test", "aDa@x.TEST", "adA@X.TEST"] * 2
+
+        answers = await asyncio.gather(
+            *(
+                service.post("/sign-up/email", {"name": "A", "email": email, "password": PASSWORD})
+                for service, email in zip(cycle(instances), emails, strict=False)
+            )
+        )
+
+        told = [code(answer) for answer in answers]
+        assert sorted(set(told)) == ["200", "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"]
+        assert told.count("200") == 1
+        made = [await count(instances[0], model) for model in (User, Account, Session)]
+        assert made == [1, 1, 1]
+
 
 @pytest.mark.threat("V78")
 class TestTwoAddressesInOne:
@@ -442,6 +462,32 @@ class TestMailedTokens:
         assert await steps.opens(service, PASSWORD)
 
 
+@pytest.mark.threat("V83")
+class TestSimultaneousResets:
+    """One reset token, used by many at once, sets many passwords."""
+
+    @pytest.mark.both_databases
+    async def test_of_twenty_at_once_one_wins_and_its_password_alone_opens(
+        self, open_instance: OpenInstance
+    ) -> None:
+        instances = [await open_instance(), await open_instance()]
+        await join(instances[0])
+        token = await steps.reset_token(instances[0])
+        passwords = [f"{NEW_PASSWORD} {number}" for number in range(20)]
+
+        told = await asyncio.gather(
+            *(
+                resets(service, token, password)
+                for service, password in zip(cycle(instances), passwords, strict=False)
+            )
+        )
+
+        assert sorted(told) == ["200", *["400 INVALID_TOKEN"] * 19]
+        opened = [await steps.opens(instances[1], password) for password in passwords]
+        assert opened == [answer == "200" for answer in told]
+        assert not await steps.opens(instances[0], PASSWORD)
+
+
 @pytest.mark.threat("V84")
 class TestRefusedPasswords:
     """A refused password burns the token, and the user is locked out."""
@@ -488,6 +534,26 @@ class TestDeletionLinks:
         """Ask for the link, and give its token."""
         assert code(await service.post("/delete-user", headers=headers)) == "200"
         return token_from(await steps.last_link(service, "delete-account", email))
+
+    @pytest.mark.both_databases
+    async def test_of_ten_at_once_one_deletes(self, open_instance: OpenInstance) -> None:
+        instances = [await open_instance(BY_MAIL), await open_instance(BY_MAIL)]
+        ada, eve = await join(instances[0]), await join(instances[0], EVE)
+        token = await self.deletion(instances[0], ada, ADA)
+        turns = zip(cycle(instances), range(10), strict=False)
+
+        answers = await asyncio.gather(
+            *(
+                service.get("/delete-user/callback", params={"token": token}, headers=ada)
+                for service, _ in turns
+            )
+        )
+
+        told = [code(answer) for answer in answers]
+        assert told.count("200") == 1
+        assert set(told) <= {"200", "401 UNAUTHORIZED", "404 INVALID_TOKEN"}
+        assert (await user_of(instances[0], eve))["email"] == EVE
+        assert await count(instances[0], User) == 1
 
     @pytest.mark.threat("V22")
     async def test_nobody_deletes_by_another_s_token(self, make_service: MakeService) -> None:

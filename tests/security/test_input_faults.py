@@ -13,11 +13,13 @@ from typing import ClassVar
 import httpx
 import pytest
 
+from models import Session, User
 from tests.bench import machine
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import OPERATIONS
 from tests.handlers import steps
-from tests.handlers.steps import ADA, EVE, bearer, code, join, refusal, user_of
+from tests.handlers.steps import ADA, EVE, bearer, code, count, join, refusal, user_of
+from tests.handlers.test_inputs import POSTS, example_of, schema_of
 from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
 from tests.security.flooding import flood, hang_up, on_linux
@@ -317,6 +319,21 @@ class TestEncodings:
 @pytest.mark.threat("R32")
 class TestNul:
     """NUL, which PostgreSQL cannot store and SQLite can."""
+
+    @pytest.mark.parametrize("value", ["\x00", "a\x00b", "ada@example.com\x00", "\x00" * 32])
+    async def test_no_field_takes_it(self, service: Service, value: str) -> None:
+        ada = await join(service)
+        before = await user_of(service, ada)
+
+        for operation in POSTS.values():
+            for field in schema_of(operation).get("properties", {}):
+                for sent in (value, [value], {value: value}):
+                    body = {**example_of(operation), field: sent}
+                    answer = await service.post(operation.path, body, headers=ada)
+                    assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), (operation.path, field)
+                    assert f"[body.{field}" in answer.json()["message"], (operation.path, field)
+        assert await user_of(service, ada) == before
+        assert (await count(service, User), await count(service, Session)) == (1, 1)
 
     async def test_no_path_query_header_or_cookie_has_it(self, service: Service) -> None:
         ada = await join(service)

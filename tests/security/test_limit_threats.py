@@ -13,7 +13,7 @@ from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, bearer, code, join
 from tests.postgres import Cluster
 from tests.redis_server import RedisServer
-from tests.security import second_factor
+from tests.security import limits, second_factor
 from tests.security.limits import (
     CHECKED,
     LIMITED,
@@ -122,6 +122,17 @@ class TestWhatIsSentIsNotBelieved:
         ]
 
         assert [code(answer) for answer in answers] == [TOLD] * 10 + [LIMITED]
+
+    async def test_nor_the_address_of_the_session(self, service: Service) -> None:
+        await join(service)
+        spoofed = dict.fromkeys(FORWARDING, "203.0.113.9")
+
+        signed_in = await service.post(
+            "/sign-in/email", {"email": ADA, "password": PASSWORD}, headers=spoofed
+        )
+
+        session = await service.get("/get-session", headers=bearer(signed_in.json()["token"]))
+        assert session.json()["session"]["ipAddress"] == "127.0.0.1"
 
     async def test_nor_the_leftmost_hop_behind_a_proxy(self, proxied: Service) -> None:
         await join(proxied)
@@ -634,3 +645,20 @@ class TestAFlood:
 
         assert told(flood) == {TOLD: 10, LIMITED: 290}
         assert {answer.status_code for answer in [*looks, *pulse]} == {200}
+
+
+@pytest.mark.threat("V66")
+async def test_two_instances_share_the_limit_of_requests(cluster: Cluster, tmp_path: Path) -> None:
+    """Each may let the first tenth pass alone, and no more."""
+    url = cluster.create(migrated=True)
+    instances = [await open_service(url, tmp_path, {"secrets": "s" * 32}) for _ in range(2)]
+
+    async def look(service: Service) -> httpx.Response:
+        return await service.get("/get-session")
+
+    answers = await at_once(instances, 300, look)
+
+    passed = limits.told(answers)["401 UNAUTHORIZED"]
+    assert 100 <= passed <= 110
+    for service in instances:
+        await close_service(service)
