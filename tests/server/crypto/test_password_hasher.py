@@ -235,11 +235,20 @@ class TestBoundedWork:
     async def test_a_thread_is_busy_until_it_is_done_even_if_the_caller_has_left(
         self, narrow: PasswordHasher
     ) -> None:
-        gone = asyncio.create_task(narrow.hash("x"))
-        await asyncio.sleep(0)
+        begun, free = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            begun.set()
+            free.wait()
+
+        gone = asyncio.create_task(narrow._threads.run(hold))
+        await asyncio.to_thread(begun.wait)
         gone.cancel()
 
-        answers = await asyncio.gather(*(narrow.hash("x") for _ in range(4)), return_exceptions=True)
+        crowd = [asyncio.create_task(narrow.hash("x")) for _ in range(4)]
+        await asyncio.sleep(0)
+        free.set()
+        answers = await asyncio.gather(*crowd, return_exceptions=True)
 
         assert [type(answer) for answer in answers].count(Overloaded) == 2  # all of the queue is two places
         assert await narrow.hash("x")
