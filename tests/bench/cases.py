@@ -48,7 +48,7 @@ class Case:
     beside: "Case | None" = None
     """What else is asked of the server meanwhile, over a few connections more."""
     renew: Callable[[int], None] | None = None
-    """Gives the server that many new sessions. Each request then presents one of its own, as `Bearer` and a number."""
+    """Create that many new sessions on the server. Each request then presents its own, as `Bearer` and a number."""
 
     @property
     def url(self) -> str:
