@@ -22,6 +22,7 @@ from tests.handlers.steps import code
 from tests.models.test_migrations import upgrade
 from tests.postgres import Cluster
 from tests.server.database.test_migrations import set_revision
+from tests.server.terminal import complaint
 from tests.service import Service
 
 GUESTS = 6
@@ -154,10 +155,10 @@ class TestNewerSchema:
 
         ended = await releases.run(place.directory, place.settings(), *words)
 
-        assert (ended.status, ended.output) == (
+        assert (ended.status, complaint(ended.output)) == (
             1,
-            f"gatewright: the database schema is at {NEXT}, which this program does not know (it knows {head()}):"
-            " the schema is newer than the program\n",
+            f"the database schema is at {NEXT}, which this program does not know (it knows {head()}):"
+            " the schema is newer than the program",
         )
 
     @pytest.mark.parametrize("damage", ["DELETE FROM alembic_version", 'DROP TABLE "lease"'])
@@ -174,9 +175,8 @@ class TestNewerSchema:
         ended = await releases.run(place.directory, place.settings(), "serve", "--port", "0")
 
         assert ended.status == 1
-        assert ended.output.startswith("gatewright: ")
-        assert "begin with an empty database" in ended.output
-        assert ended.output.count("\n") == 1
+        assert "begin with an empty database" in complaint(ended.output)
+        assert "\n" not in complaint(ended.output)
 
     @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
     async def test_it_is_not_ready_without_a_table(self, make_cold_service: MakeService) -> None:
