@@ -29,6 +29,6 @@ async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequ
 
 
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
-    """Request an email change; the session shows whether the address has changed."""
-    await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
-    return {"status": True, "message": "Email updated"}
+    """Change the email address, or send the link that does."""
+    at_once = await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
+    return {"status": True, "message": "Email updated" if at_once else "Verification email sent"}

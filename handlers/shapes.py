@@ -33,7 +33,7 @@ class EmailChangeAccepted(TypedDict):
     """The request is accepted; /get-session shows when the email address has changed."""
 
     status: bool
-    message: Literal["Email updated"]
+    message: Literal["Email updated", "Verification email sent"]
 
 
 class EmptyRequest(TypedDict):

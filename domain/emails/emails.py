@@ -100,12 +100,12 @@ async def _follow_change(ctx: Context, user: UserRow, row: OneTimeTokenRow, toke
     return await _set_address(ctx, user, row.email, verified=True)
 
 
-async def change(ctx: Context, new_email: str, callback_url: str | None) -> None:
+async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool:
     """Change the caller's email: at once if the old one was never verified, otherwise when the emailed link is
     opened.
 
-    A registered address gets the same response and has no effect. Raises ChangeEmailDisabled, ValidationError (the same
-    address), VerificationEmailNotEnabled (no sender for the link).
+    Returns whether the change takes effect at once. A registered address gets the same response and has no effect.
+    Raises ChangeEmailDisabled, ValidationError (the same address), VerificationEmailNotEnabled (no mail sender).
     """
     policy, address = ctx.policy, new_email.lower()  # defence: V77 new-email
     if not policy[ChangeEmailPolicy].enabled:
@@ -125,6 +125,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> None
             await mail_verification(ctx, user, callback_url)
     else:
         await _mail_change(ctx, user, address, callback_url, is_taken=is_taken)
+    return at_once
 
 
 async def _mail_change(

@@ -149,7 +149,7 @@ async def deletion_token(service: Service, headers: Headers, to: str = ADA) -> s
 async def change_token(service: Service, headers: Headers, new: str = NEW_ADDRESS) -> str:
     """Ask for a change of a verified address, and give the token of the link."""
     answer = await service.post("/change-email", {"newEmail": new}, headers=headers)
-    assert answer.json() == {"status": True, "message": "Email updated"}
+    assert answer.json() == {"status": True, "message": "Verification email sent"}
     return token_in(await last_link(service, "change-email", new))
 
 
