@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -280,6 +281,71 @@ class TestBoundedWork:
             turns += 1
 
         assert turns > 10
+
+
+@dataclass
+class Crowd:
+    """Jobs that wait for a pool whose threads are kept busy, and then for being let go on."""
+
+    pool: PasswordHasher
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    stops: dict[int, threading.Event] = field(default_factory=dict)
+    begun: threading.Event = field(default_factory=threading.Event)
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def wait(cls, number: int, *, stops: Sequence[int]) -> AsyncIterator["Crowd"]:
+        """Let so many wait, give the thread free, and let those of `stops` go on at the end."""
+        crowd = cls(PasswordHasher(HashingRules()), stops={stop: threading.Event() for stop in stops})
+        threads, free = crowd.pool._threads, threading.Event()
+        busy = asyncio.create_task(threads.run(free.wait))
+        await asyncio.sleep(0)
+        crowd.tasks = [asyncio.create_task(threads.run(crowd.do, each)) for each in range(number)]
+        await asyncio.sleep(0)
+        free.set()
+        await busy
+        try:
+            yield crowd
+        finally:
+            for stop in crowd.stops.values():
+                stop.set()
+            await asyncio.gather(*crowd.tasks, return_exceptions=True)
+            crowd.pool.close()
+
+    def do(self, number: int) -> None:
+        self.begun.set()
+        if number in self.stops:
+            self.stops[number].wait()
+        self.done.append(number)
+
+
+class TestTogether:
+    async def test_all_have_their_turn_in_the_order_of_coming(self) -> None:
+        async with Crowd.wait(40, stops=[]) as crowd:
+            await asyncio.gather(*crowd.tasks)
+
+            assert crowd.done == [*range(40)]
+
+    async def test_who_leaves_before_their_turn_takes_the_job_along(self) -> None:
+        async with Crowd.wait(8, stops=[0]) as crowd:
+            crowd.tasks[1].cancel()
+            await asyncio.sleep(0)
+            crowd.stops[0].set()
+            await asyncio.gather(*crowd.tasks, return_exceptions=True)
+
+            assert crowd.done == [0, *range(2, 8)]
+
+    async def test_whoever_waits_when_it_is_closed_gets_no_thread(self) -> None:
+        async with Crowd.wait(2, stops=[0]) as crowd:
+            await asyncio.to_thread(crowd.begun.wait)
+            closing = asyncio.create_task(asyncio.to_thread(crowd.pool.close))
+            await asyncio.wait({crowd.tasks[1]}, timeout=60)
+            crowd.stops[0].set()
+            await closing
+            await crowd.tasks[0]
+
+        assert crowd.done == [0]
 
 
 class TestEntrance:
