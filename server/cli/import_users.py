@@ -13,9 +13,8 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from functools import partial
-from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -49,55 +48,40 @@ From = Annotated[
 ]
 
 
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Write nothing; report what would happen to each row.")
+]
+ReportFile = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Write each refused row with the reason, as JSON lines (mode 0600)."),
+]
+IdsFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write the old and the new id of each user, as JSON lines.")
+]
+Without = Annotated[
+    list[Field] | None,
+    typer.Option(
+        metavar="PART",
+        help=f"Import users without a part that is invalid ({', '.join(Field)}), instead of refusing them.",
+    ),
+]
+WithoutProvider = Annotated[
+    list[str] | None, typer.Option(metavar="PROVIDER", help="Leave out the accounts of this provider.")
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that all import commands have."""
+    """The values of the options that all import commands have."""
 
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; report what would happen to each row.")
-    ] = False
-    report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Write each refused row with the reason, as JSON lines (mode 0600)."
-        ),
-    ] = None
-    ids: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the old and the new id of each user, as JSON lines."),
-    ] = None
-    without: Annotated[
-        list[Field] | None,
-        typer.Option(
-            metavar="PART",
-            help=f"Import users without a part that is invalid ({', '.join(Field)}), instead of refusing them.",
-        ),
-    ] = None
-    without_provider: Annotated[
-        list[str] | None, typer.Option(metavar="PROVIDER", help="Leave out the accounts of this provider.")
-    ] = None
+    dry_run: bool
+    report: str | None
+    ids: str | None
+    without: list[Field] | None
+    without_provider: list[str] | None
 
 
-def _command(name: str) -> Callable[[Callable[..., Open]], None]:
-    """Register an import command: a function that returns how to open a source. It gets the shared options."""
-
-    def register(opener: Callable[..., Open]) -> None:
-        own, shared = signature(opener).parameters, signature(Options).parameters
-
-        def command(**values: Any) -> None:
-            options = Options(**{key: values[key] for key in shared})
-            _run(opener(**{key: values[key] for key in own}), options)
-
-        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own.values(), *shared.values())]
-        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in parameters}
-        command.__doc__ = opener.__doc__
-        app.command(name)(command)
-
-    return register
-
-
-@_command("better-auth")
+@app.command("better-auth")
 def _better_auth(
     from_: From,
     secret_file: Annotated[
@@ -109,7 +93,12 @@ def _better_auth(
             help="File with BETTER_AUTH_SECRET, to import second factors; can be repeated for several secrets.",
         ),
     ] = None,
-) -> Open:
+    dry_run: DryRun = False,
+    report: ReportFile = None,
+    ids: IdsFile = None,
+    without: Without = None,
+    without_provider: WithoutProvider = None,
+) -> None:
     """Import the users of a Better Auth database.
 
     Example: gatewright import better-auth --from sqlite:///old.db --secret-file secret.txt --dry-run
@@ -117,27 +106,42 @@ def _better_auth(
     from server.importers.better_auth import better_auth
 
     secrets = [_secret(path) for path in secret_file or ()]
-    return _in_tables(from_, partial(better_auth, secrets=secrets))
+    _run(
+        _in_tables(from_, partial(better_auth, secrets=secrets)),
+        Options(dry_run, report, ids, without, without_provider),
+    )
 
 
-@_command("fastapi-users")
-def _fastapi_users(from_: From) -> Open:
+@app.command("fastapi-users")
+def _fastapi_users(
+    from_: From,
+    dry_run: DryRun = False,
+    report: ReportFile = None,
+    ids: IdsFile = None,
+    without: Without = None,
+    without_provider: WithoutProvider = None,
+) -> None:
     """Import the users of a fastapi-users database.
 
     Example: gatewright import fastapi-users --from postgresql://localhost/app --dry-run
     """
     from server.importers.fastapi_users import fastapi_users
 
-    return _in_tables(from_, fastapi_users)
+    _run(_in_tables(from_, fastapi_users), Options(dry_run, report, ids, without, without_provider))
 
 
-@_command("json-lines")
+@app.command("json-lines")
 def _json_lines(
     file: Annotated[
         Path,
         typer.Argument(dir_okay=False, metavar="FILE", help="One JSON object per line; - is standard input."),
     ],
-) -> Open:
+    dry_run: DryRun = False,
+    report: ReportFile = None,
+    ids: IdsFile = None,
+    without: Without = None,
+    without_provider: WithoutProvider = None,
+) -> None:
     """Import the users in a file of JSON lines.
 
     Example: gatewright import json-lines users.jsonl --report refused.jsonl
@@ -149,7 +153,7 @@ def _json_lines(
         with _stream(file) as stream:
             yield JsonLines(stream)
 
-    return open_source
+    _run(open_source, Options(dry_run, report, ids, without, without_provider))
 
 
 def _stream(file: Path) -> AbstractContextManager[BinaryIO]:
