@@ -109,7 +109,7 @@ class Limited(Refusal):
     code = "TOO_MANY_REQUESTS"
     message = "Too many requests. Please try again later."
     kind = "failures"
-    """What is limited, for metrics of refusals: wrong passwords and codes, or `requests`."""
+    """The limit that was reached, for metrics of refusals: wrong passwords and codes, or `requests`."""
 
 
 class Unavailable(Refusal):

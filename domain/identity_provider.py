@@ -121,7 +121,7 @@ class Tokens:
 
 
 class TokenUse(Enum):
-    """Who may use the ID token of a proof directly, and how often."""
+    """The permitted use of an ID token that a client posts."""
 
     OURS = auto()
     """Nobody: the provider sent it to this service."""

@@ -141,7 +141,7 @@ class Services:
 
     @property
     def request_hooks(self) -> list[RequestHook]:
-        """The hook that is called for every response: metrics, tracing, both or none."""
+        """Return the hooks that are called for every response: metrics and tracing, if they are enabled."""
         return [one for one in (self.metrics, self.tracing) if one is not None]
 
     async def open(self, schema: Mode | None = None) -> None:

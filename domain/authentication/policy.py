@@ -12,7 +12,7 @@ class EmailPasswordPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SignUpPolicy:
-    """Who may sign up, and whether sign-up creates a session."""
+    """Policy of sign-up: whether it is open, and whether it creates a session."""
 
     enabled: bool
     auto_sign_in: bool

@@ -10,7 +10,7 @@ Known = Mapping[str, str]
 
 
 class Field(StrEnum):
-    """What may be left out of an imported user; the names are those of the option `--without`."""
+    """The parts that may be left out of an imported user; the names are those of the option `--without`."""
 
     IMAGE = "image"
     USERNAME = "username"

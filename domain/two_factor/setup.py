@@ -20,7 +20,7 @@ from models.queries import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """What the user stores: the URI for their authenticator (None for email codes) and the backup codes."""
+    """The values that the user stores: the URI for their authenticator (None for email codes) and the backup codes."""
 
     totp_uri: str | None = field(repr=False)
     backup_codes: list[str] = field(repr=False)
