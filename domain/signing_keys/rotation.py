@@ -107,6 +107,7 @@ def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -
 
 def to_retire(rows: Iterable[SigningKeyRow], now: datetime) -> list[SigningKeyRow]:
     """Return the keys that have signed for the last time and still have a private part."""
+    # defence: JWT13 grace
     return [row for row in rows if row.private_jwk and row.signs_until and row.signs_until + GRACE <= now]
 
 
@@ -173,6 +174,7 @@ async def _all(ctx: Context) -> list[SigningKeyRow]:
 def _usable(ctx: Context, rows: Iterable[SigningKeyRow]) -> list[SigningKeyRow]:
     """Return the keys that can be decrypted."""
     private = ((row, row.private_jwk) for row in rows)
+    # defence: JWT10 usable
     return [row for row, sealed in private if sealed and ctx.cipher.decrypt(PURPOSE, sealed) is not None]
 
 

@@ -46,7 +46,7 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
     """Return the claims of a session token. There is no `nbf`, because clocks of services differ."""
     policy, session = ctx.policy[TokenPolicy], caller.session
     expires_at = min(ctx.now + policy.expires_in, session.expires_at)  # defence: JWT7 session-end
-    claims: dict[str, Any] = {
+    claims: dict[str, Any] = {  # defence: JWT13 no-nbf
         "iss": policy.issuer,
         "sub": session.user_id,
         "aud": audience,
@@ -60,7 +60,7 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
         claims["amr"] = list(proved)
     if session.impersonated_by is not None:
         claims["act"] = {"sub": session.impersonated_by}  # defence: JWT16 actor
-    return {**claims, **_fields(caller.user, policy)}
+    return {**claims, **_fields(caller.user, policy)}  # defence: JWT15 fields
 
 
 def _fields(user: UserRow, policy: TokenPolicy) -> dict[str, Any]:

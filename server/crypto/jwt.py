@@ -28,7 +28,7 @@ def generate(algorithm: str) -> KeyPair:
     else:
         key = RSAKey.generate_key(RSA_BITS)
     kid, public = key.thumbprint(), key.as_dict(private=False)  # defence: JWT2 public-part
-    names = ("kty", "crv", "x", "y", "n", "e")
+    names = ("kty", "crv", "x", "y", "n", "e")  # defence: JWT2 public-members
     members = {name: public[name] for name in names if name in public}
     published = {**members, "kid": kid, "alg": algorithm, "use": "sig"}
     return KeyPair(kid, algorithm, json.dumps(published), json.dumps(key.as_dict(private=True)))
@@ -46,7 +46,7 @@ def sign(key: "Key", algorithm: str, kid: str, claims: Mapping[str, Any], *, typ
     from joserfc import jws  # noqa: PLC0415 - see the module
     from joserfc.errors import SecurityWarning  # noqa: PLC0415
 
-    header = {"alg": algorithm, "kid": kid, "typ": typ}
+    header = {"alg": algorithm, "kid": kid, "typ": typ}  # defence: JWT4 typ
     payload = orjson.dumps(claims)
     if algorithm != "EdDSA":
         return jws.serialize_compact(header, payload, key, algorithms=[algorithm])
