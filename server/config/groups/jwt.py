@@ -29,7 +29,6 @@ class Jwt(Group):
     )
     algorithms: Annotated[tuple[Algorithm, ...], Items] = Field(
         default=("ES256", "RS256"),
-        min_length=1,
         description="One signing key of each is kept; the first signs session tokens.",
     )
     issuer: OptionalUrl = Field(
@@ -77,6 +76,8 @@ class Jwt(Group):
             yield "jwt.audiences: each has 1 to 255 characters"
         if any(audience.startswith(_CLIENT_ID) for audience in self.audiences):
             yield f"jwt.audiences: none may begin with {_CLIENT_ID}"
+        if not self.algorithms:
+            yield "jwt.algorithms: must name one"
         if len(set(self.algorithms)) < len(self.algorithms):
             yield "jwt.algorithms: each only once"
         if timedelta(0) < self.rotation_interval < timedelta(days=1):
