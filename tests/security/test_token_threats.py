@@ -109,6 +109,13 @@ def encoded(value: Any) -> str:
     return urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
+def forged(header: dict[str, Any], claims: dict[str, Any], secret: bytes = b"") -> str:
+    """Return a token with a made-up header: unsigned, or by HMAC with a secret."""
+    content = f"{encoded({'typ': 'JWT', **header})}.{encoded(claims)}"
+    signature = hmac.digest(secret, content.encode(), "sha256") if secret else b""
+    return f"{content}.{urlsafe_b64encode(signature).decode().rstrip('=')}"
+
+
 def claims_at(now: datetime, **changes: Any) -> dict[str, Any]:
     whole = int(now.timestamp())
     claims = {"iss": BASE_URL, "aud": BASE_URL, "sub": "x" * 32, "iat": whole, "exp": whole + 300}
@@ -137,11 +144,6 @@ class TestForgery:
         thief = signer.import_private(own.private_jwk)
         assert accepts(signer.sign(key, "ES256", es, claims))
 
-        def forged(header: dict[str, Any], secret: bytes = b"") -> str:
-            content = f"{encoded({'typ': 'JWT', **header})}.{encoded(claims)}"
-            signature = hmac.digest(secret, content.encode(), "sha256") if secret else b""
-            return f"{content}.{urlsafe_b64encode(signature).decode().rstrip('=')}"
-
         public = json.dumps(document["keys"][0]).encode()
         pem = RSAKey.import_key(dict(document["keys"][1])).as_pem(private=False)
         jwk = json.loads(own.public_jwk)
@@ -152,10 +154,10 @@ class TestForgery:
             return jws.serialize_compact(whole, json.dumps(claims), thief, algorithms=["ES256"])
 
         tokens = [
-            forged({"alg": "none", "kid": es}),
-            forged({"alg": "None", "kid": es}),
-            forged({"alg": "HS256", "kid": es}, public),
-            forged({"alg": "HS256", "kid": rs}, pem),
+            forged({"alg": "none", "kid": es}, claims),
+            forged({"alg": "None", "kid": es}, claims),
+            forged({"alg": "HS256", "kid": es}, claims, public),
+            forged({"alg": "HS256", "kid": rs}, claims, pem),
             signer.sign(key, "ES256", rs, claims),
             signer.sign(thief, "ES256", es, claims),
             *(by_thief(place) for place in places),
