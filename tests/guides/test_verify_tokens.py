@@ -31,21 +31,23 @@ def test_an_application_of_the_guide_verifies_alone(name: str, program: str, tmp
         f"--port {APPLICATION}": f"--port {port}",
     }
 
-    with serving(directory, {"base_url": url, "server.port": str(ours)}, port=ours) as live:
-        with running(placed(commands(GUIDE, f"serve-{name}"), places), place, port, tmp_path / "printed.txt"):
-            asked = placed(commands(GUIDE, "try"), {GATEWRIGHT: url, f":{APPLICATION}": f":{port}"})
-            printed = typed(asked, directory)
-            body = {"name": "Ada", "email": "ada@example.com", "password": "seven red bicycles"}
-            with httpx.Client(base_url=url) as client:
-                session = client.post("/sign-up/email", json=body).json()
-                client.cookies.clear()
-                bearer = {"Authorization": f"Bearer {session['token']}"}
-                token = client.get("/token", headers=bearer).json()["token"]
-            live.process.terminate()
-            live.process.wait(timeout=60)
-            application = f"http://127.0.0.1:{port}/me"
-            alone = httpx.get(application, headers={"Authorization": f"Bearer {token}"})
-            forged = httpx.get(application, headers={"Authorization": f"Bearer {token[:-4]}AAAA"})
+    with (
+        serving(directory, {"base_url": url, "server.port": str(ours)}, port=ours) as live,
+        running(placed(commands(GUIDE, f"serve-{name}"), places), place, port, tmp_path / "printed.txt"),
+    ):
+        asked = placed(commands(GUIDE, "try"), {GATEWRIGHT: url, f":{APPLICATION}": f":{port}"})
+        printed = typed(asked, directory)
+        body = {"name": "Ada", "email": "ada@example.com", "password": "seven red bicycles"}
+        with httpx.Client(base_url=url) as client:
+            session = client.post("/sign-up/email", json=body).json()
+            client.cookies.clear()
+            bearer = {"Authorization": f"Bearer {session['token']}"}
+            token = client.get("/token", headers=bearer).json()["token"]
+        live.process.terminate()
+        live.process.wait(timeout=60)
+        application = f"http://127.0.0.1:{port}/me"
+        alone = httpx.get(application, headers={"Authorization": f"Bearer {token}"})
+        forged = httpx.get(application, headers={"Authorization": f"Bearer {token[:-4]}AAAA"})
 
     assert printed.split() == ["401", "401", "200", "401"]
     assert (alone.status_code, alone.json(), forged.status_code) == (200, {"id": session["user"]["id"]}, 401)

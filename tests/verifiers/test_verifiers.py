@@ -182,7 +182,6 @@ def tokens(keys: dict[str, tuple[str, Any]], document: dict[str, Any]) -> dict[s
     own = signer.generate("ES256")
     thief = signer.import_private(own.private_jwk)
     published = {each["kid"]: each for each in document["keys"]}
-    pem = RSAKey.import_key(published[rs]).as_pem(private=False)
     whole = {"typ": "JWT", "alg": "ES256", "kid": own.kid}
     places: list[dict[str, Any]] = [
         {"jwk": published[es] | {"kid": own.kid}}, {"jku": "https://evil.test/"}, {"x5u": "https://evil.test/"}
