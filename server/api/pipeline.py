@@ -71,7 +71,9 @@ class Pipeline:
         allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
-            always = responses.PUBLIC_HEADERS if rendered[0] in (200, 304) else always
+            if rendered[0] in (200, 304):
+                status, always, body = rendered
+                rendered = status, (), body
         await responses.send_answer(scope, send, rendered, client.request_id, allowed, always=always)
         seconds = time.perf_counter() - began
         self._log(request, rendered[0], seconds)

@@ -1,6 +1,7 @@
 """Responses: the status, headers and body of a handler's result, and the ASGI messages that send them."""
 
 from collections.abc import Awaitable, Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
 import orjson
@@ -19,8 +20,8 @@ DEFAULT_HEADERS: tuple[Header, ...] = (
 )
 """On every answer, errors included; the request id joins them."""
 
-PUBLIC_HEADERS = tuple(header for header in DEFAULT_HEADERS if header[0] != b"cache-control")
-"""On a document that caches may keep: it says for how long itself."""
+_PUBLIC_HEADERS = tuple(header for header in DEFAULT_HEADERS if header[0] != b"cache-control")
+"""On a document that caches may keep, which says for how long."""
 
 FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
 """The ASGI extension of a server that takes an answer as one message, and the type of that message."""
@@ -54,9 +55,17 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
     if isinstance(result, Page):
         return 200, (_HTML, *result.headers), result.html.encode()
     if isinstance(result, Document):
-        kept = ((b"cache-control", b"public, max-age=%d" % result.max_age), (b"etag", result.etag))
-        return (304, kept, b"") if is_known(result.etag, head) else (200, (CONTENT_TYPE, *kept), result.body)
+        known = b"if-none-match" in head.fields and is_known(result.etag, head)
+        headers = _document_headers(result.etag, result.max_age, has_body=not known)
+        return (304, headers, b"") if known else (200, headers, result.body)
     return 200, JSON, orjson.dumps(result)
+
+
+@lru_cache(maxsize=16)
+def _document_headers(etag: bytes, max_age: int, *, has_body: bool) -> tuple[Header, ...]:
+    """Return all headers of a public document but those of CORS: the same object, which the server renders once."""
+    kept = ((b"cache-control", b"public, max-age=%d" % max_age), (b"etag", etag))
+    return (*_PUBLIC_HEADERS, *kept, CONTENT_TYPE) if has_body else (*_PUBLIC_HEADERS, *kept)
 
 
 def is_known(etag: bytes, head: RequestHeaders) -> bool:
