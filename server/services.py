@@ -111,6 +111,14 @@ class Services:
         self.counters = rate_limit.store(settings, lambda: self.database)
         self.providers = providers_of(settings, clock, Instrumentation(self.metrics, span))
         self.audit_writer = AuditWriter(lambda: self.database)
+        self.signing_keys = SigningKeyStore(
+            self.policy[TokenPolicy],
+            self.cipher,
+            clock,
+            self._run,
+            lambda: self.database,
+            self.metrics,
+        )
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
             hasher=self.hasher,
@@ -121,17 +129,9 @@ class Services:
             on_mail_queued=self._wake_worker,
             providers=self.providers.clients,
             audit_writer=self.audit_writer,
+            signing_keys=self.signing_keys,
             metrics=self.metrics,
         )
-        self.signing_keys = SigningKeyStore(
-            self.policy[TokenPolicy],
-            self.cipher,
-            clock,
-            self.unit_of_work.run,
-            lambda: self.database,
-            self.metrics,
-        )
-        self.unit_of_work.signing_keys = self.signing_keys
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
         self.challenges = ChallengeStore(self._reads)
         self.limiter = self._limiter()
@@ -271,6 +271,9 @@ class Services:
         except (Unavailable, TimeoutError) as fault:
             _log.warning("service.not_ready", reason=reason(fault.__cause__ or fault))
         return False
+
+    async def _run(self, job: Callable[[Context], Awaitable[None]]) -> None:
+        await self.unit_of_work.run(job)
 
     def _reads(self) -> Reads:
         return self.database.reads

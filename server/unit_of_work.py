@@ -67,8 +67,7 @@ class UnitOfWork:
     """Called after a commit that queued mail."""
     providers: Mapping[str, Provider]
     audit_writer: writer.AuditWriter
-    signing_keys: SigningKeys = field(init=False)
-    """Set by the services: the keys are changed through this object."""
+    signing_keys: SigningKeys
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
     database: Database = field(init=False)
