@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, Limit, Reads, Transaction
+from domain.ports import Cipher, Counters, Hasher, Limit, Reads, SigningKeys, Transaction
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
@@ -127,6 +127,7 @@ class Resources:
     """Returns whether the service can do its work, as /ready reports."""
     run_isolated: IsolatedRunner
     providers: Mapping[str, Provider]
+    signing_keys: SigningKeys
 
 
 @dataclass(slots=True)

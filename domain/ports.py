@@ -181,3 +181,21 @@ class Counters(Protocol):
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
         """Reset the counters of these keys."""
+
+
+class KeyDocument(NamedTuple):
+    """The published keys as a JSON Web Key Set (RFC 7517), and its strong ETag."""
+
+    body: bytes
+    etag: bytes
+
+
+class SigningKeys(Protocol):
+    """The keys that sign tokens for other services, held in memory."""
+
+    @property
+    def document(self) -> KeyDocument:
+        """The public parts of the keys that are announced, sign, or are retired."""
+
+    async def sign(self, claims: Mapping[str, Any], now: datetime) -> str:
+        """Return a signed token (RFC 7519) with these claims. Raises Unavailable without a key that signs."""

@@ -30,6 +30,15 @@ class Redirect:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """A public JSON document that caches may keep for `max_age` seconds."""
+
+    body: bytes = field(repr=False)
+    etag: bytes
+    max_age: int
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """An HTML page with status 200."""
 

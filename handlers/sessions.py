@@ -4,17 +4,31 @@ With `require_authentication` off they accept requests without a session, and re
 """
 
 from domain.context import Context
+from domain.errors import Unavailable
 from domain.sessions import sessions
+from domain.signing_keys import session_tokens
+from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes, wire
 from handlers.reply import Reply
 from handlers.session_responses import sign_out_response
 
 
-async def get_current(ctx: Context, disable_refresh: wire.Flag | None = None) -> shapes.CurrentSession | None:
+async def get_current(
+    ctx: Context, disable_refresh: wire.Flag | None = None
+) -> Reply[shapes.CurrentSession] | shapes.CurrentSession | None:
     """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
     if ctx.caller is None:
         return None
-    return wire.current(ctx.caller)
+    current = wire.current(ctx.caller)
+    return await _with_token(ctx, current) if ctx.policy[TokenPolicy].header else current
+
+
+async def _with_token(ctx: Context, current: shapes.CurrentSession) -> Reply[shapes.CurrentSession]:
+    """Add a signed token to the response; it does without one while no key signs."""
+    try:
+        return Reply(current, ((b"set-auth-jwt", (await session_tokens.issue(ctx)).encode()),))
+    except Unavailable:
+        return Reply(current)
 
 
 async def list_active(ctx: Context) -> list[shapes.Session]:

@@ -54,6 +54,7 @@ ErrorCode: TypeAlias = Literal[
     "EMAIL_PASSWORD_SIGN_UP_DISABLED",
     "EMAIL_PASSWORD_DISABLED",
     "INVALID_EMAIL",
+    "AUDIENCE_NOT_ALLOWED",
     "PASSWORD_TOO_SHORT",
     "PASSWORD_TOO_LONG",
     "PASSWORD_TOO_COMMON",
@@ -433,6 +434,12 @@ SessionList: TypeAlias = list[Session]
 """The active sessions of the caller, newest first, including the current one."""
 
 
+class SessionToken(TypedDict):
+    """A signed token for another service."""
+
+    token: str
+
+
 class SignInEmailRequest(TypedDict):
     """Credentials with an email address."""
 
@@ -639,6 +646,26 @@ class UsernameAvailability(TypedDict):
     """Whether the username is available."""
 
     available: bool
+
+
+class VerificationKey(TypedDict):
+    """The public part of a signing key (RFC 7517, RFC 7518)."""
+
+    kty: Literal["EC", "RSA", "OKP"]
+    crv: NotRequired[Literal["P-256", "Ed25519"]]
+    x: NotRequired[str]
+    y: NotRequired[str]
+    n: NotRequired[str]
+    e: NotRequired[str]
+    kid: str
+    alg: Literal["ES256", "RS256", "EdDSA"]
+    use: Literal["sig"]
+
+
+class KeySet(TypedDict):
+    """A JSON Web Key Set (RFC 7517)."""
+
+    keys: list[VerificationKey]
 
 
 class VerifyBackupCodeRequest(TypedDict):

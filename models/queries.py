@@ -60,6 +60,8 @@ class SessionRow(NamedTuple):
     user_agent: str | None
     impersonated_by: str | None
     active_organization_id: str | None
+    method: str = ""
+    """The last proof of the sign-in, such as `password` or `totp`."""
     token_copy: bytes | None = None
     """Read only for lists."""
 

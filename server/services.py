@@ -19,6 +19,7 @@ from domain.ports import Reads
 from domain.rate_limits import events as rate_limit_events
 from domain.rate_limits.policy import RateLimitPolicy
 from domain.sessions.policy import SessionLimitThreshold
+from domain.signing_keys.policy import TokenPolicy
 from server import rate_limit
 from server.api.interfaces import RequestHook
 from server.api.sessions import ChallengeStore, SessionStore
@@ -43,9 +44,10 @@ from server.database.schema import Mode, current_is_head, suffices
 from server.identity_providers import validation as provider_validation
 from server.identity_providers.instrumentation import Instrumentation
 from server.identity_providers.registry import providers_of
-from server.jobs import cleanup, key_rotation, metrics
+from server.jobs import cleanup, key_rotation, metrics, signing_keys
 from server.jobs.key_rotation import RotationResult
 from server.jobs.scheduler import run_periodically
+from server.jobs.signing_keys import SigningKeyStore
 from server.mail import backends
 from server.mail.worker import OutboxWorker
 from server.observability import tracing as observability_tracing
@@ -109,6 +111,14 @@ class Services:
         self.counters = rate_limit.store(settings, lambda: self.database)
         self.providers = providers_of(settings, clock, Instrumentation(self.metrics, span))
         self.audit_writer = AuditWriter(lambda: self.database)
+        self.signing_keys = SigningKeyStore(
+            self.policy[TokenPolicy],
+            self.cipher,
+            clock,
+            self._run,
+            lambda: self.database,
+            self.metrics,
+        )
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
             hasher=self.hasher,
@@ -119,6 +129,7 @@ class Services:
             on_mail_queued=self._wake_worker,
             providers=self.providers.clients,
             audit_writer=self.audit_writer,
+            signing_keys=self.signing_keys,
             metrics=self.metrics,
         )
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
@@ -168,7 +179,9 @@ class Services:
             raise
 
     async def start(self) -> None:
-        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, gauges."""
+        """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, keys, gauges."""
+        if self.settings.jwt.enabled:
+            await self.signing_keys.prepare()
         self.worker.start()
         self._audit(lambda ctx: audit_events.service_started(ctx, os.getpid()))
         self._tasks = [
@@ -176,9 +189,14 @@ class Services:
             for name, job, every in (
                 ("cleanup", self._cleanup(), cleanup.EVERY),
                 ("rewriting", self._rewrite, key_rotation.EVERY),
+                *self._signing(),
                 *self._sampling(),
             )
         ]
+
+    def _signing(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]], float]]:
+        if self.settings.jwt.enabled:
+            yield "signing_keys", self.signing_keys.maintain, signing_keys.EVERY
 
     def _sampling(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]], float]]:
         if self.metrics is not None:
@@ -253,6 +271,9 @@ class Services:
         except (Unavailable, TimeoutError) as fault:
             _log.warning("service.not_ready", reason=reason(fault.__cause__ or fault))
         return False
+
+    async def _run(self, job: Callable[[Context], Awaitable[None]]) -> None:
+        await self.unit_of_work.run(job)
 
     def _reads(self) -> Reads:
         return self.database.reads

@@ -25,7 +25,7 @@ from domain.context import (
 )
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher
+from domain.ports import Cipher, Counters, Hasher, SigningKeys
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
 from handlers import cookies
@@ -67,6 +67,7 @@ class UnitOfWork:
     """Called after a commit that queued mail."""
     providers: Mapping[str, Provider]
     audit_writer: writer.AuditWriter
+    signing_keys: SigningKeys
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
     database: Database = field(init=False)
@@ -93,6 +94,7 @@ class UnitOfWork:
             ready=self.ready,
             run_isolated=self.run,
             providers=self.providers,
+            signing_keys=self.signing_keys,
         )
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:

@@ -46,7 +46,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 TESTS = Path(__file__).parent
 
-LONG = ("deploy", "docs", "e2e", "faults", "guides", "sdk")
+LONG = ("deploy", "docs", "e2e", "faults", "guides", "sdk", "verifiers")
 """Folders of `make test-long`: what takes minutes, or needs more programs than PostgreSQL."""
 
 BOTH_DATABASES = ("models", "server/database", "server/importers", "server/jobs", "server/rate_limit")

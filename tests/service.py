@@ -28,8 +28,9 @@ CHEAP = {
     "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
     "GATEWRIGHT_PASSWORD__HASH_NICE": "0",
+    "GATEWRIGHT_JWT__ALGORITHMS": "ES256",
 }
-"""Settings that every test runs with: mail into a file, hashing that costs little and waits for no other test."""
+"""Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none."""
 
 
 @dataclass
@@ -123,6 +124,8 @@ async def open_service(
     services = Services(configured, clock=clock)
     app = assemble(services)
     await services.open()
+    if configured.jwt.enabled:
+        await services.signing_keys.prepare()
     checked = CheckingTransport(
         httpx.ASGITransport(app, client=peer),  # type: ignore[arg-type]  # a Unix socket has no other end
         _referee(orjson.dumps(contract(configured))),

@@ -66,13 +66,14 @@ async def create(
         user_agent=ctx.client.user_agent,  # defence: V87 user-agent
         impersonated_by=None,
         active_organization_id=None,
+        method=method,
         created_at=ctx.now,
         updated_at=ctx.now,
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
     )
     digest = tokens.digest(token)
-    added = {**session._asdict(), "token_digest": digest, "method": method}
+    added = {**session._asdict(), "token_digest": digest}
     if under_session_limit:
         ctx.db.defer(_ADD, **added)
         return OpenedSession(token, session, user)

@@ -87,6 +87,7 @@ def compile_operation(
         checks_origin=operation.method == "post" and inputs.media_type != request_body.FORM,
         signs_in=extension.signs_in,
         answers_head=extension.answers_head,
+        is_public=extension.public_document,
         is_limited=extension.rate_limited,
         forget=(cookies.clear_session(policy.cookies),) if extension.signs_out else (),
     )

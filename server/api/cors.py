@@ -10,7 +10,10 @@ from server.api.headers import RequestHeaders
 
 _ORIGINS_REMEMBERED = 256
 
-_EXPOSED = b"set-auth-token, Retry-After, X-Retry-After, X-Request-Id"
+_EXPOSED = b"set-auth-token, set-auth-jwt, Retry-After, X-Retry-After, X-Request-Id"
+
+ANY_ORIGIN: tuple[Header, ...] = ((b"access-control-allow-origin", b"*"),)
+"""The CORS headers of a public document for an origin that is not trusted: without credentials."""
 
 PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-allow-methods", b"GET, POST"),

@@ -142,7 +142,7 @@ class Documents:
         if scope["path"] == self._moved:
             return 302, ((b"location", b"../docs"),), b""
         document = self._document(self._name(scope["path"], head))
-        if _is_known(document.etag, head):
+        if responses.is_known(document.etag, head):
             return 304, ((b"etag", document.etag),), b""
         return 200, document.headers, document.body
 
@@ -172,10 +172,3 @@ def _name_and_version() -> bytes:
 def _root_page(base_path: str) -> bytes:
     page = (_TEMPLATES / "index.html").read_text("utf-8")
     return page.replace("{{ base_path }}", base_path).replace("{{ version }}", version("gatewright")).encode()
-
-
-def _is_known(etag: bytes, head: RequestHeaders) -> bool:
-    """Return whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
-    listed = b",".join(head.every(b"if-none-match"))
-    tags = {tag.strip().removeprefix(b"W/") for tag in listed.split(b",")}
-    return etag in tags or b"*" in tags

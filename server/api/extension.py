@@ -23,6 +23,8 @@ class OperationExtension(BaseModel):
     """Whether the session cookie is cleared even where the operation fails."""
     answers_head: bool = False
     """Whether HEAD is answered like GET: only where no token can be used up."""
+    public_document: bool = False
+    """Whether caches may keep the response and pages of every origin may read it: it is the same for all."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 

@@ -68,7 +68,13 @@ class Pipeline:
             rendered = errors.render(error, client.request_id)
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
-        await responses.send_answer(scope, send, rendered, client.request_id, self._cors_of(head))
+        allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS
+        if request.operation is not None and request.operation.is_public:
+            allowed = allowed or cors.ANY_ORIGIN
+            if rendered[0] in (200, 304):
+                status, always, body = rendered
+                rendered = status, (), body
+        await responses.send_answer(scope, send, rendered, client.request_id, allowed, always=always)
         seconds = time.perf_counter() - began
         self._log(request, rendered[0], seconds)
         for hook in self._request_hooks:
@@ -111,7 +117,7 @@ class Pipeline:
             raise
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
-        return responses.answer(result, operation.method)
+        return responses.answer(result, operation.method, head)
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
         """Clear the session cookie of a sign-out whose session cannot be looked up."""

@@ -41,6 +41,8 @@ class Operation:
     checks_origin: bool
     signs_in: bool
     answers_head: bool
+    is_public: bool
+    """Whether caches may keep the response, and pages of every origin may read it."""
     is_limited: bool
     """Whether its requests are counted."""
     forget: tuple[Header, ...]

@@ -1,14 +1,16 @@
 """Responses: the status, headers and body of a handler's result, and the ASGI messages that send them."""
 
 from collections.abc import Awaitable, Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
 import orjson
 from starlette.types import Scope, Send
 
-from handlers.reply import Header, Page, Redirect, Reply
+from handlers.reply import Document, Header, Page, Redirect, Reply
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
+from server.api.headers import RequestHeaders
 
 DEFAULT_HEADERS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),  # defence: V42 no-store
@@ -17,6 +19,9 @@ DEFAULT_HEADERS: tuple[Header, ...] = (
     (b"vary", b"Origin"),
 )
 """On every answer, errors included; the request id joins them."""
+
+_PUBLIC_HEADERS = tuple(header for header in DEFAULT_HEADERS if header[0] != b"cache-control")
+"""On a document that caches may keep, which says for how long."""
 
 FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
 """The ASGI extension of a server that takes an answer as one message, and the type of that message."""
@@ -39,7 +44,7 @@ JSON: tuple[Header, ...] = (CONTENT_TYPE,)
 _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 
 
-def answer(result: Any, method: str) -> ErrorResponse:
+def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
     """Return status, headers and body for what a handler returned."""
     if isinstance(result, Reply):
         return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
@@ -49,7 +54,25 @@ def answer(result: Any, method: str) -> ErrorResponse:
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
         return 200, (_HTML, *result.headers), result.html.encode()
+    if isinstance(result, Document):
+        known = b"if-none-match" in head.fields and is_known(result.etag, head)
+        headers = _document_headers(result.etag, result.max_age, has_body=not known)
+        return (304, headers, b"") if known else (200, headers, result.body)
     return 200, JSON, orjson.dumps(result)
+
+
+@lru_cache(maxsize=16)
+def _document_headers(etag: bytes, max_age: int, *, has_body: bool) -> tuple[Header, ...]:
+    """Return all headers of a public document but those of CORS: the same object, which the server renders once."""
+    kept = ((b"cache-control", b"public, max-age=%d" % max_age), (b"etag", etag))
+    return (*_PUBLIC_HEADERS, *kept, CONTENT_TYPE) if has_body else (*_PUBLIC_HEADERS, *kept)
+
+
+def is_known(etag: bytes, head: RequestHeaders) -> bool:
+    """Return whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
+    listed = b",".join(head.every(b"if-none-match"))
+    tags = {tag.strip().removeprefix(b"W/") for tag in listed.split(b",")}
+    return etag in tags or b"*" in tags
 
 
 def options(allow: str, *, is_preflight: bool) -> ErrorResponse:

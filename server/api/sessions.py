@@ -38,7 +38,7 @@ class SessionStore:
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the session behind a token if it is live at `now`, or None. One that has ended is deleted."""
-        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 session-lookup
+        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 JWT6 session-lookup
         if found is None:
             return None
         session, user = found

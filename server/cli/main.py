@@ -30,6 +30,7 @@ COMMANDS = {
     "import": ("import_users", "app"),
     "mail": ("mail", "app"),
     "providers": ("providers", "app"),
+    "signing-keys": ("signing_keys", "app"),
     "users": ("users", "app"),
 }
 """The location of each command: a module of server/cli, and a function or a group of further commands in it."""

@@ -10,6 +10,7 @@ from server.cli import check_config
 
 if TYPE_CHECKING:
     from domain.context import Context
+    from server.services import Services
 
 Result = TypeVar("Result")
 
@@ -24,13 +25,18 @@ _NO_COLOURS: Mapping[str, str] = {}
 
 def run(job: "Callable[[Context], Awaitable[Result]]") -> Result:
     """Run one rule in a transaction of its own."""
+    return run_services(lambda services: services.unit_of_work.run(job))
+
+
+def run_services(job: "Callable[[Services], Awaitable[Result]]") -> Result:
+    """Run a job with open services."""
     from server.services import opened
 
     settings = check_config.read()
 
     async def run() -> Result:
         async with opened(settings) as services:
-            return await services.unit_of_work.run(job)
+            return await job(services)
 
     return asyncio.run(run())
 

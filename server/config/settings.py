@@ -14,6 +14,7 @@ from server.config.groups.authentication import EmailPassword, SignUp
 from server.config.groups.database import Database
 from server.config.groups.emails import ChangeEmail, EmailVerification
 from server.config.groups.group import Group
+from server.config.groups.jwt import Jwt
 from server.config.groups.limits import Limits
 from server.config.groups.mail import Mail
 from server.config.groups.oauth import AccountLinking, OAuth, Provider
@@ -123,6 +124,7 @@ class Settings(BaseModel):
     two_factor: TwoFactor = TwoFactor()
     account_linking: AccountLinking = AccountLinking()
     oauth: OAuth = OAuth()
+    jwt: Jwt = Jwt()
     providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
     documents: Documents = Documents()
     mail: Mail = Mail()

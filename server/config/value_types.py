@@ -20,12 +20,14 @@ _PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?", re.ASCII)
 _DOMAIN = re.compile(rf"\.?({_LABEL}(?:\.{_LABEL})+)", re.ASCII)
 
 
-def duration_between(default: str, description: str, *, at_least: str = "1s") -> Any:
-    """Declare a duration with its default and its lower bound; the upper one is that of all durations."""
+def duration_between(
+    default: str, description: str, *, at_least: str = "1s", at_most: timedelta | str = durations.LONGEST
+) -> Any:
+    """Declare a duration with its default and its bounds; the upper one is by default that of all durations."""
     return Field(
         default=durations.parse(default),
         ge=durations.parse(at_least),
-        le=durations.LONGEST,
+        le=durations.parse(at_most),
         description=description,
     )
 

@@ -61,6 +61,7 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
         for name in databases:
             place = cluster if name == "postgresql" else None
             contest.add_gatewright(name, place)
+            contest.add_many_keys(name, place)
             if peer is not None:
                 contest.add_better_auth(name, place, peer)
             if rounds.cores.server != rounds.cores.load:

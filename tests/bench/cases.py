@@ -19,6 +19,7 @@ READERS = 32
 """Users who read, one after the other: as many as there are connections, so that no answer could serve two of them."""
 
 GET_SESSION = ("get-session (bearer)", "get-session (cookie)")
+TOKEN, JWKS = "token (ES256)", "jwks"
 SIGNING = ("sign-in", "sign-up")
 
 NAMES = (
@@ -29,6 +30,8 @@ NAMES = (
     "sign-out",
     *SIGNING,
     DURING,
+    TOKEN,
+    JWKS,
     "ok",
 )
 """Every case, in the order of the table; a user is chosen to be left alone by the cases before."""
@@ -103,6 +106,13 @@ def operations(server: Server, renew: Callable[[int], None]) -> list[Case]:
         Case(DURING, server, "/get-session", presented=bearer, beside=busy),
         Case("ok", server, "/ok"),
     ]
+
+
+def tokens(server: Server) -> list[Case]:
+    """Return the cases of signed tokens, which are ours alone."""
+    reader = sign_up(server, "tokens@example.com")
+    bearer = {"Authorization": f"Bearer {reader.bearer}"}
+    return [Case(TOKEN, server, "/token", bearer), Case(JWKS, server, "/jwks")]
 
 
 def signing_in(server: Server) -> list[Case]:

@@ -39,6 +39,7 @@ class Contest:
         server = gatewright(f"Gatewright, {_TITLES[database]}", url, self.directory)
         self._start(server, partial(crowd.fill_gatewright, url))
         self.cases += cases.operations(server, partial(crowd.renew_gatewright, url))
+        self.cases += cases.tokens(server)
 
     def add_better_auth(self, database: str, cluster: Cluster | None, installed: Path) -> None:
         """Let Better Auth, installed in a folder, take part on a kind of database. Raises ServerFailed."""
@@ -47,6 +48,13 @@ class Contest:
         self._start(server, partial(crowd.fill_better_auth, url))
         self.cases += cases.operations(server, partial(crowd.renew_better_auth, url))
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
+
+    def add_many_keys(self, database: str, cluster: Cluster | None) -> None:
+        """Let the service take part with 1,000 retired keys beside those that sign. Raises ServerFailed."""
+        url = self._new_database("many-keys", cluster)
+        server = gatewright(f"Gatewright, {_TITLES[database]}, 1,000 retired keys", url, self.directory)
+        self._start(server, partial(crowd.add_retired_keys, url))
+        self.cases += cases.tokens(server)[:1]
 
     def add_second_worker(self, database: str, cluster: Cluster | None, cores: tuple[int, ...]) -> None:
         """Let the service take part with two workers on two processors: for sign-ins, which leave the load so little

@@ -12,16 +12,24 @@ from sqlmodel import col, select
 
 from domain import tokens as domain_tokens
 from models import Session, User
+from models.signing_key import SigningKey
+from server.crypto.jwt import generate
 from server.database.database import open_database
 from tests.rows import insert_many
 
 USERS = 1_000
+KEYS = 1_000
 SESSIONS_EACH = 5
 
 
 def fill_gatewright(database_url: str) -> None:
     """Put the crowd into a migrated database of ours."""
     asyncio.run(_insert(database_url))
+
+
+def add_retired_keys(database_url: str) -> None:
+    """Put 1,000 retired signing keys, which are still published, into a migrated database of ours."""
+    asyncio.run(_add_keys(database_url))
 
 
 def renew_gatewright(database_url: str, count: int) -> None:
@@ -64,6 +72,26 @@ async def _insert(database_url: str) -> None:
         async with database.begin() as db:
             await insert_many(db, User, users)
             await insert_many(db, Session, sessions)
+            await db.commit()
+    finally:
+        await database.close()
+
+
+async def _add_keys(database_url: str) -> None:
+    now = datetime.now(UTC)
+    pairs = [generate("ES256") for _ in range(KEYS)]
+    rows = [
+        {
+            "kid": pair.kid, "algorithm": pair.algorithm, "public_jwk": pair.public_jwk, "private_jwk": None,
+            "created_at": now - timedelta(days=100), "signs_from": now - timedelta(days=100),
+            "signs_until": now - timedelta(days=10), "published_until": now + timedelta(days=20), "revoked_at": None,
+        }
+        for pair in pairs
+    ]  # fmt: skip
+    database = await open_database(database_url, pool_size=3, timeout=30)
+    try:
+        async with database.begin() as db:
+            await insert_many(db, SigningKey, rows)
             await db.commit()
     finally:
         await database.close()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.bench import hashes, load
-from tests.bench.cases import CONSTANT, GET_SESSION, SIGNING, Case
+from tests.bench.cases import CONSTANT, GET_SESSION, JWKS, SIGNING, Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
-from tests.bench.servers import OURS, TWO_WORKERS, Server, settle
+from tests.bench.servers import MANY_KEYS, OURS, TWO_WORKERS, Server, settle
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
@@ -107,6 +107,10 @@ def _bounds(other: Case, case: Case) -> bool:
     """Return whether a case is the yardstick of another: the constant of get-session, one worker of two."""
     if case.server.name in TWO_WORKERS:
         return other.name == case.name and other.server.name == TWO_WORKERS[case.server.name]
+    if case.server.name in MANY_KEYS:
+        return other.name == case.name and other.server.name == MANY_KEYS[case.server.name]
+    if case.name == JWKS:
+        return other.name == "ok" and other.server is case.server
     return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS
 
 

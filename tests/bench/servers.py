@@ -37,6 +37,9 @@ OURS = ("Gatewright, SQLite", "Gatewright, PostgreSQL")
 TWO_WORKERS = {f"{name}, 2 workers": name for name in OURS}
 """Those with two processes, and with whom each is compared."""
 
+MANY_KEYS = {f"{name}, 1,000 retired keys": name for name in OURS}
+"""Those that publish many keys, and with whom each is compared."""
+
 
 @dataclass
 class Server:

@@ -13,6 +13,7 @@ from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent / "official_client"
 TIME_LIMIT = 180.0
+ISSUER = {"jwt.issuer": "https://auth.example.com"}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,10 @@ def test_every_method_of_the_client_works(
     installed: Path, provider_process: ProviderProcess, tmp_path: Path, base_path: str, carried_by: str
 ) -> None:
     provider_process.reset()
-    with serving(tmp_path, {"base_path": base_path, **social_settings(provider_process)}) as live:
+    with serving(
+        tmp_path,
+        {"base_path": base_path, "jwt.header": "true", **ISSUER, **social_settings(provider_process)},
+    ) as live:
         environment = {
             **os.environ,
             "SERVICE_ROOT": live.url,

@@ -244,6 +244,14 @@ def _service(ada: Traveller) -> Iterator[None]:
     yield
 
 
+def _tokens(ada: Traveller) -> Iterator[None]:
+    ada.witness.call("tokens.issue", session=ada.session)
+    ada.witness.call("tokens.issue", session=ada.session, query={"audience": "https://evil.test"})
+    for operation in ("keys", "well_known_keys"):
+        ada.witness.call(f"tokens.{operation}")
+    yield
+
+
 def _leave(ada: Traveller) -> Iterator[None]:
     call = ada.witness.call
     call("users.delete", {"password": THIRD}, session=ada.session)
@@ -255,5 +263,6 @@ def _leave(ada: Traveller) -> Iterator[None]:
 
 
 LEGS = (
-    _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service, _leave,
+    _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service,
+    _tokens, _leave,
 )  # fmt: skip

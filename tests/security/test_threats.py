@@ -18,6 +18,7 @@ class TestTheList:
     def test_has_every_row_once(self) -> None:
         assert [row.name for row in ROWS] == [
             *(f"V{number}" for number in range(1, 89)),
+            *(f"JWT{number}" for number in range(1, 19)),
             *(f"R{number}" for number in range(1, 46)),
         ]
 

@@ -79,6 +79,15 @@ class MetricsRegistry:
             "Mails by result: sent, postponed, failed for good.",
             ("template", "result"),
         )
+        self._tokens_issued = counter(
+            "gatewright_tokens_issued_total",
+            "Signed tokens for other services, by algorithm.",
+            ("algorithm",),
+        )
+        self.signing_keys_undecipherable = latest(
+            "gatewright_signing_keys_undecipherable",
+            "Signing keys under a secret that was removed too early; the same in every instance.",
+        )
         self.outbox_waiting = latest(
             "gatewright_outbox_waiting",
             "Rows of the outbox that are not done: unresolved requests, queued mails; the same in every instance.",
@@ -147,6 +156,10 @@ class MetricsRegistry:
     def mail(self, template: str, result: str) -> None:
         """Count the result of a delivery: sent, postponed, failed."""
         self._mails.labels(template, result).inc()
+
+    def token_issued(self, algorithm: str) -> None:
+        """Count a signed token."""
+        self._tokens_issued.labels(algorithm).inc()
 
     def advance(self, counter: "Counter", total: float) -> None:
         """Set a counter to the total of this process, which something else has counted and which never falls."""

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createLocalJWKSet, jwtVerify } from "jose";
 import {
   atProvider,
   CARRIED_BY,
@@ -186,6 +187,24 @@ test("a provider: signs in by an ID token", async () => {
 
   assert.equal(answer.user.email, email);
   assert.equal((await sessionOf(client)).user.emailVerified, true);
+});
+
+test("tokens for other services: token, keys, and the header of the session", async () => {
+  const { client, answer: { user } } = await joined();
+  const expected = { issuer: "https://auth.example.com", algorithms: ["ES256"], typ: "JWT" };
+
+  const keys = createLocalJWKSet(succeeded(await client.jwks()));
+  const { token } = succeeded(await client.token());
+  let header;
+  await client.getSession({ fetchOptions: { onSuccess: (context) => {
+    header = context.response.headers.get("set-auth-jwt");
+  } } });
+
+  for (const each of [token, header]) {
+    const { payload } = await jwtVerify(each, keys, { ...expected, audience: expected.issuer });
+    assert.equal(payload.sub, user.id);
+    assert.equal(payload.email, user.email);
+  }
 });
 
 const NEEDS_COOKIES = { skip: CARRIED_BY === "bearer" && "a visit to a provider comes back to a browser, by cookie" };

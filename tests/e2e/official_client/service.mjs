@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { createAuthClient } from "better-auth/client";
-import { adminClient, twoFactorClient, usernameClient } from "better-auth/client/plugins";
+import { adminClient, jwtClient, twoFactorClient, usernameClient } from "better-auth/client/plugins";
 import { TOTP, URI } from "otpauth";
 
 export const ROOT = process.env.SERVICE_ROOT;
@@ -27,7 +27,7 @@ export function newClient() {
   const client = createAuthClient({
     baseURL: ROOT,
     basePath: BASE_PATH,
-    plugins: [twoFactorClient(), usernameClient(), adminClient()],
+    plugins: [twoFactorClient(), usernameClient(), adminClient(), jwtClient()],
     fetchOptions: memory.fetchOptions,
   });
   memories.set(client, memory);

@@ -6,6 +6,7 @@ Run beside a service and a provider that the environment names; it prints nothin
 import json
 import os
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -40,6 +41,7 @@ from gatewright_client.api.passwords import reset as reset_password
 from gatewright_client.api.passwords import verify as verify_password
 from gatewright_client.api.service import check_health, check_readiness, show_error
 from gatewright_client.api.sessions import get_current, list_active, revoke, revoke_all, revoke_others
+from gatewright_client.api.tokens import issue, keys, well_known_keys
 from gatewright_client.api.two_factor import (
     disable,
     enable,
@@ -64,6 +66,7 @@ from gatewright_client.models import (
     Error,
     GenerateBackupCodesRequest,
     GetTotpUriRequest,
+    KeySet,
     LinkSocialRequest,
     NewBackupCodes,
     ProviderCallbackForm,
@@ -72,6 +75,7 @@ from gatewright_client.models import (
     ResetPasswordRequest,
     RevokeSessionRequest,
     SendVerificationEmailRequest,
+    SessionToken,
     SignInAnswer,
     SignInEmailRequest,
     SignInSocialRequest,
@@ -165,6 +169,11 @@ def sessions() -> None:
     listed = list_active.sync(client=one)
     assert isinstance(listed, list)
     assert len(listed) == 5
+    kid = json.loads(
+        urlsafe_b64decode(of(issue.sync(client=one), SessionToken).token.partition(".")[0] + "==")
+    )["kid"]
+    for published in (keys.sync(client=nobody), well_known_keys.sync(client=nobody)):
+        assert kid in [key.kid for key in of(published, KeySet).keys]
     ok(revoke.sync(client=one, body=RevokeSessionRequest(token=two.token)))
     assert of(get_current.sync(client=two), Error).code == "UNAUTHORIZED"
     ok(revoke_others.sync(client=one))

@@ -95,7 +95,7 @@ class TestCors:
         assert answer.header("access-control-allow-origin") == "https://one.sites.test"
         assert answer.header("access-control-allow-credentials") == "true"
         assert answer.header("access-control-expose-headers") == (
-            "set-auth-token, Retry-After, X-Retry-After, X-Request-Id"
+            "set-auth-token, set-auth-jwt, Retry-After, X-Retry-After, X-Request-Id"
         )
 
     async def test_white_space_around_the_origin_is_no_part_of_it(self, peer: Peer) -> None:

@@ -29,7 +29,7 @@ def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> st
 @pytest.fixture
 def command_settings(database: str) -> Mapping[str, str]:
     """That database."""
-    return CHEAP | {"GATEWRIGHT_DATABASE_URL": database}
+    return CHEAP | {"GATEWRIGHT_DATABASE_URL": database, "GATEWRIGHT_JWT__ENABLED": "false"}
 
 
 @pytest.fixture
@@ -42,7 +42,9 @@ def ada(run: Run, database: str, tmp_path: Path) -> str:
 
 async def _live(database: str, directory: Path) -> None:
     service = await open_service(
-        database, directory, {"secrets": (directory / "gatewright.secret").read_text().strip()}
+        database,
+        directory,
+        {"secrets": (directory / "gatewright.secret").read_text().strip(), "jwt.enabled": "false"},
     )
     service.clock.now = YEAR_AGO
     try:

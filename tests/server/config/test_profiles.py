@@ -217,6 +217,67 @@ class TestProduction:
         assert "hunter2" not in str(refusal.value)
 
 
+class TestTokens:
+    """The settings `jwt`."""
+
+    @pytest.mark.threat("JWT8")
+    @pytest.mark.parametrize(
+        ("written", "taken"),
+        [
+            ({"JWKS_MAX_AGE": "29m", "PUBLISH_AHEAD": "1h"}, True),
+            ({"JWKS_MAX_AGE": "30m", "PUBLISH_AHEAD": "1h"}, False),
+        ],
+    )
+    def test_a_key_is_announced_for_longer_than_caches_keep_it(
+        self, production: Load, written: dict[str, str], taken: bool
+    ) -> None:
+        variables = {f"JWT__{name}": text for name, text in written.items()}
+
+        assert (refused(production, **variables) if not taken else production(**variables)) == (
+            production(**variables) if taken else ["jwt.publish_ahead"]
+        )
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("ISSUER", "https://auth.example.com/"),
+            ("ISSUER", "https://auth.example.com/?a=b"),
+            ("ISSUER", "https://auth.example.com/#a"),
+            ("ISSUER", "http://auth.example.com"),
+            ("ISSUER", "auth.example.com"),
+            ("AUDIENCES", "app_12345"),
+            ("AUDIENCES", "x" * 256),
+            ("AUDIENCES", ",".join(f"https://{number}.test" for number in range(21))),
+            ("ALGORITHMS", "ES256,ES256"),
+            ("ALGORITHMS", "HS256"),
+            ("ALGORITHMS", "[]"),
+            ("CLAIMS", "password"),
+            ("CLAIMS", "sub"),
+            ("EXPIRES_IN", "59s"),
+            ("EXPIRES_IN", "61m"),
+            ("ROTATION_INTERVAL", "23h"),
+            ("ROTATION_INTERVAL", "401d"),
+            ("PUBLISH_AHEAD", "9m"),
+            ("KEEP", "23h"),
+            ("JWKS_MAX_AGE", "2h"),
+            ("HEADER", "true"),
+        ],
+    )
+    def test_refuse(self, production: Load, name: str, text: str) -> None:
+        [key] = refused(production, **{f"JWT__{name}": text})
+
+        assert key.startswith(f"jwt.{name.lower()}")
+
+    def test_a_rotation_is_longer_than_its_announcement(self, production: Load) -> None:
+        assert refused(production, JWT__ROTATION_INTERVAL="2d", JWT__PUBLISH_AHEAD="2d") == [
+            "jwt.rotation_interval"
+        ]
+
+    def test_are_on_in_development_alone(self, development: Load, production: Load) -> None:
+        assert (development().jwt.enabled, production().jwt.enabled) == (True, False)
+        assert development(JWT__ENABLED="false").jwt.enabled is False
+
+
 class TestBoth:
     @pytest.fixture(params=["development", "production"])
     def load(self, request: pytest.FixtureRequest) -> Any:

@@ -101,6 +101,7 @@ class Office:
             on_mail_queued=self.mailed,
             providers={},
             audit_writer=cast(Any, None),
+            signing_keys=cast(Any, None),
         )
         requests.bind_database(self.database)
         return requests.run(job, **options)

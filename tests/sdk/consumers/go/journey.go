@@ -157,6 +157,9 @@ func sessions() {
 
 	listed := ok(client.SessionsAPI.SessionsListActive(one).Execute())
 	ensure(len(listed) == 5, listed)
+	ensure(strings.Count(ok(client.TokensAPI.TokensIssue(one).Execute()).Token, ".") == 2)
+	keys := ok(client.TokensAPI.TokensKeys(nobody).Execute()).Keys
+	ensure(len(keys) > 0 && keys[0].Kid == ok(client.TokensAPI.TokensWellKnownKeys(nobody).Execute()).Keys[0].Kid, keys)
 	inMilliseconds := false
 	for _, session := range listed {
 		inMilliseconds = inMilliseconds || session.CreatedAt.Nanosecond() > 0

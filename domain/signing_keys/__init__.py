@@ -1,0 +1,1 @@
+"""Signed tokens (JWT) for other services, and the keys that sign them."""

@@ -1,0 +1,29 @@
+"""Audit events about signing keys. Tokens are counted, not recorded: there would be more records than anything else."""
+
+from domain.audit.record import Event, record
+from domain.context import Context
+
+SIGNING_KEY_CREATED = Event("signing_key.created")
+SIGNING_KEY_ACTIVATED = Event("signing_key.activated")
+SIGNING_KEY_RETIRED = Event("signing_key.retired")
+SIGNING_KEY_REVOKED = Event("signing_key.revoked")
+
+
+def signing_key_created(ctx: Context, kid: str, algorithm: str, *, by_operator: bool) -> None:
+    """A key was created and published."""
+    record(ctx, SIGNING_KEY_CREATED, by_operator=by_operator, kid=kid, algorithm=algorithm)
+
+
+def signing_key_activated(ctx: Context, kid: str, algorithm: str, *, by_operator: bool = False) -> None:
+    """A key began to sign."""
+    record(ctx, SIGNING_KEY_ACTIVATED, by_operator=by_operator, kid=kid, algorithm=algorithm)
+
+
+def signing_key_retired(ctx: Context, kid: str, algorithm: str) -> None:
+    """A key has ended signing, and its private part was erased."""
+    record(ctx, SIGNING_KEY_RETIRED, kid=kid, algorithm=algorithm)
+
+
+def signing_key_revoked(ctx: Context, kid: str, algorithm: str) -> None:
+    """The operator revoked a key."""
+    record(ctx, SIGNING_KEY_REVOKED, by_operator=True, kid=kid, algorithm=algorithm)

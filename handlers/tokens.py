@@ -1,0 +1,23 @@
+"""The operations of openapi/paths/tokens.yaml."""
+
+from domain.context import Context
+from domain.signing_keys import session_tokens
+from domain.signing_keys.policy import TokenPolicy
+from handlers import shapes
+from handlers.reply import Document
+
+
+async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToken:
+    """Return a signed token about the caller for other services."""
+    return {"token": await session_tokens.issue(ctx, audience)}
+
+
+async def keys(ctx: Context) -> Document:
+    """Return the keys that verify tokens."""
+    document, policy = ctx.resources.signing_keys.document, ctx.policy[TokenPolicy]
+    return Document(document.body, document.etag, max_age=int(policy.jwks_max_age.total_seconds()))
+
+
+async def well_known_keys(ctx: Context) -> Document:
+    """Return the keys that verify tokens, at the path that some verifiers expect."""
+    return await keys(ctx)

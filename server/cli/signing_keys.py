@@ -1,0 +1,138 @@
+"""`gatewright signing-keys`: the keys that sign tokens for other services."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.cli.support import cell, print_table, run, run_services
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from domain.context import Context
+    from domain.signing_keys.rotation import KeyPair
+    from models.signing_key import SigningKeyRow
+    from server.services import Services
+
+app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=True)
+
+ATTEMPTS, PAUSE = 350, 0.1
+"""How often, and how many seconds apart, a command tries to get the lease; a crashed instance holds it for 30 s."""
+
+Rule = Callable[["Mapping[str, KeyPair]"], "Callable[[Context], Awaitable[None]]"]
+
+
+@app.command("list")
+def list_keys() -> None:
+    """List the keys, newest first, with their states and times.
+
+    Example: gatewright signing-keys list
+    """
+    from domain.signing_keys import rotation
+
+    titles = ("Key", "Algorithm", "State", "Created", "Signs from", "Signs until", "Published until")
+    rows = [
+        (row.kid, row.algorithm, state.value, *map(cell, (row.created_at, *_times(row))))
+        for row, state in run(rotation.list_keys)
+    ]
+    print_table(titles, rows, {"signing": "green", "revoked": "red"})
+
+
+@app.command()
+def rotate(
+    algorithm: Annotated[
+        str | None, typer.Option(metavar="ALGORITHM", help="Only the key of this algorithm, such as ES256.")
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Sign with the new key at once.")] = False,
+) -> None:
+    """Create new keys, which sign after jwt.publish_ahead.
+
+    With --now they sign at once: verifiers then meet a key that they have to fetch first.
+
+    Example: gatewright signing-keys rotate --algorithm ES256
+    """
+    run_services(partial(_rotate, algorithm=algorithm, now=now))
+    typer.echo("The new keys sign from now on." if now else "The new keys are published.")
+
+
+@app.command()
+def revoke(
+    kid: Annotated[str, typer.Argument(metavar="KEY", help="The key, as listed.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Revoke a key; another one replaces it at once.
+
+    Within 30 seconds no instance publishes it or signs with it. Tokens that it has signed are refused by services as
+    soon as they fetch the keys again.
+
+    Example: gatewright signing-keys revoke oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U
+    """
+    if not yes:
+        typer.confirm(f"Revoke {kid}, and with it every token it has signed?", abort=True)
+    run_services(partial(_revoke, kid=kid))
+    typer.echo(f"Revoked {kid}.")
+
+
+@app.command()
+def export_public() -> None:
+    """Print the published keys as a JSON Web Key Set.
+
+    Example: gatewright signing-keys export-public > jwks.json
+    """
+
+    async def job(services: "Services") -> bytes:
+        await services.signing_keys.reload()
+        return services.signing_keys.document.body
+
+    typer.echo(run_services(job))
+
+
+def _times(row: "SigningKeyRow") -> "tuple[datetime | None, ...]":
+    return row.signs_from, row.signs_until, row.published_until
+
+
+async def _rotate(services: "Services", *, algorithm: str | None, now: bool) -> None:
+    from domain.errors import BadRequest
+    from domain.signing_keys import rotation
+
+    settings = services.settings.jwt
+    if not settings.enabled:
+        raise BadRequest("jwt.enabled is false: no keys are used")
+    if algorithm is not None and algorithm not in settings.algorithms:
+        raise BadRequest(f"{algorithm} is none of jwt.algorithms: {', '.join(settings.algorithms)}")
+    wanted = settings.algorithms if algorithm is None else (algorithm,)
+    holder = services.signing_keys.holder
+
+    def rule(pairs: "Mapping[str, KeyPair]") -> "Callable[[Context], Awaitable[None]]":
+        return partial(rotation.rotate, pairs=pairs.values(), holder=holder, at_once=now)
+
+    await _change(services, wanted, rule)
+
+
+async def _revoke(services: "Services", *, kid: str) -> None:
+    from domain.signing_keys import rotation
+
+    async def find(ctx: "Context") -> "SigningKeyRow":
+        return await rotation.find(ctx, kid)
+
+    row = await services.unit_of_work.run(find)
+    holder = services.signing_keys.holder
+    await _change(
+        services,
+        (row.algorithm,),
+        lambda pairs: partial(rotation.revoke, kid=kid, pairs=pairs, holder=holder),
+    )
+
+
+async def _change(services: "Services", algorithms: Iterable[str], rule: Rule) -> None:
+    """Change keys when no instance of the service does. Raises Unavailable."""
+    from domain.errors import Unavailable
+
+    for _ in range(ATTEMPTS):
+        if await services.signing_keys.change(algorithms, rule):
+            return
+        await asyncio.sleep(PAUSE)
+    raise Unavailable("Another instance is changing signing keys; try again later")

@@ -1,0 +1,94 @@
+"""The settings of signed tokens for other services."""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from domain.signing_keys.policy import TokenPolicy
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, Items, OptionalUrl, duration_between, is_http
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+_CLIENT_ID = "app_"
+"""The beginning of client ids, which are audiences of other tokens."""
+
+Algorithm = Literal["ES256", "RS256", "EdDSA"]
+Claim = Literal["email", "emailVerified", "name", "image", "username", "role", "id"]
+
+
+class Jwt(Group):
+    """`jwt.*`: signed tokens (JWT) for other services, and the keys that sign them."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether /token, /jwks and /.well-known/jwks.json exist; by default true in development.",
+    )
+    algorithms: Annotated[tuple[Algorithm, ...], Items] = Field(
+        default=("ES256", "RS256"),
+        description="One signing key of each is kept; the first signs session tokens.",
+    )
+    issuer: OptionalUrl = Field(
+        default=None, description="`iss` of every token; by default `base_url` and `base_path`."
+    )
+    audiences: Annotated[tuple[str, ...], Items] = Field(
+        default=(),
+        max_length=20,
+        description="Audiences that may be requested; the first is the default. By default the issuer.",
+    )
+    expires_in: Duration = duration_between(
+        "5m", "Lifetime of a token, which never outlives its session.", at_least="1m", at_most="1h"
+    )
+    claims: Annotated[tuple[Claim, ...], Items] = Field(
+        default=("email", "emailVerified", "name"), description="Fields of the user in each token."
+    )
+    header: bool = Field(
+        default=False, description="Whether /get-session also returns a token, in the header set-auth-jwt."
+    )
+    rotation_interval: Duration = duration_between(
+        "90d", "How long a key signs, at least 1d; 0 = for ever.", at_least="0s", at_most="400d"
+    )
+    publish_ahead: Duration = duration_between(
+        "1h", "How long a new key is published before it signs.", at_least="10m", at_most="7d"
+    )
+    keep: Duration = duration_between(
+        "30d", "How long a retired key is published after it has signed.", at_least="1d"
+    )
+    jwks_max_age: Duration = duration_between(
+        "5m", "How long caches may keep the key document.", at_least="1m", at_most="1h"
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how tokens are made, and how long keys live."""
+        issuer = self.issuer or settings.base_url + settings.base_path
+        return (fill(TokenPolicy, self, issuer=issuer, audiences=self.audiences or (issuer,)),)
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield what verifiers would not accept, or would make them miss a key."""
+        if self.header and not settings.jwt.enabled:
+            yield "jwt.header: needs jwt.enabled"
+        if self.issuer is not None and (set(self.issuer) & {"?", "#"} or self.issuer.endswith("/")):
+            yield "jwt.issuer: no trailing slash, query or fragment"
+        if any(not 1 <= len(audience) <= 255 for audience in self.audiences):
+            yield "jwt.audiences: each has 1 to 255 characters"
+        if any(audience.startswith(_CLIENT_ID) for audience in self.audiences):
+            yield f"jwt.audiences: none may begin with {_CLIENT_ID}"
+        if not self.algorithms:
+            yield "jwt.algorithms: must name one"
+        if len(set(self.algorithms)) < len(self.algorithms):
+            yield "jwt.algorithms: each only once"
+        if timedelta(0) < self.rotation_interval < timedelta(days=1):
+            yield "jwt.rotation_interval: must be 0 or at least 1d"
+        if timedelta(0) < self.rotation_interval <= self.publish_ahead:
+            yield "jwt.rotation_interval: must be longer than jwt.publish_ahead"
+        # defence: JWT8 publish-ahead
+        if self.publish_ahead < 2 * self.jwks_max_age + timedelta(minutes=1):
+            yield "jwt.publish_ahead: must be at least twice jwt.jwks_max_age and 1m more"
+
+    def production_problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that the issuer could be impersonated."""
+        if self.issuer is not None and is_http(self.issuer) and not settings.allow_http:
+            yield "jwt.issuer: must be https (or set allow_http)"
