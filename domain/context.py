@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, Limit, Reads, SigningKeys, Transaction
+from domain.ports import Cipher, Counters, Hasher, Limit, Reads, Search, SigningKeys, Transaction
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
@@ -123,6 +123,7 @@ class Resources:
     counters: Counters
     begin: Callable[[], Transaction]
     """Creates a transaction, which takes a connection when it is first used."""
+    search: Search
     ready: Callable[[], Awaitable[bool]]
     """Returns whether the service can do its work, as /ready reports."""
     run_isolated: IsolatedRunner

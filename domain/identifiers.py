@@ -5,6 +5,7 @@ The patterns mean the same in Python, JavaScript and Rust, so the contract may q
 
 import re
 import string
+from datetime import UTC, datetime
 
 from domain.errors import BadRequest, Refusal, Unprocessable
 
@@ -146,6 +147,15 @@ def is_issuer(text: str) -> bool:
 
 def _is_surrogate(character: str) -> bool:
     return "\ud800" <= character <= "\udfff"
+
+
+def instant_or_none(text: str) -> datetime | None:
+    """Return a time with its zone (RFC 3339) in UTC, else None."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return None if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def image_or_none(text: str | None) -> str | None:

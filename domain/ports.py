@@ -94,6 +94,18 @@ class Transaction(Protocol):
         """Roll back everything that was not committed."""
 
 
+class Search(Protocol):
+    """Searches that may read many rows, outside the transaction; no other transaction waits for them."""
+
+    async def __call__(
+        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
+    ) -> Sequence[Rows]:
+        """Return the rows of each statement, all of one snapshot. Scans of one process run one after the other.
+
+        Raises TimeoutError if they take longer than `within`, waiting for other scans included; Unavailable.
+        """
+
+
 class Hasher(Protocol):
     """Password hashing in a bounded pool of threads. Passwords are passed as sent."""
 

@@ -6,6 +6,14 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 BackupCode: TypeAlias = str
 
 
+class BanUserRequest(TypedDict):
+    """The ban of a user."""
+
+    userId: str
+    banReason: NotRequired[str]
+    banExpiresIn: NotRequired[int]
+
+
 class CheckUsernameRequest(TypedDict):
     """The username to check."""
 
@@ -127,6 +135,29 @@ ErrorCode: TypeAlias = Literal[
     "SERVICE_UNAVAILABLE",
     "OVERLOADED",
     "PROVIDER_UNAVAILABLE",
+    "SEARCH_TOO_BROAD",
+    "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE",
+    "NO_DATA_TO_UPDATE",
+    "PASSWORD_CANNOT_BE_UPDATED_VIA_UPDATE_USER",
+    "USER_ID_CANNOT_BE_UPDATED",
+    "YOU_CANNOT_BAN_YOURSELF",
+    "YOU_CANNOT_REMOVE_YOURSELF",
+    "LAST_ADMIN",
+    "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_GET_USER",
+    "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS_SESSIONS",
+    "YOU_ARE_NOT_ALLOWED_TO_CREATE_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE",
+    "YOU_ARE_NOT_ALLOWED_TO_BAN_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL",
+    "YOU_ARE_NOT_ALLOWED_TO_UPDATE_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_PASSWORD",
+    "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR",
+    "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS",
+    "YOU_ARE_NOT_ALLOWED_TO_DELETE_USERS",
+    "TWO_FACTOR_REQUIRED",
+    "SESSION_NOT_FRESH",
+    "USER_NOT_FOUND",
 ]
 
 
@@ -220,6 +251,22 @@ class ChangeEmailRequest(TypedDict):
 
     newEmail: NewEmail
     callbackURL: NotRequired[str]
+
+
+Permission: TypeAlias = str
+
+
+class HasPermissionRequest(TypedDict):
+    """The permissions to check."""
+
+    permissions: dict[str, list[Permission]]
+
+
+class PermissionVerdict(TypedDict):
+    """Whether the caller has the permissions."""
+
+    error: str | None
+    success: bool
 
 
 class ProviderAccount(TypedDict):
@@ -342,6 +389,12 @@ class RevokeSessionRequest(TypedDict):
     token: str
 
 
+class RevokeUserSessionRequest(TypedDict):
+    """The session to end."""
+
+    sessionToken: str
+
+
 class RevokedSession(TypedDict):
     """The session is ended, if it was one of the caller's."""
 
@@ -353,6 +406,13 @@ class RevokedSessions(TypedDict):
     """The sessions are ended."""
 
     status: bool
+    count: int
+
+
+class RevokedUserSessions(TypedDict):
+    """The sessions are ended."""
+
+    success: bool
     count: int
 
 
@@ -438,6 +498,19 @@ class SessionToken(TypedDict):
     """A signed token for another service."""
 
     token: str
+
+
+class SessionsOfUser(TypedDict):
+    """The active sessions of a user."""
+
+    sessions: list[Session]
+
+
+class SetUserPasswordRequest(TypedDict):
+    """The new password of a user."""
+
+    userId: str
+    newPassword: str
 
 
 class SignInEmailRequest(TypedDict):
@@ -635,11 +708,91 @@ class PasswordReset(TypedDict):
     user: User
 
 
+class UserAnswer(TypedDict):
+    """The user."""
+
+    user: User
+
+
 class UserDeleted(TypedDict):
     """The user is deleted; or a confirmation email was sent, and nothing is deleted yet."""
 
     success: bool
     message: Literal["User deleted", "Verification email sent"]
+
+
+class UserIdRequest(TypedDict):
+    """The user it is about."""
+
+    userId: str
+
+
+class UserPage(TypedDict):
+    """A page of users."""
+
+    users: list[User]
+    total: int
+    totalCapped: bool
+    limit: int
+    offset: int
+
+
+UserRole: TypeAlias = str
+
+
+UserRoles: TypeAlias = str | list[UserRole]
+
+
+class CreateUserData(TypedDict):
+    """Further fields. `id`, `password`, `twoFactorEnabled`, `createdAt` and `updatedAt` are refused with FIELD_NOT_ALLOWED; other keys are ignored."""
+
+    image: NotRequired[str | None]
+    username: NotRequired[str]
+    displayUsername: NotRequired[str]
+    role: NotRequired[UserRoles]
+    emailVerified: NotRequired[bool]
+    banned: NotRequired[bool]
+    banReason: NotRequired[str | None]
+    banExpires: NotRequired[str | None]
+
+
+class CreateUserRequest(TypedDict):
+    """A new user."""
+
+    email: str
+    name: str
+    password: NotRequired[str]
+    role: NotRequired[UserRoles]
+    data: NotRequired[CreateUserData]
+
+
+class SetRoleRequest(TypedDict):
+    """The new roles of a user."""
+
+    userId: str
+    role: UserRoles
+
+
+class UpdateUserData(TypedDict):
+    """The fields to change; at least one. `password` and `id` have error codes of their own; `twoFactorEnabled`, `createdAt` and `updatedAt` are refused with FIELD_NOT_ALLOWED; other keys are ignored."""
+
+    image: NotRequired[str | None]
+    username: NotRequired[str]
+    displayUsername: NotRequired[str]
+    role: NotRequired[UserRoles]
+    emailVerified: NotRequired[bool]
+    banned: NotRequired[bool]
+    banReason: NotRequired[str | None]
+    banExpires: NotRequired[str | None]
+    name: NotRequired[str]
+    email: NotRequired[str]
+
+
+class UpdateUserAsAdminRequest(TypedDict):
+    """The changes of a user; all or none are made."""
+
+    userId: str
+    data: UpdateUserData
 
 
 class UsernameAvailability(TypedDict):

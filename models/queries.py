@@ -259,6 +259,10 @@ COUNTER_BY_KEY = ReadStatement(
 """The counter of a key, also after the end of its window."""
 
 
+USER_BY_ID = ReadStatement(select(*USER_COLUMNS).where(by(User.id)), UserRow._make, key=User.id)
+"""A user, by id."""
+
+
 def _last_success(columns: Sequence[Any]) -> datetime:
     last: datetime = columns[0]
     return last

@@ -153,6 +153,9 @@ END_SESSION = (
 )
 """Delete the session of an `id` if it belongs to that user and is active `now`."""
 
+FIND_SESSION = select(col(Session.user_id)).where(_is(Session.id, "id"))
+"""The user of the session of an `id`."""
+
 ADD_AUDIT = insert(Audit)
 
 CHANGE_USER = update(table_of(User)).where(_is(User.id, "whose"))

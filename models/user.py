@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from sqlalchemy import Index, text
 from sqlmodel import Field
 
 from models.base import Instant, Record
@@ -14,6 +15,23 @@ def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
 
 class User(Record, table=True):
     """A person with an account. `email` and `username` are stored in lower case."""
+
+    __table_args__ = (
+        Index(None, "created_at", "id"),
+        Index(None, "updated_at", "id"),
+        Index(None, "role", "created_at", "id"),
+        Index(
+            "ix_user_ban_expires_id",
+            "ban_expires",
+            "id",
+            postgresql_where=text("banned"),
+            sqlite_where=text("banned"),
+        ),
+        Index("ix_user_name_id", text("lower(name)"), "id").ddl_if(dialect="postgresql"),
+        Index("ix_user_name_id", text("name COLLATE NOCASE"), "id").ddl_if(dialect="sqlite"),
+        Index("ix_user_email_pattern", text("email text_pattern_ops")).ddl_if(dialect="postgresql"),
+        Index("ix_user_name_pattern", text("lower(name) text_pattern_ops")).ddl_if(dialect="postgresql"),
+    )
 
     name: str
     email: str = Field(unique=True)

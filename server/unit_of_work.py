@@ -91,6 +91,7 @@ class UnitOfWork:
             cipher=self.cipher,
             counters=self.counters,
             begin=database.begin,
+            search=database.search,
             ready=self.ready,
             run_isolated=self.run,
             providers=self.providers,

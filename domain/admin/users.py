@@ -4,14 +4,18 @@ delete."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import ColumnElement, func, or_, select, true
 from sqlmodel import col
 
 from domain import errors, identifiers, one_time_tokens
-from domain.authentication import gate, sign_up
+from domain.admin import changes, permissions
+from domain.authentication import sign_up
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
+from domain.passwords import passwords, strength
+from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
@@ -19,8 +23,9 @@ from domain.two_factor import events as two_factor_events
 from domain.two_factor import setup
 from domain.user_deletion import deletion
 from domain.users import events as user_events
-from domain.users import locking, lookup, profile
+from domain.users import locking, lookup, profile, roles
 from domain.users.errors import UserAlreadyExistsUseAnotherEmail
+from domain.users.policy import RolePolicy
 from models import Account, User
 from models.queries import USER_COLUMNS, SessionRow, UserRow
 
@@ -37,6 +42,8 @@ class NewUser:
     password: str = field(repr=False)
     username: str | None = None
     email_verified: bool = False
+    role: str | None = None
+    """Role names with commas between them; None for the default role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,8 @@ async def create(ctx: Context, wanted: NewUser) -> UserRow:
         raise errors.ValidationError("The name is too long or holds control characters")
     user, hashed = await sign_up.new_user(ctx, _as_sign_up(wanted, email))
     user = user._replace(email_verified=wanted.email_verified)
+    if wanted.role is not None:
+        user = user._replace(role=",".join(permissions.role_names(ctx, wanted.role)))
     if await lookup.by_email(ctx, email) is not None:
         raise UserAlreadyExistsUseAnotherEmail
     await sign_up.add_user(ctx, user, hashed)
@@ -116,19 +125,73 @@ async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datet
         raise errors.ValidationError("The ban would be over at once")
     if reason is not None and len(reason) > LONGEST_REASON:
         raise errors.ValidationError(f"The reason is longer than {LONGEST_REASON} characters")
-    user = await _locked(ctx, identifier)
-    await profile.change(ctx, user, banned=True, ban_reason=reason, ban_expires=until)
-    user_events.user_updated(ctx, user.id, gate.BAN, by_operator=True)
-    return await _end_sessions(ctx, user)
+    _, ended = await changes.ban(ctx, await _locked(ctx, identifier), reason=reason, until=until)
+    return ended
 
 
 async def unban(ctx: Context, identifier: str) -> bool:
     """Lift a user's ban; return whether they were banned. Raises NotFound."""
     user = await _locked(ctx, identifier)
-    was_banned = user.banned
-    if was_banned:
-        await gate.lift_ban(ctx, user, by_operator=True)
-    return was_banned
+    await changes.unban(ctx, user)
+    return user.banned
+
+
+async def promote(ctx: Context, identifier: str, role: str) -> UserRow:
+    """Give a user a role in addition. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
+    user = await _locked(ctx, identifier)
+    names = permissions.role_names(ctx, [*roles.split(user.role), *permissions.role_names(ctx, role)])
+    return await changes.set_roles(ctx, user, names)
+
+
+async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
+    """Take a role from a user; one without any other gets the default role. Raises NotFound."""
+    user = await _locked(ctx, identifier)
+    kept = [name for name in roles.split(user.role) if name != role]
+    return await changes.set_roles(ctx, user, kept or [ctx.policy[RolePolicy].default_role])
+
+
+async def set_role(ctx: Context, identifier: str, wanted: str) -> UserRow:
+    """Replace all roles of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
+    user = await _locked(ctx, identifier)
+    return await changes.set_roles(ctx, user, permissions.role_names(ctx, wanted))
+
+
+async def is_last_admin(ctx: Context, identifier: str) -> bool:
+    """Return whether only this user, of those who are not banned, may set roles. Raises NotFound."""
+    user = await lookup.find(ctx, identifier)
+    may = permissions.may_set_roles(ctx, user.role)
+    return may and not await permissions.is_other_admin(ctx, user)
+
+
+async def administrators(ctx: Context) -> Sequence[UserRow]:
+    """Return the users whose roles have a power beyond the default role's, by email address."""
+    texts = await permissions.role_texts(ctx)
+    holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]
+    found = select(*USER_COLUMNS).where(col(User.role).in_(holding)).order_by(col(User.email))
+    return await ctx.db.execute(found.execution_options(row=UserRow, in_thread=True))
+
+
+async def set_password(ctx: Context, identifier: str, new: str) -> int:
+    """Set a user's password and revoke their sessions; return how many were active.
+
+    Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon, NotFound, Overloaded.
+    """
+    strength.check_length(ctx.policy[PasswordPolicy], new)
+    hashed = await passwords.hash_for(ctx, await ctx.in_new_transaction(partial(_find, identifier)), new)
+    return await changes.set_password(ctx, await _locked(ctx, identifier), hashed)
+
+
+async def verify_email(ctx: Context, identifier: str) -> bool:
+    """Mark a user's email address as verified; return whether it was not before. Raises NotFound."""
+    user = await _locked(ctx, identifier)
+    if not user.email_verified:
+        await profile.change(ctx, user, email_verified=True)
+        user_events.user_updated(ctx, user.id, ["email_verified"], by_operator=True)
+    return not user.email_verified
+
+
+async def _find(identifier: str, ctx: Context) -> UserRow:
+    return await lookup.find(ctx, identifier)
 
 
 async def revoke_sessions(ctx: Context, identifier: str) -> int:

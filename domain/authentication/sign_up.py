@@ -17,6 +17,7 @@ from domain.sessions.sessions import OpenedSession
 from domain.users import events as user_events
 from domain.users import locking, profile
 from domain.users.errors import UserAlreadyExistsUseAnotherEmail
+from domain.users.policy import RolePolicy
 from models.queries import PASSWORD_BY_EMAIL, UserRow
 
 
@@ -130,7 +131,7 @@ def _row(ctx: Context, wanted: SignUp, names: profile.Names) -> UserRow:
         email_verified=False,  # defence: V30 new-email
         image=wanted.image or None,
         two_factor_enabled=False,
-        role="user",
+        role=ctx.policy[RolePolicy].default_role,
         banned=False,
         ban_reason=None,
         ban_expires=None,

@@ -97,7 +97,7 @@ async def _follow_change(ctx: Context, user: UserRow, row: OneTimeTokenRow, toke
         ctx, row.email
     ):
         raise errors.InvalidToken
-    return await _set_address(ctx, user, row.email, verified=True)
+    return await set_address(ctx, user, row.email, verified=True)
 
 
 async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool:
@@ -120,7 +120,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool
         raise VerificationEmailNotEnabled
     is_taken = await _is_taken(ctx, address)  # defence: V70 taken-email
     if at_once and not is_taken:
-        user = await _set_address(ctx, user, address, verified=False)  # defence: V32 unverified
+        user = await set_address(ctx, user, address, verified=False)  # defence: V32 unverified
         if policy[EmailVerificationPolicy].enabled:
             await mail_verification(ctx, user, callback_url)
     else:
@@ -145,7 +145,8 @@ async def _mail_change(
     events.email_change_requested(ctx, is_taken=is_taken)
 
 
-async def _set_address(ctx: Context, user: UserRow, address: str, *, verified: bool) -> UserRow:
+async def set_address(ctx: Context, user: UserRow, address: str, *, verified: bool) -> UserRow:
+    """Change the address of a user whose row is locked; older tokens are void, and the old address is notified."""
     changed = await profile.change(ctx, user, email=address, email_verified=verified)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
     await mails.email_changed(ctx, changed, user.email, was_verified=user.email_verified)

@@ -127,6 +127,21 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
     return user  # defence: V50 reset-end
 
 
+async def hash_for(ctx: Context, user: UserRow, new: str) -> str:
+    """Return the hash of a new password for another user; call it after `strength.check_length`, outside the
+    transaction. Raises PasswordTooCommon, Overloaded."""
+    _check_common(ctx, new, user)
+    return await ctx.hash_once(new)
+
+
+async def set_for(ctx: Context, user: UserRow, hashed: str) -> int:
+    """Set the password of another user whose row is locked, with the effects of a reset; return how many of their
+    sessions were active, which are all revoked."""
+    await _set(ctx, user, hashed)
+    await limits.reset_failures(ctx, user.id)
+    return await sessions.end_all(ctx, user)
+
+
 def _refuse_token(ctx: Context, user_id: str | None) -> NoReturn:
     events.password_reset_failed(ctx, user_id, InvalidResetToken)
     raise InvalidResetToken

@@ -181,6 +181,11 @@ async def revoke_all(ctx: Context) -> int:
     return ended
 
 
+async def end(ctx: Context, user: UserRow, session_id: str) -> bool:
+    """Revoke one session of a user whose row is locked; return whether it was active."""
+    return bool(await ctx.db.execute(END_SESSION, id=session_id, user_id=user.id, now=ctx.now))
+
+
 async def end_all(ctx: Context, user: UserRow) -> int:
     """Revoke every session of a user whose row is locked; return how many were active."""
     return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user

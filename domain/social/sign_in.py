@@ -23,6 +23,7 @@ from domain.two_factor.challenges import PendingSignIn
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import events as user_events
 from domain.users import locking, profile
+from domain.users.policy import RolePolicy
 from models.queries import AccountRow, UserRow
 
 
@@ -159,7 +160,7 @@ def _new_user(ctx: Context, identity: Identity, address: str) -> UserRow:
         username=None,
         display_username=None,
         two_factor_enabled=False,
-        role="user",
+        role=ctx.policy[RolePolicy].default_role,
         banned=False,
         ban_reason=None,
         ban_expires=None,

@@ -2,7 +2,7 @@
 
 from domain import errors
 from domain.context import Context
-from models.queries import UserRow
+from models.queries import USER_BY_ID, UserRow
 from models.statements import FIND_USER, FIND_USER_BY_EMAIL
 
 
@@ -25,3 +25,8 @@ async def by_email(ctx: Context, email: str) -> UserRow | None:
     """Return the user with this lower-cased address, or None."""
     user: UserRow | None = (await ctx.db.execute(FIND_USER_BY_EMAIL, email=email)).first()
     return user
+
+
+async def by_id(ctx: Context, user_id: str) -> UserRow | None:
+    """Return the user with this id, or None, by one read outside the transaction."""
+    return await ctx.reads.one(USER_BY_ID, user_id)

@@ -1,6 +1,10 @@
 """Policy for users, from the operator's settings."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+
+Permission = tuple[str, str]
+"""A resource and an action, such as `("user", "ban")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -8,3 +12,13 @@ class UsernamePolicy:
     """Whether users have usernames."""
 
     enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RolePolicy:
+    """The configured roles."""
+
+    default_role: str
+    """The role of every user who is created without one."""
+    roles: Mapping[str, Set[Permission]]
+    """The permissions that each role grants."""

@@ -1,5 +1,6 @@
 """The user row: store it, check usernames, change the profile."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,18 +90,30 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
         changes = {field: value for field, value in changes.items() if field in ("name", "image")}
     if not changes:
         raise errors.ValidationError("No fields to update")
-    if "username" in changes:
-        changes["username"] = identifiers.username(changes["username"])
-    if "display_username" in changes:
-        changes["display_username"] = identifiers.display_username(changes["display_username"])
     caller = ctx.signed_in.user
-    if "username" in changes and await _owner(ctx, changes["username"]) not in (None, caller.id):
-        raise UsernameIsAlreadyTaken
+    changes |= await wanted_names(ctx, caller, changes)
     locking.require_caller(ctx)
     # In a fixed order, so that few variants of the statement are compiled.
     # defence: R35 stored-name
     ctx.db.defer(CHANGE_USER, whose=caller.id, **dict(sorted(changes.items())), updated_at=ctx.now)
     events.user_updated(ctx, caller.id, changes)
+
+
+async def wanted_names(ctx: Context, user: UserRow, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the two usernames that are in `wanted`, checked; none if usernames are disabled.
+
+    Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
+    """
+    names: dict[str, str] = {}
+    if not ctx.policy[UsernamePolicy].enabled:
+        return names
+    if "username" in wanted:
+        names["username"] = identifiers.username(wanted["username"])
+    if "display_username" in wanted:
+        names["display_username"] = identifiers.display_username(wanted["display_username"])
+    if "username" in names and await _owner(ctx, names["username"]) not in (None, user.id):
+        raise UsernameIsAlreadyTaken
+    return names
 
 
 async def _owner(ctx: Context, username: str) -> str | None:

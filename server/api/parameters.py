@@ -25,6 +25,8 @@ class Parameters:
     arguments: dict[str, str]
     """By the name on the wire, the handler's name for it."""
     required: bool
+    lists: frozenset[str] = frozenset()
+    """The parameters that may be given several times."""
     takes_any_text: bool = False
     """Whether U+0000 is no fault here: the text is compared, cleaned or handed on, and never stored."""
 
@@ -36,9 +38,13 @@ class Parameters:
             field = _decoded(name)
             if field is None or field not in self.converters:
                 continue  # defence: R40 unknown-parameter
+            value = self._value(field, _decoded(text), failures)
+            if field in self.lists:
+                values.setdefault(field, []).append(value)
+                continue
             if field in values:  # defence: V9 single-target
                 failures[self.schema.name(field)] = TWICE
-            values[field] = self._value(field, _decoded(text), failures)
+            values[field] = value
         return values
 
     def read_path(self, captured: dict[str, str]) -> dict[str, Any]:
@@ -83,6 +89,7 @@ def compile_parameters(
         converters={name: _converter(declared) for name, declared in properties.items()},
         arguments={name: pythonic(name) for name in properties},
         required=bool(required),
+        lists=frozenset(name for name, declared in properties.items() if declared.get("type") == "array"),
         takes_any_text=takes_any_text,
     )
 
@@ -95,7 +102,12 @@ def _decoded(text: bytes) -> str | None:
 
 
 def _converter(schema: dict[str, Any]) -> Callable[[str], Any]:
-    """Return what turns the text of a parameter into its type. Raises ValueError for a type that has no text form."""
+    """Return what turns the text of a parameter, or of one of its items, into its type.
+
+    Raises ValueError for a type that has no text form.
+    """
+    if schema.get("type") == "array":
+        return _converter(schema["items"])
     kind = schema.get("type", "string")
     converters: dict[str, Callable[[str], Any]] = {
         "string": str,

@@ -72,11 +72,12 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
         supplied["secrets"] = (SecretStr(_kept_secret(directory / SECRET_FILE)),)
     if "format" not in written.log.model_fields_set and sys.stderr.isatty():
         supplied["log"] = written.log.model_copy(update={"format": "console"})
-    if "enabled" not in written.jwt.model_fields_set:
-        supplied["jwt"] = written.jwt.model_copy(update={"enabled": True})
-    for name, group in (("mail", written.mail), ("password_reset", written.password_reset)):
-        if "sender" not in group.model_fields_set:
-            supplied[name] = group.model_copy(update={"sender": "console"})
+    for name, group in (("jwt", written.jwt), ("admin", written.admin)):
+        if "enabled" not in group.model_fields_set:
+            supplied[name] = group.model_copy(update={"enabled": True})
+    for name, sender in (("mail", written.mail), ("password_reset", written.password_reset)):
+        if "sender" not in sender.model_fields_set:
+            supplied[name] = sender.model_copy(update={"sender": "console"})
     return written.model_copy(update=supplied)
 
 

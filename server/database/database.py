@@ -2,20 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any, Literal, Protocol
 from urllib.parse import parse_qs
 
 import structlog
-from sqlalchemy import URL, make_url, text
+from sqlalchemy import URL, Executable, make_url, text
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import ArgumentError
 
-from domain.ports import Reads
+from domain.ports import Reads, Rows
 from server.config.settings import Settings
 from server.database.compile import StatementCache
 from server.database.errors import first_line, is_retryable, is_unavailable, reason
@@ -42,6 +43,8 @@ __all__ = [
 
 _PAUSE = 0.5
 """Seconds between two attempts to reach a database that is absent at start."""
+
+_PROBE = text("SELECT 1")
 
 _FAREWELL = 2.0
 """Seconds given to the server to close a connection in order."""
@@ -108,6 +111,7 @@ class Database:
         self._begin = begin
         self._snapshot = snapshot
         self._group_commit = group_commit
+        self._scans = asyncio.Lock()
 
     def begin(self) -> Transaction:
         """Return a transaction that begins at its first statement. The caller commits and closes it."""
@@ -121,6 +125,18 @@ class Database:
         No other transaction waits for it, however long it lasts.
         """
         return self._snapshot()
+
+    async def search(
+        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
+    ) -> list[Rows]:
+        """Return the rows of each statement, all of one snapshot. Implements `domain.ports.Search`."""
+        async with self._snapshot() as snapshot:
+            await snapshot.execute(_PROBE)  # An absent database is no slow search.
+            async with asyncio.timeout(within.total_seconds()):
+                if not is_scan:
+                    return [await snapshot.execute(statement) for statement in statements]
+                async with self._scans:
+                    return [await snapshot.execute(statement) for statement in statements]
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -265,7 +281,7 @@ async def _reach(database: Database, patience: float) -> None:
     while True:
         try:
             async with database.transaction() as session:
-                await session.execute(text("SELECT 1"))
+                await session.execute(_PROBE)
             return
         except Exception as error:
             if not is_unavailable(error):

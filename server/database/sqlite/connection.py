@@ -90,6 +90,10 @@ class Connection:
         else:
             _undo(self._connection)
 
+    def interrupt(self) -> None:
+        """End the statement that runs in the thread, if there is one, with an error."""
+        self._connection.interrupt()
+
     def is_closed(self) -> bool:
         """Return whether the connection was closed."""
         return self._is_closed

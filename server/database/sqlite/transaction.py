@@ -92,4 +92,5 @@ class SqliteSnapshot(Transaction):
     async def _end(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
+            connection.interrupt()
             await connection.close()

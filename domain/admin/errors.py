@@ -1,0 +1,148 @@
+"""Errors of administration."""
+
+from domain.errors import BadRequest, Forbidden, NotFound
+
+
+class SearchTooBroad(BadRequest):
+    """The search takes longer than `admin.scan_timeout`."""
+
+    message = "The search is too broad; use starts_with or a filter"
+
+
+class YouAreNotAllowedToSetNonExistentValue(BadRequest):
+    """A role that is not configured."""
+
+    message = "You are not allowed to set a non-existent role value"
+
+
+class NoDataToUpdate(BadRequest):
+    """None of the fields that can be changed is given."""
+
+    message = "No data to update"
+
+
+class PasswordCannotBeUpdatedViaUpdateUser(BadRequest):
+    """A password is set by /admin/set-user-password."""
+
+    message = "Password cannot be updated through update-user. Use the set-user-password endpoint instead"
+
+
+class UserIdCannotBeUpdated(BadRequest):
+    """The identifier of a user never changes."""
+
+    message = "User id cannot be updated"
+
+
+class YouCannotBanYourself(BadRequest):
+    """The caller is the user to ban."""
+
+    message = "You cannot ban yourself"
+
+
+class YouCannotRemoveYourself(BadRequest):
+    """The caller is the user to delete."""
+
+    message = "You cannot remove yourself"
+
+
+class LastAdmin(BadRequest):
+    """Nobody else who is not banned may set roles."""
+
+    message = "The last administrator cannot be removed"
+
+
+class YouAreNotAllowedToListUsers(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to list users"
+
+
+class YouAreNotAllowedToGetUser(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to get user"
+
+
+class YouAreNotAllowedToListUsersSessions(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to list users sessions"
+
+
+class YouAreNotAllowedToCreateUsers(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to create users"
+
+
+class YouAreNotAllowedToChangeUsersRole(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to change users role"
+
+
+class YouAreNotAllowedToBanUsers(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to ban users"
+
+
+class YouAreNotAllowedToSetUsersEmail(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to update users email"
+
+
+class YouAreNotAllowedToUpdateUsers(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to update users"
+
+
+class YouAreNotAllowedToSetUsersPassword(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to set users password"
+
+
+class YouAreNotAllowedToResetTwoFactor(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to reset the second factor of users"
+
+
+class YouAreNotAllowedToRevokeUsersSessions(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to revoke users sessions"
+
+
+class YouAreNotAllowedToDeleteUsers(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to delete users"
+
+
+class TwoFactorRequired(Forbidden):
+    """`admin.require_two_factor` is true, and the caller has no second factor."""
+
+    message = "Two-factor authentication is required"
+
+
+class SessionNotFresh(Forbidden):
+    """The caller signed in longer than `admin.fresh_age` ago."""
+
+    message = "Session is not fresh"
+
+
+class UserNotFound(NotFound):
+    """There is no user with this identifier."""
+
+    message = "User not found"
+
+
+class EmailTaken(BadRequest):
+    """The email address is taken; sign-up says so with status 422."""
+
+    code = "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+    message = "User already exists. Use another email."

@@ -1,0 +1,49 @@
+"""Audit events of administration."""
+
+from datetime import datetime
+
+from domain.audit.record import Event, Refused, record
+from domain.context import Context
+from models import Outcome
+from models.base import to_milliseconds
+
+ADMIN_REFUSED = Event("admin.refused", unbounded=True)
+SESSIONS_LISTED = Event("admin.sessions_listed")
+USER_ROLE_CHANGED = Event("user.role_changed")
+USER_BANNED = Event("user.banned")
+USER_UNBANNED = Event("user.unbanned")
+PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin")
+
+
+def refused(ctx: Context, refusal: Refused) -> None:
+    """The caller lacked a permission, or the rank, for an operation of administration."""
+    record(ctx, ADMIN_REFUSED, outcome=Outcome.REFUSED, refusal=refusal)
+
+
+def sessions_listed(ctx: Context, user_id: str) -> None:
+    """The caller listed the sessions of a user."""
+    record(ctx, SESSIONS_LISTED, user_id=user_id)
+
+
+def user_role_changed(ctx: Context, user_id: str, old: str, new: str) -> None:
+    """The roles of a user were replaced."""
+    record(ctx, USER_ROLE_CHANGED, user_id=user_id, by_operator=ctx.caller is None, old=old, new=new)
+
+
+def user_banned(ctx: Context, user_id: str, reason: str | None, until: datetime | None) -> None:
+    """A user was banned, permanently or until a moment (in milliseconds since 1970)."""
+    end = None if until is None else to_milliseconds(until)
+    record(ctx, USER_BANNED, user_id=user_id, by_operator=ctx.caller is None, reason=reason, until=end)
+
+
+def user_unbanned(ctx: Context, user_id: str) -> None:
+    """The ban of a user was lifted."""
+    record(ctx, USER_UNBANNED, user_id=user_id, by_operator=ctx.caller is None)
+
+
+def password_set_by_admin(ctx: Context, user_id: str, sessions_ended: int) -> None:
+    """The password of a user was set; `sessions_ended` of their sessions were active."""
+    by_operator = ctx.caller is None
+    record(
+        ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended
+    )

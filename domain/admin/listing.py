@@ -1,0 +1,197 @@
+"""Lists of users for administrators: search, filter, sort, page."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NoReturn
+
+from sqlalchemy import ColumnElement, and_, collate, func, literal, not_, or_, select, true
+from sqlmodel import col
+
+from domain import identifiers
+from domain.admin import permissions
+from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
+from domain.admin.policy import AdminPolicy
+from domain.context import Context
+from domain.errors import Field, ValidationError
+from domain.users import roles
+from models import User
+from models.queries import USER_COLUMNS, UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A page of users; the names are those of the contract."""
+
+    search: str | None
+    search_field: str
+    search_operator: str
+    filter_field: str
+    filter_operator: str
+    filter_values: Sequence[str] | None
+    """None without a filter."""
+    sort_by: str
+    descending: bool
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of users, and how many match; the number is capped if there are more."""
+
+    users: Sequence[UserRow]
+    total: int
+    is_capped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition, and whether an index finds its rows."""
+
+    clause: ColumnElement[bool]
+    is_indexed: bool = False
+
+
+_FLAGS: dict[str, Any] = {
+    "banned": User.banned,
+    "emailVerified": User.email_verified,
+    "twoFactorEnabled": User.two_factor_enabled,
+}
+_TIMES: dict[str, Any] = {
+    "banExpires": User.ban_expires,
+    "createdAt": User.created_at,
+    "updatedAt": User.updated_at,
+}
+_TEXTS: dict[str, Any] = {"id": User.id, "email": User.email, "name": User.name, "username": User.username}
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "lt": operator.lt,
+    "lte": operator.le,
+    "gt": operator.gt,
+    "gte": operator.ge,
+}
+_PATTERNS = ("contains", "starts_with", "ends_with")
+_LISTS = ("in", "not_in")
+_LAST = "\U0010ffff"
+"""The character after which no text is sorted."""
+
+
+async def list_users(ctx: Context, wanted: Wanted) -> Page:
+    """Return a page of users. Raises YouAreNotAllowedToListUsers, TwoFactorRequired, ValidationError,
+    SearchTooBroad."""
+    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
+    policy = ctx.policy[AdminPolicy]
+    conditions = [condition async for condition in _conditions(ctx, wanted)]
+    where = and_(true(), *(condition.clause for condition in conditions))
+    order = _sorting(ctx, wanted.sort_by)
+    by = [column.desc() if wanted.descending else column.asc() for column in (order, col(User.id))]
+    page = select(*USER_COLUMNS).where(where).order_by(*by).limit(wanted.limit).offset(wanted.offset)
+    some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
+    number = select(func.count()).select_from(some.subquery())
+    statements = (page.execution_options(row=UserRow), number)
+    is_scan = not all(condition.is_indexed for condition in conditions)
+    try:
+        users, counted = await ctx.resources.search(statements, policy.scan_timeout, is_scan=is_scan)
+    except TimeoutError:  # defence: A16 scan-timeout
+        raise SearchTooBroad from None
+    total = counted.scalar()
+    return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
+
+
+async def _conditions(ctx: Context, wanted: Wanted) -> Any:
+    if wanted.search is not None:
+        yield _pattern(ctx, wanted.search_field, wanted.search_operator, wanted.search)
+    if wanted.filter_values is None:
+        return
+    name, comparison, values = wanted.filter_field, wanted.filter_operator, wanted.filter_values
+    if len(values) > 1 and comparison not in _LISTS:
+        _refuse("filterValue", "must not be given twice")
+    if name == "role":
+        yield await _role(ctx, comparison, values)
+    elif name in _FLAGS:
+        yield _flag(name, comparison, values[0])
+    elif name in _TIMES:
+        if comparison in _PATTERNS:
+            _refuse("filterOperator", "cannot compare times")
+        yield _compare(col(_TIMES[name]), comparison, [_time(value) for value in values], is_indexed=True)
+    elif comparison in _PATTERNS:
+        yield _pattern(ctx, name, comparison, values[0])
+    else:
+        lowered = values if name == "id" else [value.lower() for value in values]
+        yield _compare(_text(name), comparison, lowered, is_indexed=comparison in ("eq", "in"))
+
+
+def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed: bool) -> _Condition:
+    """Compare a column with values; one that is not set is unequal to every value."""
+    if comparison in ("eq", "in"):
+        return _Condition(column.in_(values), is_indexed)
+    if comparison in ("ne", "not_in"):
+        return _Condition(or_(column.is_(None), column.not_in(values)))
+    return _Condition(_ORDER[comparison](column, values[0]), is_indexed)
+
+
+async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condition:
+    if comparison not in ("eq", "ne", *_LISTS):
+        _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
+    [found] = await ctx.resources.search(
+        [permissions.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+    )
+    texts = found.scalars()
+    if len(texts) > permissions.MOST_TEXTS:
+        padded = literal(",").concat(col(User.role)).concat(",")
+        holds = or_(*(padded.contains(f",{value},", autoescape=True) for value in values))
+        return _Condition(holds if comparison in ("eq", "in") else not_(holds))
+    holding = [text for text in texts if set(values) & set(roles.split(text))]
+    if comparison in ("eq", "in"):
+        return _Condition(col(User.role).in_(holding), is_indexed=True)
+    return _Condition(col(User.role).not_in(holding))
+
+
+def _flag(name: str, comparison: str, value: str) -> _Condition:
+    if comparison not in ("eq", "ne"):
+        _refuse("filterOperator", "must be eq or ne for truth values")
+    if value.lower() not in ("true", "false"):
+        _refuse("filterValue", "must be true or false")
+    wanted = (value.lower() == "true") == (comparison == "eq")
+    return _Condition(col(_FLAGS[name]).is_(wanted), is_indexed=name == "banned" and wanted)
+
+
+def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition:
+    """Compare the beginning, the end or any part of a text; `%`, `_` and `\\` in the value are literal."""
+    lowered = value if name == "id" else value.lower()
+    column = _text(name)
+    if comparison == "contains":
+        return _Condition(column.contains(lowered, autoescape=True))
+    if comparison == "ends_with":
+        return _Condition(column.endswith(lowered, autoescape=True))
+    begins = column.startswith(lowered, autoescape=True)
+    is_indexed = name in ("email", "name")
+    if ctx.db.dialect == "sqlite" and is_indexed:
+        # SQLite uses no index for LIKE with an escape, but it does for a range.
+        range_of = _sorting(ctx, name)
+        is_indexed = name == "email" or lowered.isascii()
+        if is_indexed:
+            begins = and_(begins, range_of >= lowered, range_of < lowered + _LAST)
+    return _Condition(begins, is_indexed)
+
+
+def _text(name: str) -> Any:
+    """Return a column of texts as it is compared: in lower case."""
+    return func.lower(col(User.name)) if name == "name" else col(_TEXTS[name])
+
+
+def _sorting(ctx: Context, name: str) -> Any:
+    if name != "name":
+        return col({"email": User.email, **_TIMES}[name])
+    # The service replaces SQLite's `lower`, so that no index can contain it.
+    return collate(col(User.name), "NOCASE") if ctx.db.dialect == "sqlite" else func.lower(col(User.name))
+
+
+def _time(value: str) -> datetime:
+    moment = identifiers.instant_or_none(value)
+    return _refuse("filterValue", "must be a time with a zone") if moment is None else moment
+
+
+def _refuse(name: str, problem: str) -> NoReturn:
+    raise ValidationError(f"[query.{name}] {problem}", Field("query", name, problem))

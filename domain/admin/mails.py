@@ -1,0 +1,9 @@
+"""The emails of administration."""
+
+from domain.context import Context
+from domain.mail.messages import Addressee, notify
+
+
+async def role_changed(ctx: Context, user: Addressee) -> None:
+    """Notify a user that they have powers of an administrator now."""
+    await notify(ctx, "role-changed", user)

@@ -1,0 +1,77 @@
+"""Roles of users and the permissions that they grant."""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+
+from domain.policy import Policy
+from domain.users.policy import Permission, RolePolicy
+
+MOST_ROLES = 16
+"""How many roles a user may have."""
+
+ADMIN = "admin"
+
+STATEMENTS: Mapping[str, Sequence[str]] = {
+    "user": (
+        "create",
+        "list",
+        "get",
+        "update",
+        "set-role",
+        "ban",
+        "impersonate",
+        "delete",
+        "set-password",
+        "set-email",
+        "set-phone",
+        "reset-two-factor",
+        "impersonate-admins",
+    ),
+    "session": ("list", "revoke", "delete"),
+    "apiKey": ("manage",),
+    "organization": ("manage",),
+    "service": ("manage",),
+}
+"""The actions of the service's own resources."""
+
+NOT_OF_ADMIN: Permission = ("user", "impersonate-admins")
+"""The only one of these permissions that the built-in role `admin` does not grant."""
+
+
+def permissions_of(statements: Mapping[str, Iterable[str]]) -> frozenset[Permission]:
+    """Return actions by resource as permissions."""
+    return frozenset((resource, action) for resource, actions in statements.items() for action in actions)
+
+
+def split(role: str) -> list[str]:
+    """Return the names in the text of a user's roles."""
+    return role.split(",")
+
+
+def parse(roles: str | Iterable[str]) -> list[str]:
+    """Return the role names of a request: texts are split at commas, blanks cut, repeated names dropped."""
+    texts = [roles] if isinstance(roles, str) else roles
+    return list(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))
+
+
+def grants(policy: Policy, role: str, wanted: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether one of the roles grants every wanted action of every wanted resource.
+
+    An empty request, and one with an empty list, is not granted. Official clients decide in the same way.
+    """
+    if not wanted or not all(wanted.values()):
+        return False
+    needed = permissions_of(wanted)
+    configured = policy[RolePolicy].roles
+    return any(needed <= configured.get(name, frozenset()) for name in split(role))  # defence: A2 granted
+
+
+def powers(policy: Policy, *names: str) -> Set[Permission]:
+    """Return what these roles grant beyond the default role, which must not shield ordinary users from support."""
+    configured = policy[RolePolicy]
+    granted = frozenset().union(*(configured.roles.get(name, frozenset()) for name in names))
+    return granted - configured.roles[configured.default_role]
+
+
+def is_privileged(policy: Policy, role: str) -> bool:
+    """Return whether the roles have a power over a resource of the service."""
+    return any(resource in STATEMENTS for resource, _ in powers(policy, *split(role)))

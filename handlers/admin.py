@@ -1,0 +1,194 @@
+"""The operations of openapi/paths/admin.yaml."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from domain import identifiers
+from domain.admin import listing, operations
+from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
+from domain.context import Context
+from domain.errors import Field, ValidationError
+from domain.users.errors import FieldNotAllowed
+from handlers import shapes, wire
+from handlers.reply import Reply
+from handlers.session_responses import sign_out_response
+
+_COLUMNS = {
+    "name": "name",
+    "image": "image",
+    "username": "username",
+    "displayUsername": "display_username",
+    "role": "role",
+    "email": "email",
+    "emailVerified": "email_verified",
+    "banned": "banned",
+    "banReason": "ban_reason",
+    "banExpires": "ban_expires",
+}
+"""The fields of a user that administrators may change, and their columns."""
+
+_BAN = ("banned", "banReason", "banExpires")
+_OWNED = ("twoFactorEnabled", "createdAt", "updatedAt")
+
+
+async def list_users(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    search_value: str | None = None,
+    search_field: str | None = None,
+    search_operator: str | None = None,
+    filter_field: str | None = None,
+    filter_operator: str | None = None,
+    filter_value: list[str] | None = None,
+    sort_by: str | None = None,
+    sort_direction: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+) -> shapes.UserPage:
+    """Return a page of users."""
+    wanted = listing.Wanted(
+        search=search_value or None,
+        search_field=search_field or "email",
+        search_operator=search_operator or "contains",
+        filter_field=filter_field or "email",
+        filter_operator=filter_operator or "eq",
+        filter_values=filter_value,
+        sort_by=sort_by or "createdAt",
+        descending=(sort_direction or ("desc" if sort_by is None else "asc")) == "desc",
+        limit=100 if limit is None else limit,
+        offset=offset or 0,
+    )
+    page = await listing.list_users(ctx, wanted)
+    return {
+        "users": [wire.user(row) for row in page.users],
+        "total": page.total,
+        "totalCapped": page.is_capped,
+        "limit": wanted.limit,
+        "offset": wanted.offset,
+    }
+
+
+async def get_user(ctx: Context, id: str) -> shapes.User:  # noqa: A002 - the name of the parameter
+    """Return a user."""
+    return wire.user(await operations.get_user(ctx, id))
+
+
+async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
+    """Return the active sessions of a user."""
+    found = await operations.list_sessions(ctx, body["userId"])
+    return {"sessions": [wire.session(row, token) for row, token in found]}
+
+
+async def has_permission(ctx: Context, body: shapes.HasPermissionRequest) -> shapes.PermissionVerdict:
+    """Return whether the caller has permissions."""
+    return {"error": None, "success": operations.has_permission(ctx, body["permissions"])}
+
+
+async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.UserAnswer:
+    """Create a user."""
+    data: dict[str, Any] = {**body.get("data", {})}
+    _refuse_owned(data, "id", "password")
+    wanted = operations.NewUser(
+        email=body["email"],
+        name=body["name"],
+        password=body.get("password"),
+        role=body.get("role", data.get("role")),
+        image=data.get("image"),
+        username=data.get("username"),
+        display_username=data.get("displayUsername"),
+        email_verified=data.get("emailVerified"),
+        ban=_columns({key: data[key] for key in _BAN if key in data}),
+    )
+    return _answer(await operations.create_user(ctx, wanted))
+
+
+async def update_user(ctx: Context, body: shapes.UpdateUserAsAdminRequest) -> shapes.User:
+    """Change a user."""
+    data: dict[str, Any] = {**body["data"]}
+    if "password" in data:
+        raise PasswordCannotBeUpdatedViaUpdateUser
+    if "id" in data:
+        raise UserIdCannotBeUpdated
+    _refuse_owned(data)
+    return wire.user(await operations.update_user(ctx, body["userId"], _columns(data)))
+
+
+async def set_role(ctx: Context, body: shapes.SetRoleRequest) -> shapes.UserAnswer:
+    """Replace the roles of a user."""
+    return _answer(await operations.set_role(ctx, body["userId"], body["role"]))
+
+
+async def set_user_password(ctx: Context, body: shapes.SetUserPasswordRequest) -> shapes.Status:
+    """Set the password of a user."""
+    await operations.set_password(ctx, body["userId"], body["newPassword"])
+    return {"status": True}
+
+
+async def reset_two_factor(ctx: Context, body: shapes.UserIdRequest) -> shapes.UserAnswer:
+    """Disable the second factor of a user."""
+    return _answer(await operations.reset_two_factor(ctx, body["userId"]))
+
+
+async def ban_user(ctx: Context, body: shapes.BanUserRequest) -> shapes.UserAnswer:
+    """Ban a user."""
+    seconds = body.get("banExpiresIn")
+    lasts = None if seconds is None else timedelta(seconds=seconds)
+    return _answer(await operations.ban_user(ctx, body["userId"], body.get("banReason"), lasts))
+
+
+async def unban_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.UserAnswer:
+    """Lift the ban of a user."""
+    return _answer(await operations.unban_user(ctx, body["userId"]))
+
+
+async def revoke_user_session(
+    ctx: Context, body: shapes.RevokeUserSessionRequest
+) -> shapes.Success | Reply[shapes.Success]:
+    """End a session of any user."""
+    answer: shapes.Success = {"success": True}
+    was_current = await operations.revoke_session(ctx, body["sessionToken"])
+    return sign_out_response(ctx, answer) if was_current else answer
+
+
+async def revoke_user_sessions(
+    ctx: Context, body: shapes.UserIdRequest
+) -> shapes.RevokedUserSessions | Reply[shapes.RevokedUserSessions]:
+    """End all sessions of a user."""
+    number = await operations.revoke_sessions(ctx, body["userId"])
+    answer: shapes.RevokedUserSessions = {"success": True, "count": number}
+    is_own = body["userId"] == ctx.signed_in.user.id
+    return sign_out_response(ctx, answer) if is_own else answer
+
+
+async def remove_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.Success:
+    """Delete a user."""
+    await operations.remove_user(ctx, body["userId"])
+    return {"success": True}
+
+
+def _answer(row: Any) -> shapes.UserAnswer:
+    return {"user": wire.user(row)}
+
+
+def _refuse_owned(data: Mapping[str, Any], *further: str) -> None:
+    for key in (*further, *_OWNED):
+        if key in data:  # defence: A1 owned-fields
+            raise FieldNotAllowed(f"{key} is not allowed to be set")
+
+
+def _columns(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that may be changed by their columns; an empty picture is none."""
+    changes = {column: data[key] for key, column in _COLUMNS.items() if key in data}
+    if changes.get("image") == "":
+        changes["image"] = None
+    if changes.get("ban_expires") is not None:
+        changes["ban_expires"] = _instant(changes["ban_expires"])
+    return changes
+
+
+def _instant(text: str) -> datetime:
+    moment = identifiers.instant_or_none(text)
+    if moment is None:
+        problem = "must be a time with a zone"
+        raise ValidationError(f"[body.data.banExpires] {problem}", Field("body", "data.banExpires", problem))
+    return moment

@@ -1,0 +1,107 @@
+"""The settings of administration: the operations, and the roles."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from domain.admin.policy import AdminPolicy
+from domain.users import roles
+from domain.users.policy import RolePolicy
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, Items, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+Statements = dict[str, Annotated[tuple[str, ...], Items]]
+"""Lists of actions by resource."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}", re.ASCII)
+_MOST = 64
+
+
+class Admin(Group):
+    """`admin.*`: administration of users, and the permissions of roles."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether the operations under /admin/ exist; by default true in development.",
+    )
+    default_role: str = Field(default="user", description="Role of every user who is created without one.")
+    statements: Statements = Field(
+        default={}, description="Resources of the application and their actions, beside the built-in ones."
+    )
+    roles: dict[str, Statements] = Field(
+        default={}, description="Roles beside the built-in `admin` and `user`, each with actions by resource."
+    )
+    fresh_age: Duration | None = Field(
+        default=None,
+        ge=timedelta(0),
+        description="Age up to which a session may make consequential changes, 0 = any age; by default that of "
+        "`session.fresh_age`.",
+    )
+    require_two_factor: bool = Field(
+        default=False, description="Whether permissions count only for callers with a second factor."
+    )
+    default_ban_reason: str = Field(
+        default="No reason", max_length=1024, description="Reason of a ban without one."
+    )
+    default_ban_expires_in: Duration = duration_between(
+        "0s", "Duration of a ban without one; 0 = for ever.", at_least="0s"
+    )
+    count_limit: int = Field(
+        default=10_000, ge=1_000, le=1_000_000, description="Number up to which the total of a list is exact."
+    )
+    scan_timeout: Duration = duration_between(
+        "2s", "Longest search without a supporting index.", at_least="0.1s", at_most="30s"
+    )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return who may do what."""
+        age = settings.session.fresh_age if self.fresh_age is None else self.fresh_age
+        return [
+            fill(AdminPolicy, self, fresh_age=age),
+            RolePolicy(self.default_role, self._roles()),
+        ]
+
+    def _roles(self) -> Mapping[str, frozenset[tuple[str, str]]]:
+        everything = roles.permissions_of(self._statements()) - {roles.NOT_OF_ADMIN}
+        written = {name: roles.permissions_of(granted) for name, granted in self.roles.items()}
+        return {"admin": everything, "user": frozenset(), **written}
+
+    def _statements(self) -> dict[str, set[str]]:
+        known = {resource: set(actions) for resource, actions in roles.STATEMENTS.items()}
+        for resource, actions in self.statements.items():
+            known.setdefault(resource, set()).update(actions)
+        return known
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield names of a wrong form, actions that no statement knows, and a default role with powers."""
+        yield from _malformed("admin.statements", self.statements)
+        known = self._statements()
+        if len(self.roles) > _MOST:
+            yield f"admin.roles: at most {_MOST}"
+        for role, granted in self.roles.items():
+            key = f"admin.roles.{role}"
+            if not _NAME.fullmatch(role):
+                yield f"{key}: a name has 1 to 32 letters, digits, _ and -, the first a letter"
+            yield from _malformed(key, granted)
+            for resource, actions in granted.items():
+                for action in sorted(set(actions) - known.get(resource, set())):
+                    yield f"{key}.{resource}: no statement has the action {action}"
+        default = self._roles().get(self.default_role)
+        if default is None:
+            yield f"admin.default_role: {self.default_role} is not a role"
+        elif any(resource in roles.STATEMENTS for resource, _ in default):
+            yield "admin.default_role: every new user would have powers of an administrator"
+
+
+def _malformed(key: str, statements: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    for resource, actions in statements.items():
+        if not all(_NAME.fullmatch(name) for name in (resource, *actions)):
+            yield f"{key}.{resource}: names have 1 to 32 letters, digits, _ and -, the first a letter"
+    if len(statements) > _MOST or any(len(set(actions)) > _MOST for actions in statements.values()):
+        yield f"{key}: at most {_MOST} resources and {_MOST} actions of each"

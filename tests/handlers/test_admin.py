@@ -1,0 +1,596 @@
+"""The operations of openapi/paths/admin.yaml."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import code
+from tests.service import PASSWORD, Service
+
+ROLES = {
+    "support": {"user": ["list", "get", "ban"], "session": ["list", "revoke"]},
+    "manager": {"user": ["list", "get", "create", "update", "set-role", "set-password", "set-email", "ban",
+                         "reset-two-factor", "delete"], "session": ["list", "revoke"]},
+    "editor": {"report": ["read", "publish"]},
+}  # fmt: skip
+SETTINGS = {
+    "admin.statements": json.dumps({"report": ["read", "publish"]}),
+    "admin.roles": json.dumps(ROLES),
+}
+
+
+@dataclass
+class Person:
+    """A user, and the headers of their session."""
+
+    id: str
+    email: str
+    headers: Headers
+
+
+Make = Callable[..., Awaitable[Person]]
+
+
+@pytest.fixture
+async def service(make_service: MakeService, request: pytest.FixtureRequest) -> Service:
+    """A service with three roles of its own."""
+    return await make_service({**SETTINGS, **getattr(request, "param", {})})
+
+
+def settings(**names: str) -> pytest.MarkDecorator:
+    """Run a test with these settings of `admin`."""
+    return pytest.mark.parametrize(
+        "service", [{f"admin.{key}": value for key, value in names.items()}], indirect=True
+    )
+
+
+async def change(service: Service, statement: str, **values: Any) -> None:
+    async with service.services.database.transaction() as db:
+        await db.execute(text(statement), **values)
+
+
+@pytest.fixture
+def person(service: Service, sign_up: SignIn) -> Make:
+    """Create a user with roles, given as the operator gives them."""
+
+    async def make(role: str = "user", email: str | None = None) -> Person:
+        email = email or f"{role.replace(',', '-')}@example.com"
+        headers = await sign_up(email)
+        await change(service, 'UPDATE "user" SET role = :role WHERE email = :email', role=role, email=email)
+        user = (await service.get("/get-session", headers=headers)).json()["user"]
+        assert user["role"] == role
+        return Person(user["id"], email, headers)
+
+    return make
+
+
+async def call(service: Service, by: Person, name: str, **body: Any) -> tuple[int, Any]:
+    """Return status and body of an operation; of an error only the code."""
+    answer = await service.post(f"/admin/{name}", body, headers=by.headers)
+    return answer.status_code, answer.json() if answer.is_success else code(answer)
+
+
+async def listed(service: Service, by: Person, **query: Any) -> list[str]:
+    answer = await service.get("/admin/list-users", headers=by.headers, params=query)
+    assert answer.status_code == 200, answer.text
+    return [user["email"] for user in answer.json()["users"]]
+
+
+async def works(service: Service, person: Person) -> bool:
+    return (await service.get("/get-session", headers=person.headers)).status_code == 200
+
+
+async def events(service: Service, name: str) -> list[Any]:
+    await service.services.audit_writer.flush()
+    return await service.rows("SELECT user_id, actor_id, code FROM audit WHERE event = :name", name=name)
+
+
+EVERY = {
+    "list-user-sessions": {"userId": "x"},
+    "create-user": {"email": "new@example.com", "name": "New"},
+    "update-user": {"userId": "x", "data": {"name": "N"}},
+    "set-role": {"userId": "x", "role": "user"},
+    "set-user-password": {"userId": "x", "newPassword": PASSWORD},
+    "reset-two-factor": {"userId": "x"},
+    "ban-user": {"userId": "x"},
+    "unban-user": {"userId": "x"},
+    "revoke-user-session": {"sessionToken": "x"},
+    "revoke-user-sessions": {"userId": "x"},
+    "remove-user": {"userId": "x"},
+}
+
+
+class TestPermission:
+    @pytest.mark.parametrize("name", EVERY)
+    async def test_users_without_the_permission_are_refused_before_anything_is_looked_for(
+        self, service: Service, person: Make, name: str
+    ) -> None:
+        user = await person()
+
+        status, refused = await call(service, user, name, **EVERY[name])
+
+        assert (status, refused[:24]) == (403, "YOU_ARE_NOT_ALLOWED_TO_R" if "R" in refused[23:24] else refused[:24])
+        assert refused.startswith("YOU_ARE_NOT_ALLOWED_TO_")
+        assert [tuple(row) for row in await events(service, "admin.refused")] == [(user.id, user.id, refused)]
+
+    @pytest.mark.parametrize("name", EVERY)
+    async def test_strangers_get_401(self, service: Service, name: str) -> None:
+        assert (await service.post(f"/admin/{name}", EVERY[name])).status_code == 401
+
+    @settings(enabled="false")
+    @pytest.mark.parametrize("name", EVERY)
+    async def test_nothing_exists_while_it_is_off(self, service: Service, name: str) -> None:
+        assert code(await service.post(f"/admin/{name}", EVERY[name])) == "NOT_FOUND"
+
+    @pytest.mark.threat("A18")
+    async def test_has_permission_is_about_the_caller(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person("support,editor")
+        claims = {"userId": admin.id, "role": "admin"}
+        for wanted, verdict in (
+            ({"user": ["ban"]}, True),
+            ({"report": ["read", "publish"]}, True),
+            ({"user": ["ban"], "report": ["read"]}, False),  # One role has to grant everything.
+            ({"user": ["delete"]}, False),
+            ({"user": []}, False),
+            ({"unknown": ["read"]}, False),
+            ({}, False),
+        ):
+            answer = await call(service, user, "has-permission", permissions=wanted, **claims)
+            assert answer == (200, {"error": None, "success": verdict}), wanted
+        assert (await call(service, user, "has-permission", permission={"user": ["ban"]}))[1] == "VALIDATION_ERROR"
+
+    @pytest.mark.threat("A22")
+    @settings(require_two_factor="true")
+    async def test_permissions_can_demand_a_second_factor(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        assert (await call(service, admin, "unban-user", userId="x"))[1] == "TWO_FACTOR_REQUIRED"
+        asked = {"permissions": {"user": ["ban"]}}
+        assert (await call(service, admin, "has-permission", **asked))[1]["success"] is False
+
+        await change(service, 'UPDATE "user" SET two_factor_enabled = true')
+
+        assert (await call(service, admin, "unban-user", userId=admin.id))[0] == 200
+
+    @pytest.mark.threat("A14")
+    @pytest.mark.parametrize("name", ["set-role", "set-user-password", "reset-two-factor", "remove-user"])
+    async def test_consequential_changes_need_a_fresh_session(
+        self, service: Service, person: Make, name: str
+    ) -> None:
+        admin = await person("admin")
+        service.clock.advance(days=1, seconds=1)
+
+        assert await call(service, admin, name, **EVERY[name]) == (403, "SESSION_NOT_FRESH")
+
+    async def test_unknown_users_are_404(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        for name in EVERY:
+            if name not in ("create-user", "revoke-user-session", "revoke-user-sessions"):
+                assert await call(service, admin, name, **EVERY[name]) == (404, "USER_NOT_FOUND"), name
+        assert (await call(service, admin, "revoke-user-session", sessionToken="x"))[0] == 200
+        assert (await call(service, admin, "revoke-user-sessions", userId="x"))[1]["count"] == 0
+
+    @pytest.mark.threat("A17")
+    @pytest.mark.parametrize("user_id", [1, ["x"], None, "", "x" * 65, {}])
+    async def test_ids_are_never_coerced(self, service: Service, person: Make, user_id: Any) -> None:
+        admin = await person("admin")
+
+        assert await call(service, admin, "ban-user", userId=user_id) == (400, "VALIDATION_ERROR")
+        assert (await call(service, admin, "ban-user", userId="user@example.com"))[1] == "USER_NOT_FOUND"
+
+
+class TestRank:
+    RANKED = {name: body for name, body in EVERY.items() if "userId" in body}
+
+    @pytest.mark.threat("A4")
+    @pytest.mark.parametrize("name", RANKED)
+    async def test_nobody_acts_on_users_with_powers_they_lack(
+        self, service: Service, person: Make, name: str
+    ) -> None:
+        manager, admin = await person("manager"), await person("admin")
+
+        status, refused = await call(service, manager, name, **{**EVERY[name], "userId": admin.id})
+
+        assert (status, refused.startswith("YOU_ARE_NOT_ALLOWED_TO_")) == (403, True)
+        assert await works(service, admin)
+
+    async def test_application_roles_shield_nobody_from_administrators(
+        self, service: Service, person: Make
+    ) -> None:
+        admin, editor = await person("admin"), await person("editor")
+
+        assert (await call(service, admin, "ban-user", userId=editor.id))[0] == 200
+
+    @pytest.mark.threat("A4")
+    async def test_a_session_of_an_administrator_is_not_ended_by_lower_ranks(
+        self, service: Service, person: Make
+    ) -> None:
+        support, admin = await person("support"), await person("admin")
+        token = (await service.get("/get-session", headers=admin.headers)).json()["session"]["token"]
+
+        refused = await call(service, support, "revoke-user-session", sessionToken=token)
+
+        assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS")
+        assert await works(service, admin)
+
+    @pytest.mark.threat("A3")
+    @pytest.mark.parametrize(
+        "role", ["admin", "user,admin", ["user", "admin"], "user, admin", ["admin,user"], "support , admin"]
+    )
+    async def test_roles_with_powers_the_caller_lacks_cannot_be_given(
+        self, service: Service, person: Make, role: Any
+    ) -> None:
+        manager, user = await person("manager"), await person()
+        expected = (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
+
+        assert await call(service, manager, "set-role", userId=user.id, role=role) == expected
+        assert await call(service, manager, "set-role", userId=manager.id, role=role) == expected
+        made = await call(service, manager, "create-user", email="n@example.com", name="N", role=role)
+        assert made == expected
+
+    @pytest.mark.threat("A3")
+    @pytest.mark.parametrize(
+        ("role", "refusal"),
+        [
+            ("USER", "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE"),
+            ("owner", "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE"),
+            ("", "VALIDATION_ERROR"),
+            ("user,,support", "VALIDATION_ERROR"),
+            ([], "VALIDATION_ERROR"),
+            ({}, "VALIDATION_ERROR"),
+            (["user"] * 10_000, "VALIDATION_ERROR"),
+            ("admin\0", "VALIDATION_ERROR"),
+        ],
+    )
+    async def test_unsound_roles_are_400(
+        self, service: Service, person: Make, role: Any, refusal: str
+    ) -> None:
+        admin = await person("admin")
+
+        assert await call(service, admin, "set-role", userId=admin.id, role=role) == (400, refusal)
+
+    @pytest.mark.threat("A2")
+    async def test_a_role_in_the_data_needs_the_permission_and_nothing_else_is_written(
+        self, service: Service, person: Make
+    ) -> None:
+        await change(service, "SELECT 1")
+        support, user = await person("manager"), await person()
+        data = {"name": "Changed", "role": "admin"}
+
+        refused = await call(service, support, "update-user", userId=user.id, data=data)
+
+        assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
+        assert (await call(service, support, "update-user", userId=user.id, data={"name": "Ada"}))[1]["role"] == "user"
+
+    @pytest.mark.threat("A14")
+    async def test_administrators_do_not_bypass_proofs_for_their_own_account(
+        self, service: Service, person: Make
+    ) -> None:
+        admin = await person("admin")
+        for name, body, refused in (
+            ("set-user-password", {"newPassword": PASSWORD}, (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_PASSWORD")),
+            ("reset-two-factor", {}, (403, "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR")),
+            ("ban-user", {}, (400, "YOU_CANNOT_BAN_YOURSELF")),
+            ("remove-user", {}, (400, "YOU_CANNOT_REMOVE_YOURSELF")),
+            ("update-user", {"data": {"email": "a@example.com"}}, (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL")),
+            ("update-user", {"data": {"emailVerified": True}}, (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL")),
+            ("update-user", {"data": {"banned": True}}, (400, "YOU_CANNOT_BAN_YOURSELF")),
+        ):
+            assert await call(service, admin, name, userId=admin.id, **body) == refused, name
+
+    @pytest.mark.threat("A13")
+    async def test_the_last_administrator_stays(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        assert await call(service, admin, "set-role", userId=admin.id, role="user") == (400, "LAST_ADMIN")
+        other = await person("admin", "other@example.com")
+        assert (await call(service, admin, "ban-user", userId=other.id))[0] == 200
+
+        # A banned administrator does not count.
+        assert await call(service, admin, "set-role", userId=admin.id, role="user") == (400, "LAST_ADMIN")
+
+        assert (await call(service, admin, "unban-user", userId=other.id))[0] == 200
+        assert (await call(service, admin, "set-role", userId=admin.id, role="user"))[0] == 200
+
+
+class TestChanges:
+    async def test_create_user(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        data = {"username": "Grace.H", "emailVerified": True, "banned": True, "banReason": "Later",
+                "banExpires": "2027-01-01T00:00:00Z"}  # fmt: skip
+        body = {"email": "Grace@Example.com", "name": "Grace", "role": ["editor", "support"], "data": data}
+
+        status, answer = await call(service, admin, "create-user", **body, password=PASSWORD)
+
+        assert status == 200
+        expected = {"email": "grace@example.com", "role": "editor,support", "username": "grace.h", "banned": True,
+                    "emailVerified": True, "banReason": "Later", "banExpires": "2027-01-01T00:00:00.000Z"}  # fmt: skip
+        assert answer["user"].items() >= expected.items()
+        assert await call(service, admin, "create-user", **body) == (400, "USERNAME_IS_ALREADY_TAKEN")
+        again = {**body, "data": {}}
+        assert (await call(service, admin, "create-user", **again))[1] == "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+        assert [row[1] for row in await events(service, "user.created")][-1] == admin.id
+        assert await service.inbox("grace@example.com") == []
+
+    @pytest.mark.parametrize(
+        ("body", "refusal"),
+        [
+            ({"email": "ada"}, "INVALID_EMAIL"),
+            ({"password": ""}, "PASSWORD_TOO_SHORT"),
+            ({"password": "password1"}, "PASSWORD_TOO_COMMON"),
+            ({"data": {"id": "x"}}, "FIELD_NOT_ALLOWED"),
+            ({"data": {"password": "x"}}, "FIELD_NOT_ALLOWED"),
+            ({"data": {"banned": True, "banExpires": "tomorrow"}}, "VALIDATION_ERROR"),
+            ({"data": {"banned": True, "banExpires": "2027-01-01T00:00:00"}}, "VALIDATION_ERROR"),
+            ({"data": {"banReason": "\u202e"}}, "VALIDATION_ERROR"),
+            ({"name": "a\nb"}, "VALIDATION_ERROR"),
+        ],
+    )
+    async def test_unsound_users_are_not_created(
+        self, service: Service, person: Make, body: dict[str, Any], refusal: str
+    ) -> None:
+        admin = await person("admin")
+
+        refused = await call(service, admin, "create-user", **{"email": "n@example.com", "name": "N", **body})
+
+        assert refused == (400, refusal)
+        assert await listed(service, admin) == ["admin@example.com"]
+
+    async def test_a_user_without_a_password_gets_in_by_a_reset(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        await call(service, admin, "create-user", email="grace@example.com", name="Grace")
+
+        assert (await service.post("/sign-in/email", {"email": "grace@example.com", "password": PASSWORD})).status_code == 401
+        await service.post("/request-password-reset", {"email": "grace@example.com"})
+        [mail] = await service.inbox("grace@example.com", "reset-password")
+        token = mail["link"].partition("/reset-password/")[2].partition("?")[0]
+        await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
+        signed_in = await service.post("/sign-in/email", {"email": "grace@example.com", "password": PASSWORD})
+        assert signed_in.status_code == 200
+
+    async def test_update_user_changes_all_or_nothing(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+        await person("user", "taken@example.com")
+        both = {"name": "Grace", "email": "taken@example.com"}
+        refused = await call(service, admin, "update-user", userId=user.id, data=both)
+        assert refused == (400, "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL")
+
+        data = {"name": "Grace", "email": "Grace@example.com", "role": "editor", "image": ""}
+        status, answer = await call(service, admin, "update-user", userId=user.id, data=data)
+
+        assert status == 200
+        assert answer.items() >= {"name": "Grace", "email": "grace@example.com", "role": "editor", "image": None,
+                                  "emailVerified": False}.items()  # fmt: skip
+        assert [mail["template"] for mail in await service.inbox("user@example.com")] == ["email-changed"]
+        assert await works(service, user)
+
+    @pytest.mark.parametrize(
+        ("data", "refusal"),
+        [
+            ({}, "NO_DATA_TO_UPDATE"),
+            ({"unknown": 1}, "NO_DATA_TO_UPDATE"),
+            ({"password": "x"}, "PASSWORD_CANNOT_BE_UPDATED_VIA_UPDATE_USER"),
+            ({"id": "x"}, "USER_ID_CANNOT_BE_UPDATED"),
+            ({"twoFactorEnabled": True}, "FIELD_NOT_ALLOWED"),
+            ({"email": "ada"}, "INVALID_EMAIL"),
+            ({"username": "a"}, "USERNAME_TOO_SHORT"),
+        ],
+    )
+    async def test_unsound_updates_are_400(
+        self, service: Service, person: Make, data: dict[str, Any], refusal: str
+    ) -> None:
+        admin, user = await person("admin"), await person()
+
+        assert await call(service, admin, "update-user", userId=user.id, data=data) == (400, refusal)
+
+    async def test_a_role_counts_from_the_next_request(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+        assert (await call(service, admin, "set-role", userId=user.id, role="admin"))[1]["user"]["role"] == "admin"
+
+        assert await listed(service, user)
+        assert [mail["template"] for mail in await service.inbox(user.email)] == ["role-changed"]
+        assert (await call(service, admin, "set-role", userId=user.id, role="user,editor"))[0] == 200
+        assert (await service.get("/admin/list-users", headers=user.headers)).status_code == 403
+        assert len(await events(service, "user.role_changed")) == 2
+
+    async def test_set_user_password_ends_sessions(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+        new = "another good password"
+
+        assert await call(service, admin, "set-user-password", userId=user.id, newPassword=new) == (
+            200, {"status": True})  # fmt: skip
+
+        assert not await works(service, user)
+        for password, status in ((PASSWORD, 401), (new, 200)):
+            answer = await service.post("/sign-in/email", {"email": user.email, "password": password})
+            assert answer.status_code == status
+        assert [mail["template"] for mail in await service.inbox(user.email)] == ["password-changed"]
+        for short, refusal in (("", "VALIDATION_ERROR"), ("short", "PASSWORD_TOO_SHORT"), (user.email, "PASSWORD_TOO_COMMON")):
+            refused = await call(service, admin, "set-user-password", userId=user.id, newPassword=short)
+            assert refused == (400, refusal)
+
+    @pytest.mark.threat("A12")
+    async def test_a_ban_shuts_a_user_out_at_once(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+
+        answer = (await call(service, admin, "ban-user", userId=user.id, banExpiresIn=60))[1]["user"]
+
+        assert (answer["banned"], answer["banReason"], answer["banExpires"]) == (
+            True, "No reason", "2026-01-01T12:01:00.000Z")  # fmt: skip
+        assert not await works(service, user)
+        sign_in = {"email": user.email, "password": PASSWORD}
+        assert code(await service.post("/sign-in/email", sign_in)) == "BANNED_USER"
+        service.clock.advance(seconds=61)
+        assert (await service.post("/sign-in/email", sign_in)).status_code == 200
+        await call(service, admin, "ban-user", userId=user.id, banReason="Spam")
+        lifted = (await call(service, admin, "unban-user", userId=user.id))[1]["user"]
+        assert (lifted["banned"], lifted["banReason"], lifted["banExpires"]) == (False, None, None)
+        assert len(await events(service, "user.banned")) == 2
+
+    async def test_reset_two_factor(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+        enabled = {"password": PASSWORD, "method": "otp"}
+        await change(service, 'UPDATE "user" SET email_verified = true')
+        assert (await service.post("/two-factor/enable", enabled, headers=user.headers)).status_code == 200
+
+        answer = await call(service, admin, "reset-two-factor", userId=user.id)
+
+        assert answer[1]["user"]["twoFactorEnabled"] is False
+        assert not await works(service, user)
+        assert (await call(service, admin, "reset-two-factor", userId=user.id))[0] == 200
+
+    async def test_remove_user(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+
+        assert await call(service, admin, "remove-user", userId=user.id) == (200, {"success": True})
+
+        assert not await works(service, user)
+        assert await call(service, admin, "remove-user", userId=user.id) == (404, "USER_NOT_FOUND")
+        assert [row[1] for row in await events(service, "user.deleted")] == [admin.id]
+
+
+class TestSessions:
+    @pytest.mark.threat("A10")
+    async def test_sessions_of_others_are_listed_without_tokens(self, service: Service, person: Make) -> None:
+        admin, user = await person("admin"), await person()
+        [session] = (await call(service, admin, "list-user-sessions", userId=user.id))[1]["sessions"]
+
+        assert session["token"] == f"rvk_{session['id']}"
+        replayed = await service.get("/get-session", headers={"Authorization": f"Bearer {session['token']}"})
+        assert replayed.status_code == 401
+        assert [row[0] for row in await events(service, "admin.sessions_listed")] == [user.id]
+
+        ended = await call(service, admin, "revoke-user-session", sessionToken=session["token"])
+        assert (ended, await works(service, user)) == ((200, {"success": True}), False)
+
+    async def test_the_own_session_has_its_token_and_can_be_ended(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        [session] = (await call(service, admin, "list-user-sessions", userId=admin.id))[1]["sessions"]
+
+        answer = await service.post(
+            "/admin/revoke-user-session", {"sessionToken": session["token"]}, headers=admin.headers
+        )
+
+        assert "Max-Age=0" in answer.headers["set-cookie"]
+        assert not await works(service, admin)
+
+    async def test_revoke_user_sessions(self, service: Service, person: Make, sign_in: SignIn) -> None:
+        admin, user = await person("admin"), await person()
+        await sign_in(user.email)
+
+        assert (await call(service, admin, "revoke-user-sessions", userId=user.id))[1]["count"] == 2
+        assert not await works(service, user)
+
+
+class TestListing:
+    @pytest.fixture
+    async def admin(self, service: Service, person: Make) -> Person:
+        """An administrator, and four users created one second after the other."""
+        admin = await person("admin", "zoe@example.com")
+        for number, (email, role, name) in enumerate(
+            (
+                ("ada@example.com", "user", "Ada"),
+                ("b_ob@example.com", "support,editor", "bob"),
+                ("bxob@example.com", "editor", "Émile"),
+                ("carl@test.org", "user", "Carl"),
+            ),
+            1,
+        ):
+            service.clock.advance(seconds=1)
+            await person(role, email)
+            await change(
+                service,
+                'UPDATE "user" SET name = :name, banned = :banned, username = :username WHERE email = :email',
+                name=name, banned=number == 1, username=name.lower() if number < 3 else None, email=email,
+            )  # fmt: skip
+        return admin
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ({}, "carl bxob b_ob ada zoe"),
+            ({"sortBy": "email"}, "ada b_ob bxob carl zoe"),
+            ({"sortBy": "name", "limit": "2", "offset": "1"}, "b_ob carl"),
+            ({"sortBy": "email", "sortDirection": "desc", "limit": "1"}, "zoe"),
+            ({"searchValue": "EXAMPLE"}, "bxob b_ob ada zoe"),
+            ({"searchValue": "b", "searchOperator": "starts_with"}, "bxob b_ob"),
+            ({"searchValue": "b_", "searchOperator": "starts_with"}, "b_ob"),
+            ({"searchValue": ".org", "searchOperator": "ends_with"}, "carl"),
+            ({"searchValue": "%"}, ""),
+            ({"searchValue": ""}, "carl bxob b_ob ada zoe"),
+            ({"searchField": "name", "searchValue": "BO", "searchOperator": "starts_with"}, "b_ob"),
+            ({"searchField": "name", "searchValue": "é", "searchOperator": "starts_with"}, "bxob"),
+            ({"filterValue": "ADA@example.com"}, "ada"),
+            ({"filterField": "role", "filterValue": "editor"}, "bxob b_ob"),
+            ({"filterField": "role", "filterOperator": "ne", "filterValue": "editor"}, "carl ada zoe"),
+            ({"filterField": "role", "filterOperator": "in", "filterValue": ["admin", "support"]}, "b_ob zoe"),
+            ({"filterField": "banned", "filterValue": "true"}, "ada"),
+            ({"filterField": "banned", "filterOperator": "ne", "filterValue": "true"}, "carl bxob b_ob zoe"),
+            ({"filterField": "createdAt", "filterOperator": "gt", "filterValue": "2026-01-01T12:00:02Z"}, "carl bxob"),
+            ({"filterField": "createdAt", "filterOperator": "lte", "filterValue": "2026-01-01T12:00:01Z"}, "ada zoe"),
+            ({"filterField": "username", "filterOperator": "ne", "filterValue": "ada"}, "carl bxob b_ob zoe"),
+            ({"filterField": "name", "filterOperator": "in", "filterValue": ["ADA", "Carl"]}, "carl ada"),
+            ({"filterField": "email", "filterOperator": "gte", "filterValue": "c"}, "carl zoe"),
+            ({"searchValue": "b", "filterField": "role", "filterValue": "support"}, "b_ob"),
+        ],
+    )
+    async def test_pages(self, service: Service, admin: Person, query: dict[str, Any], found: str) -> None:
+        assert " ".join(email.partition("@")[0] for email in await listed(service, admin, **query)) == found
+
+    @pytest.mark.threat("A15")
+    @pytest.mark.parametrize(
+        ("query", "field"),
+        [
+            ({"sortBy": "password"}, "sortBy"),
+            ({"sortBy": "id;drop"}, "sortBy"),
+            ({"filterField": "tokenDigest", "filterValue": "x"}, "filterField"),
+            ({"filterField": "password", "filterValue": "x"}, "filterField"),
+            ({"limit": "0"}, "limit"),
+            ({"limit": "501"}, "limit"),
+            ({"offset": "-1"}, "offset"),
+            ({"offset": "100001"}, "offset"),
+            ({"searchOperator": "like"}, "searchOperator"),
+            ({"filterField": "banned", "filterOperator": "lt", "filterValue": "true"}, "filterOperator"),
+            ({"filterField": "banned", "filterValue": "1"}, "filterValue"),
+            ({"filterField": "createdAt", "filterValue": "yesterday"}, "filterValue"),
+            ({"filterField": "createdAt", "filterOperator": "contains", "filterValue": "2"}, "filterOperator"),
+            ({"filterField": "role", "filterOperator": "contains", "filterValue": "a"}, "filterOperator"),
+            ({"filterValue": ["a", "b"]}, "filterValue"),
+            ({"filterOperator": "in", "filterValue": ["a"] * 101}, "filterValue"),
+            ({"searchValue": "x" * 255}, "searchValue"),
+        ],
+    )
+    async def test_whatever_is_not_listed_is_400(
+        self, service: Service, person: Make, query: dict[str, Any], field: str
+    ) -> None:
+        admin = await person("admin")
+
+        answer = await service.get("/admin/list-users", headers=admin.headers, params=query)
+
+        assert (answer.status_code, answer.json()["fields"][0]["name"].partition(".")[0]) == (400, field)
+
+    @settings(count_limit="1000")
+    async def test_the_total_is_capped(self, service: Service, admin: Person) -> None:
+        page = (await service.get("/admin/list-users", headers=admin.headers, params={"limit": 1})).json()
+        assert (page["total"], page["totalCapped"], page["limit"], page["offset"]) == (5, False, 1, 0)
+
+        await change(
+            service,
+            'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
+            " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+            " SELECT 'u' || i, '', 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
+            ' u.updated_at FROM n, "user" u WHERE u.email = \'zoe@example.com\'',
+        )
+
+        page = (await service.get("/admin/list-users", headers=admin.headers, params={"limit": 1})).json()
+        assert (page["total"], page["totalCapped"]) == (1000, True)
+
+    async def test_get_user(self, service: Service, admin: Person) -> None:
+        answer = await service.get("/admin/get-user", headers=admin.headers, params={"id": admin.id})
+        assert (answer.json()["email"], len(answer.json())) == (admin.email, 14)
+        missing = await service.get("/admin/get-user", headers=admin.headers, params={"id": admin.email})
+        assert code(missing) == "USER_NOT_FOUND"
+        assert code(await service.get("/admin/get-user", headers=admin.headers)) == "VALIDATION_ERROR"
