@@ -68,9 +68,9 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
     }
 
 
-async def get_user(ctx: Context, id: str) -> shapes.User:  # noqa: A002 - the name of the parameter
+async def get_user(ctx: Context, id_: str) -> shapes.User:
     """Return a user."""
-    return wire.user(await operations.get_user(ctx, id))
+    return wire.user(await operations.get_user(ctx, id_))
 
 
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
@@ -172,7 +172,7 @@ def _answer(row: Any) -> shapes.UserAnswer:
 
 def _refuse_owned(data: Mapping[str, Any], *further: str) -> None:
     for key in (*further, *_OWNED):
-        if key in data:  # defence: A1 owned-fields
+        if key in data:  # defence: ADM1 owned-fields
             raise FieldNotAllowed(f"{key} is not allowed to be set")
 
 

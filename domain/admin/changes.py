@@ -35,7 +35,7 @@ async def ban(
     changed = await profile.change(ctx, user, banned=True, ban_reason=reason, ban_expires=until)
     events.user_banned(ctx, user.id, reason, until)
     await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
-    return changed, await sessions.end_all(ctx, user)  # defence: A12 end-sessions
+    return changed, await sessions.end_all(ctx, user)  # defence: ADM12 end-sessions
 
 
 async def unban(ctx: Context, user: UserRow) -> UserRow:

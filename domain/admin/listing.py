@@ -93,7 +93,7 @@ async def list_users(ctx: Context, wanted: Wanted) -> Page:
     is_scan = not all(condition.is_indexed for condition in conditions)
     try:
         users, counted = await ctx.resources.search(statements, policy.scan_timeout, is_scan=is_scan)
-    except TimeoutError:  # defence: A16 scan-timeout
+    except TimeoutError:
         raise SearchTooBroad from None
     total = counted.scalar()
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)

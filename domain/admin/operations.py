@@ -82,7 +82,7 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
     events.sessions_listed(ctx, user_id)
     caller = ctx.signed_in
     return [
-        # defence: A10 handles
+        # defence: ADM10 handles
         (row, caller.token if row.id == caller.session.id else HANDLE_PREFIX + row.id)
         for row in await sessions.of_user(ctx, user_id)
     ]
@@ -90,7 +90,7 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
 
 def has_permission(ctx: Context, wanted: Mapping[str, Sequence[str]]) -> bool:
     """Return whether one role of the caller grants all of the permissions."""
-    user = ctx.signed_in.user  # defence: A18 caller
+    user = ctx.signed_in.user  # defence: ADM18 caller
     has_factor = user.two_factor_enabled or not ctx.policy[AdminPolicy].require_two_factor
     return has_factor and roles.grants(ctx.policy, user.role, wanted)
 
@@ -149,7 +149,7 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
         raise NoDataToUpdate
     names = permissions.role_names(ctx, data["role"]) if "role" in data else None
     ban = {name: data[name] for name in _BAN if name in data}
-    if names is not None:  # defence: A2 set-role
+    if names is not None:  # defence: ADM2 set-role
         permissions.require(ctx, "user", "set-role", YouAreNotAllowedToChangeUsersRole)
     if ban:
         permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
@@ -160,9 +160,9 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
     if names is not None:
         await _check_new_roles(ctx, user, names)
     is_own = user.id == ctx.signed_in.user.id
-    if is_own and ban.get("banned") is True:  # defence: A14 own-ban
+    if is_own and ban.get("banned") is True:  # defence: ADM14 own-update
         raise YouCannotBanYourself
-    if is_own and ("email" in data or "email_verified" in data):  # defence: A14 own-email
+    if is_own and ("email" in data or "email_verified" in data):  # defence: ADM14 own-email
         permissions.refuse(ctx, YouAreNotAllowedToSetUsersEmail)
     if ban.get("banned") is True and permissions.may_set_roles(ctx, user.role):
         await permissions.require_other_admin(ctx, user)
@@ -224,7 +224,7 @@ async def ban_user(ctx: Context, user_id: str, reason: str | None, lasts: timede
     error = YouAreNotAllowedToBanUsers
     permissions.require(ctx, "user", "ban", error)
     user = await _locked(ctx, user_id, error, takes_role=True)
-    if user.id == ctx.signed_in.user.id:  # defence: A14 own-ban
+    if user.id == ctx.signed_in.user.id:  # defence: ADM14 own-ban
         raise YouCannotBanYourself
     if permissions.may_set_roles(ctx, user.role):
         await permissions.require_other_admin(ctx, user)
@@ -284,7 +284,7 @@ async def remove_user(ctx: Context, user_id: str) -> None:
     """
     error = YouAreNotAllowedToDeleteUsers
     permissions.require(ctx, "user", "delete", error, fresh=True)
-    if user_id == ctx.signed_in.user.id:  # defence: A14 own-removal
+    if user_id == ctx.signed_in.user.id:  # defence: ADM14 own-removal
         raise YouCannotRemoveYourself
     user = await _locked(ctx, user_id, error, takes_role=True)
     if permissions.may_set_roles(ctx, user.role):
@@ -312,7 +312,7 @@ async def _locked(ctx: Context, user_id: str, error: type[Forbidden], *, takes_r
     if takes_role:
         may_set_roles = permissions.may_set_roles(ctx, (await _existing(ctx, user_id)).role)
         if may_set_roles:
-            await permissions.lock_admins(ctx)  # defence: A13 lock
+            await permissions.lock_admins(ctx)  # defence: ADM13 lock
     user = await locking.lock(ctx, user_id)
     if user is None:
         raise UserNotFound
@@ -323,7 +323,7 @@ async def _locked(ctx: Context, user_id: str, error: type[Forbidden], *, takes_r
 
 
 def _refuse_own(ctx: Context, user_id: str, error: type[Forbidden]) -> None:
-    if user_id == ctx.signed_in.user.id:  # defence: A14 own-account
+    if user_id == ctx.signed_in.user.id:  # defence: ADM14 own-account
         permissions.refuse(ctx, error)
 
 
@@ -331,7 +331,7 @@ def _roles_to_give(ctx: Context, wanted: str | Sequence[str] | None) -> list[str
     if wanted is None:
         return [ctx.policy[RolePolicy].default_role]
     error = YouAreNotAllowedToChangeUsersRole
-    permissions.require(ctx, "user", "set-role", error, fresh=True)  # defence: A2 new-user-role
+    permissions.require(ctx, "user", "set-role", error, fresh=True)  # defence: ADM2 new-user-role
     names = permissions.role_names(ctx, wanted)
     permissions.check_roles(ctx, names)
     return names

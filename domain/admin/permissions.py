@@ -48,12 +48,12 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
     Raises TwoFactorRequired, SessionNotFresh, and the error of the operation.
     """
     caller, policy = ctx.signed_in, ctx.policy[AdminPolicy]
-    if policy.require_two_factor and not caller.user.two_factor_enabled:  # defence: A22 second-factor
+    if policy.require_two_factor and not caller.user.two_factor_enabled:  # defence: ADM22 second-factor
         refuse(ctx, TwoFactorRequired)
-    if not roles.grants(ctx.policy, caller.user.role, {resource: [action]}):  # defence: A2 A19 permission
+    if not roles.grants(ctx.policy, caller.user.role, {resource: [action]}):  # defence: ADM19 permission
         refuse(ctx, error)
     age = policy.fresh_age
-    if fresh and age and ctx.now - caller.session.created_at > age:  # defence: A14 fresh
+    if fresh and age and ctx.now - caller.session.created_at > age:  # defence: ADM14 fresh
         refuse(ctx, SessionNotFresh)
 
 
@@ -66,7 +66,7 @@ def refuse(ctx: Context, error: type[Forbidden]) -> NoReturn:
 def check_rank(ctx: Context, target: UserRow, error: type[Forbidden]) -> None:
     """Check that the caller has every power of the target. Raises the error of the operation."""
     theirs = roles.powers(ctx.policy, *roles.split(target.role))
-    if not theirs <= _own_powers(ctx):  # defence: A4 rank
+    if not theirs <= _own_powers(ctx):  # defence: ADM4 rank
         refuse(ctx, error)
 
 
@@ -76,16 +76,16 @@ def check_roles(ctx: Context, names: Iterable[str]) -> None:
     Raises YouAreNotAllowedToChangeUsersRole.
     """
     for name in names:
-        if not roles.powers(ctx.policy, name) <= _own_powers(ctx):  # defence: A3 A4 role-powers
+        if not roles.powers(ctx.policy, name) <= _own_powers(ctx):  # defence: ADM3 role-powers
             refuse(ctx, YouAreNotAllowedToChangeUsersRole)
 
 
 def role_names(ctx: Context, wanted: str | Iterable[str]) -> list[str]:
     """Return the role names of a request. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue."""
     names = roles.parse(wanted)
-    if len(names) > roles.MOST_ROLES or not all(names):
+    if not 1 <= len(names) <= roles.MOST_ROLES or not all(names):
         raise ValidationError(f"[body.role] must be 1 to {roles.MOST_ROLES} role names")
-    if not all(name in ctx.policy[RolePolicy].roles for name in names):  # defence: A3 known-roles
+    if not all(name in ctx.policy[RolePolicy].roles for name in names):  # defence: ADM3 known-roles
         raise YouAreNotAllowedToSetNonExistentValue
     return names
 
@@ -105,7 +105,7 @@ async def lock_admins(ctx: Context) -> None:
 
 async def require_other_admin(ctx: Context, user: UserRow) -> None:
     """Check that somebody other than this user, who is not banned, may set roles. Raises LastAdmin."""
-    if not await is_other_admin(ctx, user):  # defence: A13 last-admin
+    if not await is_other_admin(ctx, user):  # defence: ADM13 last-admin
         raise LastAdmin
 
 

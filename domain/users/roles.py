@@ -62,7 +62,7 @@ def grants(policy: Policy, role: str, wanted: Mapping[str, Sequence[str]]) -> bo
         return False
     needed = permissions_of(wanted)
     configured = policy[RolePolicy].roles
-    return any(needed <= configured.get(name, frozenset()) for name in split(role))  # defence: A2 granted
+    return any(needed <= configured.get(name, frozenset()) for name in split(role))  # defence: ADM2 granted
 
 
 def powers(policy: Policy, *names: str) -> Set[Permission]:

@@ -132,7 +132,7 @@ class Database:
         """Return the rows of each statement, all of one snapshot. Implements `domain.ports.Search`."""
         async with self._snapshot() as snapshot:
             await snapshot.execute(_PROBE)  # An absent database is no slow search.
-            async with asyncio.timeout(within.total_seconds()):
+            async with asyncio.timeout(within.total_seconds()):  # defence: ADM16 scan-timeout
                 if not is_scan:
                     return [await snapshot.execute(statement) for statement in statements]
                 async with self._scans:

@@ -79,7 +79,8 @@ def context(memory: Memory, address: str | None = HERE, **numbers: Quota) -> Con
     none = cast(Any, None)
     means = Resources(
         policy=policy(replace(NONE, **numbers)), reads=cast(Any, memory), hasher=none, cipher=CIPHER,
-        counters=memory, begin=lambda: none, ready=none, run_isolated=none, providers={}, signing_keys=none, search=none,
+        counters=memory, begin=lambda: none, ready=none, run_isolated=none, providers={},
+        signing_keys=none, search=none,
     )  # fmt: skip
     return Context(NOW, means, Client(address), caller=None)
 

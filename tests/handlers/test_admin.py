@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import text
 
 from tests.conftest import Headers, MakeService, SignIn
-from tests.handlers.steps import code
 from tests.service import PASSWORD, Service
 
 ROLES = {
@@ -22,6 +22,11 @@ SETTINGS = {
     "admin.statements": json.dumps({"report": ["read", "publish"]}),
     "admin.roles": json.dumps(ROLES),
 }
+
+
+def code(answer: httpx.Response) -> str:
+    """Return the code of an error."""
+    return str(answer.json()["code"])
 
 
 @dataclass
@@ -69,7 +74,7 @@ def person(service: Service, sign_up: SignIn) -> Make:
     return make
 
 
-async def call(service: Service, by: Person, name: str, **body: Any) -> tuple[int, Any]:
+async def call(service: Service, by: Person, name: str, /, **body: Any) -> tuple[int, Any]:
     """Return status and body of an operation; of an error only the code."""
     answer = await service.post(f"/admin/{name}", body, headers=by.headers)
     return answer.status_code, answer.json() if answer.is_success else code(answer)
@@ -114,8 +119,7 @@ class TestPermission:
 
         status, refused = await call(service, user, name, **EVERY[name])
 
-        assert (status, refused[:24]) == (403, "YOU_ARE_NOT_ALLOWED_TO_R" if "R" in refused[23:24] else refused[:24])
-        assert refused.startswith("YOU_ARE_NOT_ALLOWED_TO_")
+        assert (status, refused[:23]) == (403, "YOU_ARE_NOT_ALLOWED_TO_")
         assert [tuple(row) for row in await events(service, "admin.refused")] == [(user.id, user.id, refused)]
 
     @pytest.mark.parametrize("name", EVERY)
@@ -127,7 +131,7 @@ class TestPermission:
     async def test_nothing_exists_while_it_is_off(self, service: Service, name: str) -> None:
         assert code(await service.post(f"/admin/{name}", EVERY[name])) == "NOT_FOUND"
 
-    @pytest.mark.threat("A18")
+    @pytest.mark.threat("ADM18")
     async def test_has_permission_is_about_the_caller(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person("support,editor")
         claims = {"userId": admin.id, "role": "admin"}
@@ -142,9 +146,11 @@ class TestPermission:
         ):
             answer = await call(service, user, "has-permission", permissions=wanted, **claims)
             assert answer == (200, {"error": None, "success": verdict}), wanted
-        assert (await call(service, user, "has-permission", permission={"user": ["ban"]}))[1] == "VALIDATION_ERROR"
+        assert (await call(service, user, "has-permission", permission={"user": ["ban"]}))[
+            1
+        ] == "VALIDATION_ERROR"
 
-    @pytest.mark.threat("A22")
+    @pytest.mark.threat("ADM22")
     @settings(require_two_factor="true")
     async def test_permissions_can_demand_a_second_factor(self, service: Service, person: Make) -> None:
         admin = await person("admin")
@@ -156,7 +162,7 @@ class TestPermission:
 
         assert (await call(service, admin, "unban-user", userId=admin.id))[0] == 200
 
-    @pytest.mark.threat("A14")
+    @pytest.mark.threat("ADM14")
     @pytest.mark.parametrize("name", ["set-role", "set-user-password", "reset-two-factor", "remove-user"])
     async def test_consequential_changes_need_a_fresh_session(
         self, service: Service, person: Make, name: str
@@ -168,13 +174,13 @@ class TestPermission:
 
     async def test_unknown_users_are_404(self, service: Service, person: Make) -> None:
         admin = await person("admin")
-        for name in EVERY:
+        for name, body in EVERY.items():
             if name not in ("create-user", "revoke-user-session", "revoke-user-sessions"):
-                assert await call(service, admin, name, **EVERY[name]) == (404, "USER_NOT_FOUND"), name
+                assert await call(service, admin, name, **body) == (404, "USER_NOT_FOUND"), name
         assert (await call(service, admin, "revoke-user-session", sessionToken="x"))[0] == 200
         assert (await call(service, admin, "revoke-user-sessions", userId="x"))[1]["count"] == 0
 
-    @pytest.mark.threat("A17")
+    @pytest.mark.threat("ADM17")
     @pytest.mark.parametrize("user_id", [1, ["x"], None, "", "x" * 65, {}])
     async def test_ids_are_never_coerced(self, service: Service, person: Make, user_id: Any) -> None:
         admin = await person("admin")
@@ -184,10 +190,8 @@ class TestPermission:
 
 
 class TestRank:
-    RANKED = {name: body for name, body in EVERY.items() if "userId" in body}
-
-    @pytest.mark.threat("A4")
-    @pytest.mark.parametrize("name", RANKED)
+    @pytest.mark.threat("ADM4")
+    @pytest.mark.parametrize("name", [name for name, body in EVERY.items() if "userId" in body])
     async def test_nobody_acts_on_users_with_powers_they_lack(
         self, service: Service, person: Make, name: str
     ) -> None:
@@ -205,7 +209,7 @@ class TestRank:
 
         assert (await call(service, admin, "ban-user", userId=editor.id))[0] == 200
 
-    @pytest.mark.threat("A4")
+    @pytest.mark.threat("ADM4")
     async def test_a_session_of_an_administrator_is_not_ended_by_lower_ranks(
         self, service: Service, person: Make
     ) -> None:
@@ -217,7 +221,7 @@ class TestRank:
         assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS")
         assert await works(service, admin)
 
-    @pytest.mark.threat("A3")
+    @pytest.mark.threat("ADM3")
     @pytest.mark.parametrize(
         "role", ["admin", "user,admin", ["user", "admin"], "user, admin", ["admin,user"], "support , admin"]
     )
@@ -232,7 +236,7 @@ class TestRank:
         made = await call(service, manager, "create-user", email="n@example.com", name="N", role=role)
         assert made == expected
 
-    @pytest.mark.threat("A3")
+    @pytest.mark.threat("ADM3")
     @pytest.mark.parametrize(
         ("role", "refusal"),
         [
@@ -242,7 +246,8 @@ class TestRank:
             ("user,,support", "VALIDATION_ERROR"),
             ([], "VALIDATION_ERROR"),
             ({}, "VALIDATION_ERROR"),
-            (["user"] * 10_000, "VALIDATION_ERROR"),
+            (["user"] * 65, "VALIDATION_ERROR"),
+            (",".join(["user", *map(str, range(16))]), "VALIDATION_ERROR"),
             ("admin\0", "VALIDATION_ERROR"),
         ],
     )
@@ -253,36 +258,49 @@ class TestRank:
 
         assert await call(service, admin, "set-role", userId=admin.id, role=role) == (400, refusal)
 
-    @pytest.mark.threat("A2")
+    @pytest.mark.threat("ADM2")
     async def test_a_role_in_the_data_needs_the_permission_and_nothing_else_is_written(
         self, service: Service, person: Make
     ) -> None:
-        await change(service, "SELECT 1")
         support, user = await person("manager"), await person()
         data = {"name": "Changed", "role": "admin"}
 
         refused = await call(service, support, "update-user", userId=user.id, data=data)
 
         assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
-        assert (await call(service, support, "update-user", userId=user.id, data={"name": "Ada"}))[1]["role"] == "user"
+        assert (await call(service, support, "update-user", userId=user.id, data={"name": "Ada"}))[1][
+            "role"
+        ] == "user"
 
-    @pytest.mark.threat("A14")
+    @pytest.mark.threat("ADM14")
     async def test_administrators_do_not_bypass_proofs_for_their_own_account(
         self, service: Service, person: Make
     ) -> None:
         admin = await person("admin")
         for name, body, refused in (
-            ("set-user-password", {"newPassword": PASSWORD}, (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_PASSWORD")),
+            (
+                "set-user-password",
+                {"newPassword": PASSWORD},
+                (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_PASSWORD"),
+            ),
             ("reset-two-factor", {}, (403, "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR")),
             ("ban-user", {}, (400, "YOU_CANNOT_BAN_YOURSELF")),
             ("remove-user", {}, (400, "YOU_CANNOT_REMOVE_YOURSELF")),
-            ("update-user", {"data": {"email": "a@example.com"}}, (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL")),
-            ("update-user", {"data": {"emailVerified": True}}, (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL")),
+            (
+                "update-user",
+                {"data": {"email": "a@example.com"}},
+                (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL"),
+            ),
+            (
+                "update-user",
+                {"data": {"emailVerified": True}},
+                (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL"),
+            ),
             ("update-user", {"data": {"banned": True}}, (400, "YOU_CANNOT_BAN_YOURSELF")),
         ):
             assert await call(service, admin, name, userId=admin.id, **body) == refused, name
 
-    @pytest.mark.threat("A13")
+    @pytest.mark.threat("ADM13")
     async def test_the_last_administrator_stays(self, service: Service, person: Make) -> None:
         admin = await person("admin")
         assert await call(service, admin, "set-role", userId=admin.id, role="user") == (400, "LAST_ADMIN")
@@ -311,7 +329,9 @@ class TestChanges:
         assert answer["user"].items() >= expected.items()
         assert await call(service, admin, "create-user", **body) == (400, "USERNAME_IS_ALREADY_TAKEN")
         again = {**body, "data": {}}
-        assert (await call(service, admin, "create-user", **again))[1] == "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
+        assert (await call(service, admin, "create-user", **again))[
+            1
+        ] == "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
         assert [row[1] for row in await events(service, "user.created")][-1] == admin.id
         assert await service.inbox("grace@example.com") == []
 
@@ -343,13 +363,14 @@ class TestChanges:
         admin = await person("admin")
         await call(service, admin, "create-user", email="grace@example.com", name="Grace")
 
-        assert (await service.post("/sign-in/email", {"email": "grace@example.com", "password": PASSWORD})).status_code == 401
+        credentials = {"email": "grace@example.com", "password": PASSWORD}
+
+        assert (await service.post("/sign-in/email", credentials)).status_code == 401
         await service.post("/request-password-reset", {"email": "grace@example.com"})
         [mail] = await service.inbox("grace@example.com", "reset-password")
         token = mail["link"].partition("/reset-password/")[2].partition("?")[0]
         await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
-        signed_in = await service.post("/sign-in/email", {"email": "grace@example.com", "password": PASSWORD})
-        assert signed_in.status_code == 200
+        assert (await service.post("/sign-in/email", credentials)).status_code == 200
 
     async def test_update_user_changes_all_or_nothing(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()
@@ -364,7 +385,7 @@ class TestChanges:
         assert status == 200
         assert answer.items() >= {"name": "Grace", "email": "grace@example.com", "role": "editor", "image": None,
                                   "emailVerified": False}.items()  # fmt: skip
-        assert [mail["template"] for mail in await service.inbox("user@example.com")] == ["email-changed"]
+        assert "email-changed" in [mail["template"] for mail in await service.inbox("user@example.com")]
         assert await works(service, user)
 
     @pytest.mark.parametrize(
@@ -388,10 +409,12 @@ class TestChanges:
 
     async def test_a_role_counts_from_the_next_request(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()
-        assert (await call(service, admin, "set-role", userId=user.id, role="admin"))[1]["user"]["role"] == "admin"
+        assert (await call(service, admin, "set-role", userId=user.id, role="admin"))[1]["user"][
+            "role"
+        ] == "admin"
 
         assert await listed(service, user)
-        assert [mail["template"] for mail in await service.inbox(user.email)] == ["role-changed"]
+        assert "role-changed" in [mail["template"] for mail in await service.inbox(user.email)]
         assert (await call(service, admin, "set-role", userId=user.id, role="user,editor"))[0] == 200
         assert (await service.get("/admin/list-users", headers=user.headers)).status_code == 403
         assert len(await events(service, "user.role_changed")) == 2
@@ -407,12 +430,16 @@ class TestChanges:
         for password, status in ((PASSWORD, 401), (new, 200)):
             answer = await service.post("/sign-in/email", {"email": user.email, "password": password})
             assert answer.status_code == status
-        assert [mail["template"] for mail in await service.inbox(user.email)] == ["password-changed"]
-        for short, refusal in (("", "VALIDATION_ERROR"), ("short", "PASSWORD_TOO_SHORT"), (user.email, "PASSWORD_TOO_COMMON")):
+        assert "password-changed" in [mail["template"] for mail in await service.inbox(user.email)]
+        for short, refusal in (
+            ("", "VALIDATION_ERROR"),
+            ("short", "PASSWORD_TOO_SHORT"),
+            (user.email, "PASSWORD_TOO_COMMON"),
+        ):
             refused = await call(service, admin, "set-user-password", userId=user.id, newPassword=short)
             assert refused == (400, refusal)
 
-    @pytest.mark.threat("A12")
+    @pytest.mark.threat("ADM12")
     async def test_a_ban_shuts_a_user_out_at_once(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()
 
@@ -453,7 +480,7 @@ class TestChanges:
 
 
 class TestSessions:
-    @pytest.mark.threat("A10")
+    @pytest.mark.threat("ADM10")
     async def test_sessions_of_others_are_listed_without_tokens(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()
         [session] = (await call(service, admin, "list-user-sessions", userId=user.id))[1]["sessions"]
@@ -466,7 +493,9 @@ class TestSessions:
         ended = await call(service, admin, "revoke-user-session", sessionToken=session["token"])
         assert (ended, await works(service, user)) == ((200, {"success": True}), False)
 
-    async def test_the_own_session_has_its_token_and_can_be_ended(self, service: Service, person: Make) -> None:
+    async def test_the_own_session_has_its_token_and_can_be_ended(
+        self, service: Service, person: Make
+    ) -> None:
         admin = await person("admin")
         [session] = (await call(service, admin, "list-user-sessions", userId=admin.id))[1]["sessions"]
 
@@ -490,6 +519,7 @@ class TestListing:
     async def admin(self, service: Service, person: Make) -> Person:
         """An administrator, and four users created one second after the other."""
         admin = await person("admin", "zoe@example.com")
+        await change(service, 'UPDATE "user" SET name = :name', name="Zoe")
         for number, (email, role, name) in enumerate(
             (
                 ("ada@example.com", "user", "Ada"),
@@ -526,11 +556,20 @@ class TestListing:
             ({"filterValue": "ADA@example.com"}, "ada"),
             ({"filterField": "role", "filterValue": "editor"}, "bxob b_ob"),
             ({"filterField": "role", "filterOperator": "ne", "filterValue": "editor"}, "carl ada zoe"),
-            ({"filterField": "role", "filterOperator": "in", "filterValue": ["admin", "support"]}, "b_ob zoe"),
+            (
+                {"filterField": "role", "filterOperator": "in", "filterValue": ["admin", "support"]},
+                "b_ob zoe",
+            ),
             ({"filterField": "banned", "filterValue": "true"}, "ada"),
             ({"filterField": "banned", "filterOperator": "ne", "filterValue": "true"}, "carl bxob b_ob zoe"),
-            ({"filterField": "createdAt", "filterOperator": "gt", "filterValue": "2026-01-01T12:00:02Z"}, "carl bxob"),
-            ({"filterField": "createdAt", "filterOperator": "lte", "filterValue": "2026-01-01T12:00:01Z"}, "ada zoe"),
+            (
+                {"filterField": "createdAt", "filterOperator": "gt", "filterValue": "2026-01-01T12:00:02Z"},
+                "carl bxob",
+            ),
+            (
+                {"filterField": "createdAt", "filterOperator": "lte", "filterValue": "2026-01-01T12:00:01Z"},
+                "ada zoe",
+            ),
             ({"filterField": "username", "filterOperator": "ne", "filterValue": "ada"}, "carl bxob b_ob zoe"),
             ({"filterField": "name", "filterOperator": "in", "filterValue": ["ADA", "Carl"]}, "carl ada"),
             ({"filterField": "email", "filterOperator": "gte", "filterValue": "c"}, "carl zoe"),
@@ -540,7 +579,7 @@ class TestListing:
     async def test_pages(self, service: Service, admin: Person, query: dict[str, Any], found: str) -> None:
         assert " ".join(email.partition("@")[0] for email in await listed(service, admin, **query)) == found
 
-    @pytest.mark.threat("A15")
+    @pytest.mark.threat("ADM15")
     @pytest.mark.parametrize(
         ("query", "field"),
         [
@@ -556,7 +595,10 @@ class TestListing:
             ({"filterField": "banned", "filterOperator": "lt", "filterValue": "true"}, "filterOperator"),
             ({"filterField": "banned", "filterValue": "1"}, "filterValue"),
             ({"filterField": "createdAt", "filterValue": "yesterday"}, "filterValue"),
-            ({"filterField": "createdAt", "filterOperator": "contains", "filterValue": "2"}, "filterOperator"),
+            (
+                {"filterField": "createdAt", "filterOperator": "contains", "filterValue": "2"},
+                "filterOperator",
+            ),
             ({"filterField": "role", "filterOperator": "contains", "filterValue": "a"}, "filterOperator"),
             ({"filterValue": ["a", "b"]}, "filterValue"),
             ({"filterOperator": "in", "filterValue": ["a"] * 101}, "filterValue"),
@@ -582,7 +624,7 @@ class TestListing:
             'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
             " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
             " SELECT 'u' || i, '', 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
-            ' u.updated_at FROM n, "user" u WHERE u.email = \'zoe@example.com\'',
+            " u.updated_at FROM n, \"user\" u WHERE u.email = 'zoe@example.com'",
         )
 
         page = (await service.get("/admin/list-users", headers=admin.headers, params={"limit": 1})).json()

@@ -1,0 +1,38 @@
+"""Mutants of the rows ADM1 to ADM22: administration."""
+
+from tests.security.mutants.mutant import Mutant
+from tests.security.mutants.operators import Always, Remove, Replace
+
+MUTANTS = (
+    Mutant("ADM1", "only the named fields are written", "owned-fields", Always(False)),
+    Mutant("ADM2", "permissions come from roles", "granted", Replace("True", "value")),
+    Mutant("ADM2", "a role in the data needs the permission", "set-role", Always(False)),
+    Mutant("ADM2", "a role of a new user needs the permission", "new-user-role", Remove()),
+    Mutant("ADM3", "roles are those configured", "known-roles", Always(False)),
+    Mutant("ADM3", "every role is compared with the caller's powers", "role-powers", Always(False)),
+    Mutant("ADM4", "the powers of the user are compared", "rank", Always(False)),
+    Mutant("ADM10", "sessions are listed without tokens", "handles", Replace("(row, caller.token)")),
+    Mutant("ADM12", "a ban ends sessions", "end-sessions", Replace("(changed, 0)", "value")),
+    Mutant("ADM13", "the last administrator stays", "last-admin", Always(False)),
+    Mutant("ADM13", "those who may leave none wait for each other", "lock", Remove()),
+    Mutant("ADM14", "consequential changes need a fresh session", "fresh", Always(False)),
+    Mutant("ADM14", "nobody bans themselves", "own-ban", Always(False)),
+    Mutant("ADM14", "nor by a field", "own-update", Always(False)),
+    Mutant("ADM14", "nobody changes their own address here", "own-email", Always(False)),
+    Mutant("ADM14", "nobody removes themselves", "own-removal", Always(False)),
+    Mutant("ADM14", "nobody sets their own password here", "own-account", Always(False)),
+    Mutant(
+        "ADM16", "a long search is an answer", "scan-timeout", Replace("except ZeroDivisionError:\n    pass")
+    ),
+    Mutant(
+        "ADM16", "a search has its time", "scan-timeout", Replace("600.0", "items[0].context_expr.args[0]")
+    ),
+    Mutant(
+        "ADM18",
+        "permissions are the caller's",
+        "caller",
+        Replace("ctx.signed_in.user._replace(role='admin')", "value"),
+    ),
+    Mutant("ADM19", "the permission comes first", "permission", Always(False)),
+    Mutant("ADM22", "permissions can need a second factor", "second-factor", Always(False)),
+)
