@@ -13,6 +13,10 @@ def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
     return banned and (expires is None or now < expires)  # defence: V33 ban-expiry
 
 
+BY_DIALECT = frozenset({"ix_user_name_id", "ix_user_email_pattern", "ix_user_name_pattern"})
+"""The indexes that differ between databases, or are of expressions: only their migration knows them."""
+
+
 class User(Record, table=True):
     """A person with an account. `email` and `username` are stored in lower case."""
 
@@ -27,10 +31,6 @@ class User(Record, table=True):
             postgresql_where=text("banned"),
             sqlite_where=text("banned"),
         ),
-        Index("ix_user_name_id", text("lower(name)"), "id").ddl_if(dialect="postgresql"),
-        Index("ix_user_name_id", text("name COLLATE NOCASE"), "id").ddl_if(dialect="sqlite"),
-        Index("ix_user_email_pattern", text("email text_pattern_ops")).ddl_if(dialect="postgresql"),
-        Index("ix_user_name_pattern", text("lower(name) text_pattern_ops")).ddl_if(dialect="postgresql"),
     )
 
     name: str

@@ -7,6 +7,7 @@ from domain import one_time_tokens
 from domain.admin import events, mails
 from domain.context import Context
 from domain.passwords import passwords
+from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.users import profile, roles
 from models import Purpose
@@ -35,7 +36,9 @@ async def ban(
     changed = await profile.change(ctx, user, banned=True, ban_reason=reason, ban_expires=until)
     events.user_banned(ctx, user.id, reason, until)
     await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
-    return changed, await sessions.end_all(ctx, user)  # defence: ADM12 end-sessions
+    ended = await sessions.end_all(ctx, user)  # defence: ADM12 end-sessions
+    session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=ctx.caller is None)
+    return changed, ended
 
 
 async def unban(ctx: Context, user: UserRow) -> UserRow:

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from models import Instant, metadata
+from models.user import BY_DIALECT
 
 _DRIVERS = {
     "postgres": "postgresql+asyncpg",
@@ -41,12 +42,18 @@ def _render(kind: str, thing: Any, autogenerate: AutogenContext) -> str | Litera
     return False
 
 
+def _include(thing: Any, name: str | None, kind: str, reflected: bool, compared: Any) -> bool:
+    """Leave out the indexes that only a migration knows, so that no other removes them."""
+    return name not in BY_DIALECT
+
+
 def _configure(**target: Any) -> None:
     context.configure(
         target_metadata=metadata,
         compare_type=True,
         transactional_ddl=True,
         render_item=_render,
+        include_object=_include,
         user_module_prefix="sa.",
         **target,
     )

@@ -49,7 +49,7 @@ def test_every_union_of_the_requests_has_a_client_form() -> None:
     schemas = bundle()["components"]["schemas"]
     unions = {name for name, schema in schemas.items() if {"anyOf", "oneOf"} & schema.keys()}
 
-    assert unions == {"Flag", "Scopes", "IdToken"}
+    assert unions == {"Flag", "Scopes", "IdToken", "UserRoles"}
     assert not [name for name in unions if EXTENSION not in schemas[name]]
 
 

@@ -1,5 +1,6 @@
 """The contract read for the house rules: what is named where, with every reference followed."""
 
+import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +26,9 @@ class Example:
 
 
 def pythonic(name: str) -> str:
-    """A parameter's name as handlers take it: `callbackURL` is `callback_url`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    """A parameter's name as handlers take it: `callbackURL` is `callback_url`, `id` is `id_`."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return f"{snake}_" if hasattr(builtins, snake) else snake
 
 
 def parameters(operation: Operation) -> list[dict[str, Any]]:

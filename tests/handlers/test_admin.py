@@ -95,7 +95,7 @@ async def events(service: Service, name: str) -> list[Any]:
     return await service.rows("SELECT user_id, actor_id, code FROM audit WHERE event = :name", name=name)
 
 
-EVERY = {
+EVERY: dict[str, dict[str, Any]] = {
     "list-user-sessions": {"userId": "x"},
     "create-user": {"email": "new@example.com", "name": "New"},
     "update-user": {"userId": "x", "data": {"name": "N"}},

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, inspect
 import models
 from models import metadata
 from models.migrations import versions
+from models.user import BY_DIALECT
 from server.database.database import Database, open_database
 from server.database.migrations import run_alone
 
@@ -41,9 +42,13 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     command.upgrade(config(connection), revision)
 
 
+def in_models(_thing: Any, name: str | None, *_: Any) -> bool:
+    return name not in BY_DIALECT
+
+
 def differences(connection: Connection) -> list[Any]:
     context = MigrationContext.configure(
-        connection, opts={"compare_type": True, "compare_server_default": True}
+        connection, opts={"compare_type": True, "compare_server_default": True, "include_object": in_models}
     )
     return list(compare_metadata(context, metadata))
 
@@ -70,6 +75,19 @@ class TestMigrations:
 
         assert await run_alone(database, work)
         assert found == [[]]
+
+    async def test_create_the_indexes_that_models_do_not_name(self, database: Database) -> None:
+        found: list[Any] = []
+
+        def work(connection: Connection) -> None:
+            upgrade(connection)
+            table = "sqlite_master" if connection.dialect.name == "sqlite" else "pg_indexes"
+            column = "name" if table == "sqlite_master" else "indexname"
+            found.extend(connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalars())
+
+        assert await run_alone(database, work)
+        wanted = BY_DIALECT if database.dialect == "postgresql" else {"ix_user_name_id"}
+        assert wanted <= set(found)
 
     async def test_name_and_cascade_as_the_models_do(self, database: Database) -> None:
         found = []

@@ -105,7 +105,8 @@ class TestSearch:
             service,
             'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
             " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)"
-            " SELECT substr('00000000000000000000000000000000' || i, length('' || i) + 1), repeated.name, 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
+            " SELECT substr('00000000000000000000000000000000' || i, length('' || i) + 1),"
+            " repeated.name, 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
             ' u.updated_at FROM n, "user" u, (SELECT :name AS name) repeated WHERE u.email = :email',
             name="%a" * 128,
             email=ADMIN,

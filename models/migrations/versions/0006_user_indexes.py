@@ -39,5 +39,5 @@ def downgrade() -> None:
 
 
 def _all() -> dict[str, list[Any]]:
-    is_postgresql = op.get_bind().dialect.name == "postgresql"
+    is_postgresql = op.get_context().dialect.name == "postgresql"
     return {**_INDEXES, **(_POSTGRESQL if is_postgresql else _SQLITE)}

@@ -166,7 +166,7 @@ JOURNEYS: dict[str, tuple[Journey, list[str]]] = {
     ),
     "operator bans": (
         lambda service: operate(service, users.ban, ADA, reason="spam", until=None),
-        ["session.revoked_all", "user.updated"],
+        ["session.revoked_all", "user.banned"],
     ),
     "operator deletes": (
         lambda service: operate(service, users.delete, ADA),
