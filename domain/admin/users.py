@@ -56,10 +56,24 @@ class Overview:
 
 
 async def list_users(
-    ctx: Context, search: str = "", *, limit: int, offset: int = 0
+    ctx: Context,
+    search: str = "",
+    *,
+    role: str | None = None,
+    banned: bool = False,
+    limit: int,
+    offset: int = 0,
 ) -> tuple[Sequence[UserRow], int]:
-    """Return a page of the users with `search` in email, name or username, newest first, and the total."""
+    """Return a page of the users with `search` in email, name or username, newest first, and the total.
+
+    With a `role` only those who have it, with `banned` only those with a ban.
+    """
     matches = _contains(search)
+    if role is not None:
+        texts = [text for text in await permissions.role_texts(ctx) if role in roles.split(text)]
+        matches &= col(User.role).in_(texts)
+    if banned:
+        matches &= col(User.banned)
     newest_first = (col(User.created_at).desc(), col(User.id))
     page = select(*USER_COLUMNS).where(matches).order_by(*newest_first).limit(limit).offset(offset)
     found = await ctx.db.execute(page.execution_options(row=UserRow, in_thread=True))

@@ -19,6 +19,7 @@ app = typer.Typer(help="Administer users.", no_args_is_help=True)
 
 Identifier = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Role = Annotated[str, typer.Option(metavar="ROLE", help="Name of the role.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -31,6 +32,8 @@ def list_users(
         int, typer.Option(min=1, max=10_000, metavar="NUMBER", help="Maximum number of users.")
     ] = 50,
     offset: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Number of users to skip.")] = 0,
+    role: Annotated[str | None, typer.Option(metavar="ROLE", help="Only users with this role.")] = None,
+    banned: Annotated[bool, typer.Option("--banned", help="Only banned users.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List users, newest first.
@@ -40,12 +43,14 @@ def list_users(
     from domain.admin import users
     from handlers import wire
 
-    found, total = run(lambda ctx: users.list_users(ctx, search, limit=limit, offset=offset))
+    found, total = run(
+        lambda ctx: users.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
+    )
     if as_json:
         _print_json([wire.user(user) for user in found])
         return
     if found:
-        titles = ("ID", "Email", "Username", "Name", "Created", "State")
+        titles = ("ID", "Email", "Username", "Name", "Role", "Created", "State")
         print_table(titles, map(_row, found), {"banned": "red", "unverified": "yellow"})
     typer.echo(count(total, "user") if len(found) == total else f"{len(found)} of {count(total, 'user')}")
 
@@ -80,6 +85,10 @@ def create(
         str | None, typer.Option(metavar="USERNAME", help="Username to sign in with.")
     ] = None,
     verified: Annotated[bool, typer.Option("--verified", help="Mark the email address as verified.")] = False,
+    role: Annotated[
+        str | None,
+        typer.Option(metavar="ROLES", help="Roles, separated by commas; by default the default role."),
+    ] = None,
 ) -> None:
     """Create a user with a password.
 
@@ -95,9 +104,117 @@ def create(
         password=_read_password(),
         username=username,
         email_verified=verified,
+        role=role,
     )
     user = run(lambda ctx: users.create(ctx, wanted))
     typer.echo(f"Created {user.email} with the id {user.id}.")
+
+
+@app.command()
+def promote(user: Identifier, role: Role = "admin") -> None:
+    """Give a user a further role, such as admin.
+
+    This makes the first administrator: sign up, then promote yourself.
+
+    Example: gatewright users promote ada@example.com
+    """
+    from domain.admin import users
+    from server.cli import check_config
+
+    changed = run(lambda ctx: users.promote(ctx, user, role))
+    typer.echo(f"Roles of {changed.email}: {changed.role}.")
+    if not check_config.read().admin.enabled:
+        typer.echo("The operations under /admin/ are off; set admin.enabled to use them.")
+
+
+@app.command()
+def demote(user: Identifier, role: Role = "admin", yes: Yes = False) -> None:
+    """Take a role from a user.
+
+    A user without any other role gets the default role.
+
+    Example: gatewright users demote ada@example.com
+    """
+    from domain.admin import users
+
+    _confirm_last(user, yes)
+    changed = run(lambda ctx: users.demote(ctx, user, role))
+    typer.echo(f"Roles of {changed.email}: {changed.role}.")
+
+
+@app.command()
+def set_role(
+    user: Identifier,
+    roles: Annotated[str, typer.Argument(metavar="ROLES", help="Role names, separated by commas.")],
+    yes: Yes = False,
+) -> None:
+    """Replace all roles of a user.
+
+    Example: gatewright users set-role ada@example.com admin
+    """
+    from domain.admin import users
+
+    _confirm_last(user, yes)
+    changed = run(lambda ctx: users.set_role(ctx, user, roles))
+    typer.echo(f"Roles of {changed.email}: {changed.role}.")
+
+
+@app.command()
+def admins(as_json: AsJson = False) -> None:
+    """List the users with an administrative role.
+
+    Example: gatewright users admins
+    """
+    from domain.admin import users
+    from handlers import wire
+
+    found = run(users.administrators)
+    if as_json:
+        _print_json([wire.user(user) for user in found])
+        return
+    if found:
+        rows = [
+            (
+                user.id,
+                user.email,
+                user.role,
+                "yes" if user.two_factor_enabled else "no",
+                "banned" * user.banned,
+            )
+            for user in found
+        ]
+        print_table(
+            ("ID", "Email", "Role", "Second factor", "State"), rows, {"banned": "red", "no": "yellow"}
+        )
+    typer.echo(count(len(found), "administrator"))
+
+
+@app.command()
+def set_password(user: Identifier) -> None:
+    """Set a user's password and end every session.
+
+    Asks for the password, or reads it from standard input if that is not a terminal.
+
+    Example: gatewright users set-password ada@example.com
+    """
+    from domain.admin import users
+
+    new = _read_password()
+    ended = run(lambda ctx: users.set_password(ctx, user, new))
+    typer.echo(f"{user} has a new password; {_ended(ended)}.")
+
+
+@app.command()
+def verify_email(user: Identifier) -> None:
+    """Mark a user's email address as verified.
+
+    Example: gatewright users verify-email ada@example.com
+    """
+    from domain.admin import users
+
+    changed = run(lambda ctx: users.verify_email(ctx, user))
+    state = "is verified now" if changed else "was verified already"
+    typer.echo(f"The email address of {user} {state}.")
 
 
 @app.command()
@@ -203,6 +320,14 @@ def _ended(number: int) -> str:
     return f"{count(number, 'session')} ended"
 
 
+def _confirm_last(user: str, yes: bool) -> None:
+    """Ask before nobody is left who may set roles."""
+    from domain.admin import users
+
+    if run(lambda ctx: users.is_last_admin(ctx, user)):
+        _confirm(f"{user} is the last administrator. Change their roles?", yes)
+
+
 def _confirm(question: str, yes: bool) -> None:
     if not yes:
         typer.confirm(question, abort=True)
@@ -227,7 +352,15 @@ def _read_password() -> str:
 
 def _row(user: "UserRow") -> tuple[str, ...]:
     state = "banned" if user.banned else "" if user.email_verified else "unverified"
-    return (user.id, user.email, user.username or "", user.name, f"{user.created_at:%Y-%m-%d}", state)
+    return (
+        user.id,
+        user.email,
+        user.username or "",
+        user.name,
+        user.role,
+        f"{user.created_at:%Y-%m-%d}",
+        state,
+    )
 
 
 def _session(session: "SessionRow") -> tuple[str, ...]:

@@ -16,6 +16,7 @@ ROLES = {
     "support": {"user": ["list", "get", "ban"], "session": ["list", "revoke"]},
     "manager": {"user": ["list", "get", "create", "update", "set-role", "set-password", "set-email", "ban",
                          "reset-two-factor", "delete"], "session": ["list", "revoke"]},
+    "clerk": {"user": ["create", "update"]},
     "editor": {"report": ["read", "publish"]},
 }  # fmt: skip
 SETTINGS = {
@@ -111,6 +112,7 @@ EVERY: dict[str, dict[str, Any]] = {
 
 
 class TestPermission:
+    @pytest.mark.threat("ADM2")
     @pytest.mark.parametrize("name", EVERY)
     async def test_users_without_the_permission_are_refused_before_anything_is_looked_for(
         self, service: Service, person: Make, name: str
@@ -262,13 +264,19 @@ class TestRank:
     async def test_a_role_in_the_data_needs_the_permission_and_nothing_else_is_written(
         self, service: Service, person: Make
     ) -> None:
-        support, user = await person("manager"), await person()
-        data = {"name": "Changed", "role": "admin"}
+        clerk, user = await person("clerk"), await person()
+        refused = (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
+        data = {"name": "Changed", "role": "editor"}
 
-        refused = await call(service, support, "update-user", userId=user.id, data=data)
-
-        assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
-        assert (await call(service, support, "update-user", userId=user.id, data={"name": "Ada"}))[1][
+        assert await call(service, clerk, "update-user", userId=user.id, data=data) == refused
+        new = {"email": "new@example.com", "name": "New"}
+        assert await call(service, clerk, "create-user", **new, role="editor") == refused
+        assert await call(service, clerk, "create-user", **new, data={"role": "editor"}) == refused
+        assert (await call(service, clerk, "create-user", **new, data={"banned": False}))[1].endswith(
+            "BAN_USERS"
+        )
+        assert (await call(service, clerk, "create-user", **new))[1]["user"]["role"] == "user"
+        assert (await call(service, clerk, "update-user", userId=user.id, data={"name": "Ada"}))[1][
             "role"
         ] == "user"
 
@@ -335,6 +343,7 @@ class TestChanges:
         assert [row[1] for row in await events(service, "user.created")][-1] == admin.id
         assert await service.inbox("grace@example.com") == []
 
+    @pytest.mark.threat("ADM1")
     @pytest.mark.parametrize(
         ("body", "refusal"),
         [
@@ -448,6 +457,9 @@ class TestChanges:
         assert (answer["banned"], answer["banReason"], answer["banExpires"]) == (
             True, "No reason", "2026-01-01T12:01:00.000Z")  # fmt: skip
         assert not await works(service, user)
+        await change(service, 'UPDATE "user" SET banned = false')
+        assert not await works(service, user)
+        await call(service, admin, "ban-user", userId=user.id, banExpiresIn=60)
         sign_in = {"email": user.email, "password": PASSWORD}
         assert code(await service.post("/sign-in/email", sign_in)) == "BANNED_USER"
         service.clock.advance(seconds=61)
@@ -455,7 +467,7 @@ class TestChanges:
         await call(service, admin, "ban-user", userId=user.id, banReason="Spam")
         lifted = (await call(service, admin, "unban-user", userId=user.id))[1]["user"]
         assert (lifted["banned"], lifted["banReason"], lifted["banExpires"]) == (False, None, None)
-        assert len(await events(service, "user.banned")) == 2
+        assert len(await events(service, "user.banned")) == 3
 
     async def test_reset_two_factor(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     rows = [*named, *lists.TOP] if "--top" in arguments else named
     wanted = lists.of_rows(known, rows) if rows else known
     for row in sorted(set(rows) - {mutant.row for mutant in known}):
-        print(f"{row:5}has no mutant")
+        print(f"{row:6}has no mutant")
     cluster = Cluster()
     cluster.start()
     try:
@@ -54,7 +54,7 @@ def _try_all(tree: Tree, wanted: Sequence[Mutant]) -> int:
     for mutant in wanted:
         verdict = tree.attempt(mutant)
         survivors += not verdict.startswith("killed")
-        print(f"{mutant.row:5}{mutant.defence:70}{verdict}", flush=True)
+        print(f"{mutant.row:6}{mutant.defence:70}{verdict}", flush=True)
     print(f"{len(wanted) - survivors} of {len(wanted)} killed")
     return 1 if survivors else 0
 

@@ -444,6 +444,42 @@ class TestUsers:
 
         assert "a\ufffd[2Jb\ufffd\ufffdc\ufffdd" in run("users", "show", ADA).stdout
 
+    def test_roles_are_given_and_taken(self, run: Run, ada: str) -> None:
+        promoted = run("users", "promote", ADA)
+        administrators = json.loads(run("users", "admins", "--json").stdout)
+        refused = run("users", "demote", ADA, stdin="n\n")
+        demoted = run("users", "demote", ADA, "--yes")
+
+        assert promoted.stdout == f"Roles of {ADA}: user,admin.\n"
+        assert [user["id"] for user in administrators] == [ada]
+        assert (refused.exit_code, "is the last administrator" in refused.output) == (1, True)
+        assert demoted.stdout == f"Roles of {ADA}: user.\n"
+        assert run("users", "admins").stdout == "0 administrators\n"
+        assert run("users", "set-role", ADA, "admin").stdout == f"Roles of {ADA}: admin.\n"
+        assert json.loads(run("users", "list", "--role", "user", "--json").stdout) == []
+        unknown = run("users", "promote", ADA, "--role", "owner")
+        assert complaint(unknown.stderr) == "You are not allowed to set a non-existent role value"
+
+    def test_set_password_and_verify_email(self, run: Run, ada: str) -> None:
+        assert complaint(run("users", "set-password", ADA, stdin="short\n").stderr).startswith(
+            "Password too short"
+        )
+        changed = run("users", "set-password", ADA, stdin="another good password\n")
+
+        assert changed.stdout == f"{ADA} has a new password; 0 sessions ended.\n"
+        assert run("users", "verify-email", ADA).stdout == f"The email address of {ADA} is verified now.\n"
+        assert (
+            run("users", "verify-email", ADA).stdout == f"The email address of {ADA} was verified already.\n"
+        )
+
+    def test_create_with_a_role(self, run: Run) -> None:
+        run("users", "create", "bob@example.com", "--role", "admin", stdin=f"{PASSWORD}\n")
+
+        listed = json.loads(run("users", "list", "--role", "admin", "--json").stdout)
+        assert [user["email"] for user in listed] == ["bob@example.com"]
+        run("users", "ban", "bob@example.com")
+        assert "bob@example.com" in run("users", "list", "--banned").stdout
+
     def test_ban_for_a_time_and_unban(self, run: Run, ada: str) -> None:
         banned = run("users", "ban", ADA, "--reason", "spam", "--for", "7d")
         user = json.loads(run("users", "show", ADA, "--json").stdout)["user"]
