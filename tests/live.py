@@ -13,7 +13,9 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import IO
 
-from tests.service import CHEAP
+import httpx
+
+from tests.service import CHEAP, PASSWORD
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("gatewright")
@@ -126,3 +128,18 @@ def serving(
             process.wait()
             reader.join()
             process.stdout.close()
+
+
+def administrator(base: str, directory: Path) -> str:
+    """Sign up a user at the service that runs in `directory`, and make them an administrator; return their address."""
+    email = "root@example.com"
+    user = {"name": "Root", "email": email, "password": PASSWORD}
+    httpx.post(f"{base}/sign-up/email", json=user).raise_for_status()
+    promote(email, directory, {})
+    return email
+
+
+def promote(email: str, directory: Path, overrides: Mapping[str, str]) -> None:
+    """Make a user of the service that runs in `directory` an administrator, as the operator does."""
+    words = [str(PROGRAM), "users", "promote", email]
+    subprocess.run(words, check=True, cwd=directory, env=environment(overrides), capture_output=True)

@@ -45,5 +45,7 @@ def _greet(settings: "Settings", created: Path | None) -> None:
     if settings.documents.enabled:
         typer.echo(f"  Try it out:  {base}/docs")
     typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
+    if settings.admin.enabled:
+        typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
     if created is not None:
         typer.echo(f"  Settings:    {created} (created)")

@@ -41,6 +41,19 @@ def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
     assert "pending" not in lost.partition("Unauthorized")[2]
 
 
+def test_users_are_administered_as_it_says(tmp_path: Path) -> None:
+    with serving(tmp_path, {"mail.sender": "console"}) as live:
+        printed = walk(guide("administer-users"), live, tmp_path, {BASE: live.url})
+
+    first, found, banned, helped, shared = printed
+    assert "Roles of ada@example.com: user,admin." in first
+    assert [found.count(part) for part in ('"total":1', "eve@example.com")] == [1, 2]
+    assert [banned.count(part) for part in ('"banned":true', "BANNED_USER", '"banned":false')] == [1, 1, 1]
+    assert '"token":"' in banned.rpartition("BANNED_USER")[2]
+    assert ['"token":"rvk_' in helped, '{"status":true}' in helped] == [True, True]
+    assert "2 administrators" in shared
+
+
 def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
     printing = {"mail.sender": "console", "password_reset.sender": "console"}
     pages = f"127.0.0.1:{free_port()}"

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests import packages
-from tests.live import serving
+from tests.live import administrator, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent / "official_client"
 TIME_LIMIT = 180.0
+ADMINISTRATION = {"admin.roles": '{"support": {"user": ["list", "get", "ban"]}}'}
 ISSUER = {"jwt.issuer": "https://auth.example.com"}
 
 
@@ -30,7 +31,13 @@ def test_every_method_of_the_client_works(
     provider_process.reset()
     with serving(
         tmp_path,
-        {"base_path": base_path, "jwt.header": "true", **ISSUER, **social_settings(provider_process)},
+        {
+            "base_path": base_path,
+            "jwt.header": "true",
+            **ADMINISTRATION,
+            **ISSUER,
+            **social_settings(provider_process),
+        },
     ) as live:
         environment = {
             **os.environ,
@@ -38,6 +45,7 @@ def test_every_method_of_the_client_works(
             "SERVICE_BASE_PATH": base_path or "/",
             "CARRIED_BY": carried_by,
             "PROVIDER_ISSUER": provider_process.issuer,
+            "ADMIN_EMAIL": administrator(live.url + base_path, tmp_path),
             "MAIL_FILE": str(tmp_path / "mail.jsonl"),
         }
         run = subprocess.run(

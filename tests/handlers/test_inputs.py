@@ -32,6 +32,9 @@ POSTS = {
     if operation.method == "post" and "application/json" in bodies(operation)
 }
 
+LISTS = {"filterValue"}
+"""The parameters that may be given several times."""
+
 TARGETS = {
     "callbackURL": (403, "INVALID_CALLBACK_URL", "Invalid callbackURL"),
     "redirectTo": (403, "INVALID_REDIRECT_URL", "Invalid redirectURL"),
@@ -355,8 +358,9 @@ class TestQueries:
         twice = await service.get(f"{path}?{name}=true&{name}=true{others}", headers=ada)
         nul = await service.get(f"{path}?{name}=%00{others}", headers=ada)
 
-        assert [code(answer) for answer in (twice, nul)] == ["400 VALIDATION_ERROR"] * 2
-        assert all(answer.json()["message"].startswith(f"[query.{name}] ") for answer in (twice, nul))
+        refused = [nul] if name in LISTS else [twice, nul]
+        assert {code(answer) for answer in refused} == {"400 VALIDATION_ERROR"}
+        assert all(answer.json()["message"].startswith(f"[query.{name}") for answer in refused)
 
     async def test_ignore_what_they_do_not_know(self, service: Service) -> None:
         ada = await join(service)

@@ -14,7 +14,7 @@ import pytest
 
 from codegen.bundle import bundle
 from codegen.walk import operations
-from tests.live import LiveService, serving
+from tests.live import LiveService, administrator, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 
@@ -62,7 +62,13 @@ def drive(
     provider.reset()
     with serving(directory, social_settings(provider)) as live:
         mails = str(directory / "mail.jsonl")
-        known = {"SERVICE_ROOT": live.url, "PROVIDER_ISSUER": provider.issuer, "MAIL_FILE": mails}
+        admin = administrator(live.url, directory)
+        known = {
+            "ADMIN_EMAIL": admin,
+            "SERVICE_ROOT": live.url,
+            "PROVIDER_ISSUER": provider.issuer,
+            "MAIL_FILE": mails,
+        }
         run(*command, where=where, **known, **environment)
         live.process.terminate()
         live.process.wait(timeout=60)

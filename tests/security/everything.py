@@ -1,6 +1,6 @@
 """A journey through every operation of the contract, as one user after the other, right and wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
@@ -44,12 +44,16 @@ class Traveller:
 
     witness: Witness
     provider: ProviderProcess
+    promote: Callable[[str], None]
+    """Makes the user with an email address an administrator."""
     session: str = ""
 
 
-def journey(witness: Witness, provider: ProviderProcess) -> Iterator[None]:
+def journey(
+    witness: Witness, provider: ProviderProcess, promote: Callable[[str], None] = lambda email: None
+) -> Iterator[None]:
     """Go through everything; stop after each leg, so that somebody may look into the database."""
-    ada = Traveller(witness, provider)
+    ada = Traveller(witness, provider, promote)
     for leg in LEGS:
         for _ in leg(ada):
             yield
@@ -252,6 +256,35 @@ def _tokens(ada: Traveller) -> Iterator[None]:
     yield
 
 
+def _administer(ada: Traveller) -> Iterator[None]:
+    """As an administrator, who does everything to another user; without a way to promote one, as nobody special."""
+    call = ada.witness.call
+    root, grace = [
+        call(
+            "authentication.sign_up_email", {"name": name, "email": f"{name}@example.com", "password": FIRST}
+        )
+        for name in ("root", "grace")
+    ]
+    ada.promote("root@example.com")
+    session, user = root.token, {"userId": str(grace.body["user"]["id"])}
+    yield
+    call("admin.list_users", session=session, query={"searchValue": "example"})
+    call("admin.get_user", session=session, query={"id": user["userId"]})
+    call("admin.has_permission", {"permissions": {"user": ["ban"]}}, session=session)
+    new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
+    call("admin.create_user", new, session=session)
+    call("admin.update_user", {**user, "data": {"name": "Grace H."}}, session=session)
+    call("admin.set_role", {**user, "role": "admin"}, session=session)
+    for body in ({"sessionToken": UNKNOWN}, {"sessionToken": grace.token}):
+        call("admin.list_user_sessions", user, session=session)
+        call("admin.revoke_user_session", body, session=session)
+    call("admin.set_user_password", {**user, "newPassword": THIRD}, session=session)
+    yield
+    for operation in ("reset_two_factor", "ban_user", "unban_user", "revoke_user_sessions", "remove_user"):
+        call(f"admin.{operation}", user, session=session)
+    yield
+
+
 def _leave(ada: Traveller) -> Iterator[None]:
     call = ada.witness.call
     call("users.delete", {"password": THIRD}, session=ada.session)
@@ -264,5 +297,5 @@ def _leave(ada: Traveller) -> Iterator[None]:
 
 LEGS = (
     _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service,
-    _tokens, _leave,
+    _tokens, _administer, _leave,
 )  # fmt: skip

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -21,7 +22,7 @@ from sqlalchemy import make_url
 
 from models import metadata
 from tests.contract.reading import OPERATIONS
-from tests.live import LiveService, serving
+from tests.live import LiveService, promote, serving
 from tests.postgres import Cluster, _wait_for
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -39,7 +40,13 @@ GUESSABLE = frozenset(
 )
 """Secrets of so little randomness that a fast hash would give them away."""
 
-GREETING = ("Gatewright, development profile: ", "  Try it out: ", "  Emails: ", "  Settings: ")
+GREETING = (
+    "Gatewright, development profile: ",
+    "  Try it out: ",
+    "  Emails: ",
+    "  Settings: ",
+    "  First admin: ",
+)
 
 
 @dataclass
@@ -75,7 +82,9 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     settings = {**everything.SETTINGS, **social_settings(provider), "database_url": url}
     with serving(directory, settings) as live:
         case = Case(Witness(live, directory / "mail.jsonl"))
-        for _ in everything.journey(case.witness, provider):
+        for _ in everything.journey(
+            case.witness, provider, partial(promote, directory=directory, overrides=settings)
+        ):
             case.dumps.append(dump(url))
         _break(url, case.witness)
         case.dumps.append(dump(url))

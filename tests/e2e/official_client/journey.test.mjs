@@ -247,3 +247,60 @@ async function challenged(email) {
   holdToken(client, answer.token);
   return client;
 }
+
+test("administers users", async () => {
+  const { client: eve, email, answer } = await joined();
+  const userId = answer.user.id;
+  const { admin } = await signedIn(process.env.ADMIN_EMAIL);
+
+  const found = succeeded(await admin.listUsers({ query: { searchValue: email, searchOperator: "starts_with" } }));
+  assert.deepEqual([found.total, found.users[0].id], [1, userId]);
+  const paged = succeeded(
+    await admin.listUsers({
+      query: { limit: 1, offset: 0, sortBy: "email", sortDirection: "asc", filterField: "id", filterValue: userId },
+    }),
+  );
+  assert.equal(paged.users[0].email, email);
+  assert.equal(succeeded(await admin.getUser({ query: { id: userId } })).email, email);
+  const made = succeeded(
+    await admin.createUser({ email: newAddress(), name: "New", password: PASSWORD, role: ["user", "support"] }),
+  );
+  assert.equal(made.user.role, "user,support");
+  assert.equal(succeeded(await admin.updateUser({ userId, data: { name: "Eve" } })).name, "Eve");
+  assert.equal(succeeded(await admin.setRole({ userId, role: "support" })).user.role, "support");
+
+  const { sessions } = succeeded(await admin.listUserSessions({ userId }));
+  assert.deepEqual(succeeded(await admin.revokeUserSession({ sessionToken: sessions[0].token })), { success: true });
+  assert.equal((await eve.getSession()).error.status, 401);
+  await signedIn(email);
+  assert.equal(succeeded(await admin.revokeUserSessions({ userId })).success, true);
+  assert.deepEqual(succeeded(await admin.setUserPassword({ userId, newPassword: NEW_PASSWORD })), { status: true });
+  await signedIn(email, NEW_PASSWORD);
+
+  const banned = succeeded(await admin.banUser({ userId, banReason: "Spam", banExpiresIn: 3600 })).user;
+  assert.deepEqual([banned.banned, banned.banReason], [true, "Spam"]);
+  assert.equal((await newClient().signIn.email({ email, password: NEW_PASSWORD })).error.code, "BANNED_USER");
+  assert.equal(succeeded(await admin.unbanUser({ userId })).user.banned, false);
+  assert.equal(succeeded(await admin.removeUser({ userId })).success, true);
+  assert.equal((await admin.getUser({ query: { id: userId } })).error.code, "USER_NOT_FOUND");
+});
+
+test("decides on permissions as the server does", async () => {
+  const { client } = await joined();
+  const admin = await signedIn(process.env.ADMIN_EMAIL);
+  const wanted = [
+    { user: ["list"] },
+    { user: ["create", "delete", "set-role"] },
+    { user: ["impersonate-admins"] },
+    { session: ["list", "revoke", "delete"] },
+    { session: ["list", "unknown"] },
+  ];
+
+  for (const [role, caller] of [["user", client], ["admin", admin]]) {
+    for (const permissions of wanted) {
+      const verdict = succeeded(await caller.admin.hasPermission({ permissions }));
+      assert.equal(verdict.success, caller.admin.checkRolePermission({ role, permissions }), JSON.stringify(permissions));
+    }
+  }
+  assert.equal((await client.admin.listUsers({ query: {} })).error.code, "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS");
+});

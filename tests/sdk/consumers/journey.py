@@ -25,6 +25,22 @@ from gatewright_client.api.accounts import (
     relay_callback,
     unlink,
 )
+from gatewright_client.api.admin import (
+    ban_user,
+    create_user,
+    get_user,
+    has_permission,
+    list_user_sessions,
+    list_users,
+    remove_user,
+    reset_two_factor,
+    revoke_user_session,
+    revoke_user_sessions,
+    set_role,
+    set_user_password,
+    unban_user,
+    update_user,
+)
 from gatewright_client.api.authentication import (
     sign_in_email,
     sign_in_social,
@@ -54,11 +70,13 @@ from gatewright_client.api.two_factor import (
 )
 from gatewright_client.api.users import check_username, confirm_deletion
 from gatewright_client.api.users import delete as delete_user
-from gatewright_client.api.users import update as update_user
+from gatewright_client.api.users import update as update_profile
 from gatewright_client.models import (
+    BanUserRequest,
     ChangeEmailRequest,
     ChangePasswordRequest,
     CheckUsernameRequest,
+    CreateUserRequest,
     CurrentSession,
     DeleteUserRequest,
     DisableTwoFactorRequest,
@@ -66,16 +84,24 @@ from gatewright_client.models import (
     Error,
     GenerateBackupCodesRequest,
     GetTotpUriRequest,
+    HasPermissionRequest,
+    HasPermissionRequestPermissions,
     KeySet,
     LinkSocialRequest,
     NewBackupCodes,
+    PermissionVerdict,
     ProviderCallbackForm,
     ProviderTokenRequest,
     RequestPasswordResetRequest,
     ResetPasswordRequest,
+    RevokedUserSessions,
     RevokeSessionRequest,
+    RevokeUserSessionRequest,
     SendVerificationEmailRequest,
+    SessionsOfUser,
     SessionToken,
+    SetRoleRequest,
+    SetUserPasswordRequest,
     SignInAnswer,
     SignInEmailRequest,
     SignInSocialRequest,
@@ -85,7 +111,13 @@ from gatewright_client.models import (
     SocialSignIn,
     TotpUri,
     UnlinkAccountRequest,
+    UpdateUserAsAdminRequest,
+    UpdateUserData,
     UpdateUserRequest,
+    User,
+    UserAnswer,
+    UserIdRequest,
+    UserPage,
     VerifyBackupCodeRequest,
     VerifyOtpRequest,
     VerifyPasswordRequest,
@@ -209,7 +241,7 @@ def emails_and_profile() -> None:
     ok(change_email.sync(client=ada, body=ChangeEmailRequest(new_email="countess@example.com")))
     ok(mail("change-email", "countess@example.com"))
     ok(
-        update_user.sync(
+        update_profile.sync(
             client=ada, body=UpdateUserRequest(name="Countess", image="https://example.com/ada.png")
         )
     )
@@ -293,8 +325,34 @@ def deletion() -> None:
     assert of(get_current.sync(client=ada), Error).code == "UNAUTHORIZED"
 
 
+def administration() -> None:
+    body = SignInEmailRequest(email=os.environ["ADMIN_EMAIL"], password=PASSWORD)
+    admin = holding(of(sign_in_email.sync(client=nobody, body=body), SignInAnswer).token)
+    wanted = CreateUserRequest(email="grace@example.com", name="Grace", password=PASSWORD, role=["user"])
+    user = of(create_user.sync(client=admin, body=wanted), UserAnswer).user
+    assert of(list_users.sync(client=admin, search_value="grace", limit=1), UserPage).users[0].id == user.id
+    assert of(get_user.sync(client=admin, id=user.id), User).email == user.email
+    changes = UpdateUserAsAdminRequest(user_id=user.id, data=UpdateUserData(name="Grace H."))
+    assert of(update_user.sync(client=admin, body=changes), User).name == "Grace H."
+    ok(set_role.sync(client=admin, body=SetRoleRequest(user_id=user.id, role=["user", "admin"])))
+    permissions = HasPermissionRequestPermissions.from_dict({"user": ["ban", "list"]})
+    asked = HasPermissionRequest(permissions=permissions)
+    assert of(has_permission.sync(client=admin, body=asked), PermissionVerdict).success
+    which = UserIdRequest(user_id=user.id)
+    assert of(list_user_sessions.sync(client=admin, body=which), SessionsOfUser).sessions == []
+    ok(revoke_user_session.sync(client=admin, body=RevokeUserSessionRequest(session_token="x" * 32)))
+    assert of(revoke_user_sessions.sync(client=admin, body=which), RevokedUserSessions).count == 0
+    new = SetUserPasswordRequest(user_id=user.id, new_password=NEW_PASSWORD)
+    ok(set_user_password.sync(client=admin, body=new))
+    ok(reset_two_factor.sync(client=admin, body=which))
+    assert of(ban_user.sync(client=admin, body=BanUserRequest(user_id=user.id)), UserAnswer).user.banned
+    ok(unban_user.sync(client=admin, body=which))
+    ok(remove_user.sync(client=admin, body=which))
+    assert of(get_user.sync(client=admin, id=user.id), Error).code == "USER_NOT_FOUND"
+
+
 STAGES: tuple[Callable[[], None], ...] = (
-    service, sessions, passwords, emails_and_profile, two_factor, providers, deletion,
+    service, sessions, passwords, emails_and_profile, two_factor, providers, administration, deletion,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ class Sent:
 
     method: str
     path: str
-    query: dict[str, str]
+    query: dict[str, str | list[str]]
     body: Any
     form: bool
 
@@ -49,7 +49,8 @@ def _of_type(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     if kind == "integer":
         return st.integers(schema.get("minimum", 0), schema.get("maximum", 1000))
     if kind == "array":
-        return st.lists(fitting(schema.get("items", {"type": "string"})), max_size=3)
+        shortest = schema.get("minItems", 0)
+        return st.lists(fitting(schema.get("items", {"type": "string"})), min_size=shortest, max_size=3)
     if kind == "object":
         return _object(schema)
     return _text(schema)
@@ -58,6 +59,8 @@ def _of_type(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 def _text(schema: dict[str, Any]) -> st.SearchStrategy[str]:
     if schema.get("format") == "email":
         return st.sampled_from(["ada@example.com", "A.B+c@x-y.test", "o@a.b.co"])
+    if schema.get("format") == "date-time":
+        return st.sampled_from(["2027-03-09T08:15:30.250Z", "2027-03-09T08:15:30+01:00"])
     if schema.get("format") == "redirect-target":
         return st.sampled_from(["/welcome?x=1", "https://app.test/in", ""])
     if schema.get("format") == "uri" or "[Pp]" in schema.get("pattern", ""):
@@ -72,11 +75,17 @@ def _text(schema: dict[str, Any]) -> st.SearchStrategy[str]:
 def _object(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     fields = {name: fitting(field) for name, field in schema.get("properties", {}).items()}
     required = schema.get("required", [])
+    others = schema.get("additionalProperties")
+    unknown = fitting(others) if isinstance(others, dict) else st.just(1)
     return st.fixed_dictionaries(
         {name: fields[name] for name in required},
         optional={name: field for name, field in fields.items() if name not in required}
-        | {"unknown": st.just(1)},
+        | {"unknown": unknown},
     )
+
+
+def _sent(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @st.composite
@@ -102,6 +111,7 @@ def requests(draw: st.DrawFn, method: str, path: str, operation: dict[str, Any],
         if draw(st.booleans()):
             body[name] = draw(st.sampled_from(ODD))
     texts = {
-        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.items()
+        name: [*map(_sent, value)] if isinstance(value, list) else _sent(value)
+        for name, value in query.items()
     }
     return Sent(method.upper(), path, texts, body, FORM in content)

@@ -66,8 +66,8 @@ REFUSED: dict[str, tuple[Spoil, type[Exception], str]] = {
     ),
     "a target without a refusal": (with_target, ValueError, "elsewhere"),
     "a header": (with_parameter(**{"name": "x", "in": "header", "schema": {"type": "string"}}), ValueError, "read"),
-    "a list in the query": (
-        with_parameter(**{"name": "x", "in": "query", "schema": {"type": "array", "items": {}}}), ValueError, "read",
+    "an object in the query": (
+        with_parameter(**{"name": "x", "in": "query", "schema": {"type": "object"}}), ValueError, "read",
     ),
     "an unknown extension": (with_extension(signsin=True), ValueError, "signsin"),
     "an extension of another type": (with_extension(rateLimited="no"), ValueError, "rateLimited"),

@@ -300,6 +300,38 @@ func comeBack(page string, begun *http.Response) {
 	ensure(landed.StatusCode == 302 && !strings.Contains(landed.Header.Get("Location"), "error"), landed)
 }
 
+func administration() {
+	api := client.AdminAPI
+	who := *gatewright.NewSignInEmailRequest(os.Getenv("ADMIN_EMAIL"), password)
+	as := holding(ok(client.AuthenticationAPI.AuthenticationSignInEmail(nobody).SignInEmailRequest(who).Execute()).Token)
+	wanted := *gatewright.NewCreateUserRequest("grace@example.com", "Grace")
+	wanted.SetPassword(password)
+	user := ok(api.AdminCreateUser(as).CreateUserRequest(wanted).Execute()).User
+	which := *gatewright.NewUserIdRequest(user.Id)
+	ensure(ok(api.AdminListUsers(as).SearchValue("grace").Limit(1).Execute()).Users[0].Id == user.Id)
+	ensure(ok(api.AdminGetUser(as).Id(user.Id).Execute()).Email == user.Email)
+	data := *gatewright.NewUpdateUserData()
+	data.SetName("Grace H.")
+	changes := *gatewright.NewUpdateUserAsAdminRequest(user.Id, data)
+	ensure(ok(api.AdminUpdateUser(as).UpdateUserAsAdminRequest(changes).Execute()).Name == "Grace H.")
+	roles := *gatewright.NewSetRoleRequest(user.Id, []string{"user", "admin"})
+	ok(api.AdminSetRole(as).SetRoleRequest(roles).Execute())
+	asked := *gatewright.NewHasPermissionRequest(map[string][]string{"user": {"ban", "list"}})
+	ensure(ok(api.AdminHasPermission(as).HasPermissionRequest(asked).Execute()).Success)
+	ensure(len(ok(api.AdminListUserSessions(as).UserIdRequest(which).Execute()).Sessions) == 0)
+	session := *gatewright.NewRevokeUserSessionRequest(strings.Repeat("x", 32))
+	ok(api.AdminRevokeUserSession(as).RevokeUserSessionRequest(session).Execute())
+	ensure(ok(api.AdminRevokeUserSessions(as).UserIdRequest(which).Execute()).Count == 0)
+	secret := *gatewright.NewSetUserPasswordRequest(user.Id, "four more words than before")
+	ok(api.AdminSetUserPassword(as).SetUserPasswordRequest(secret).Execute())
+	ok(api.AdminResetTwoFactor(as).UserIdRequest(which).Execute())
+	ban := *gatewright.NewBanUserRequest(user.Id)
+	ensure(ok(api.AdminBanUser(as).BanUserRequest(ban).Execute()).User.Banned)
+	ok(api.AdminUnbanUser(as).UserIdRequest(which).Execute())
+	ok(api.AdminRemoveUser(as).UserIdRequest(which).Execute())
+	refusedAs[*gatewright.User](404, gatewright.ERRORCODE_USER_NOT_FOUND)(api.AdminGetUser(as).Id(user.Id).Execute())
+}
+
 func deletion() {
 	as, api := signedIn(), client.UsersAPI
 	refusedAs[*gatewright.UserDeleted](404, gatewright.ERRORCODE_INVALID_TOKEN)(
@@ -311,7 +343,7 @@ func deletion() {
 }
 
 func main() {
-	for _, stage := range []func(){service, sessions, passwords, emailsAndProfile, twoFactor, providers, deletion} {
+	for _, stage := range []func(){service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, deletion} {
 		stage()
 	}
 }
