@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import asyncpg
 import httpx
 
 from tests.haproxy import INSTANCE, balancing, listening, names
-from tests.live import PATIENCE, LiveService, Output, serving
+from tests.live import PATIENCE, LiveService, Output, promote, serving
 from tests.postgres import _wait_for
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -132,7 +133,9 @@ def all_steps(instances: Instances, provider: ProviderProcess) -> list[Answer]:
     """Take every step of the journey through the whole contract, by the balancer; give the answers."""
     provider.reset()
     witness = instances.witness()
-    for _ in everything.journey(witness, provider):
+    settings = {**instances.settings, "database_url": instances.database_url}
+    administrators = partial(promote, directory=instances.directory, overrides=settings)
+    for _ in everything.journey(witness, provider, administrators):
         pass
     return witness.answers
 
