@@ -17,21 +17,28 @@ RSA_BITS = 2048
 
 
 def generate(algorithm: str) -> KeyPair:
-    """Return a new key pair for ES256, RS256 or EdDSA, named by its thumbprint (RFC 7638)."""
-    from joserfc.jwk import ECKey, OKPKey, RSAKey  # noqa: PLC0415 - see the module
+    """Return a new key pair for ES256, RS256 or EdDSA, named by its thumbprint (RFC 7638).
 
-    key: Key
-    if algorithm == "ES256":
-        key = ECKey.generate_key("P-256")
-    elif algorithm == "EdDSA":
-        key = OKPKey.generate_key("Ed25519")
-    else:
-        key = RSAKey.generate_key(RSA_BITS)
-    kid, public = key.thumbprint(), key.as_dict(private=False)  # defence: JWT2 public-part
+    The name never begins with a hyphen, which commands would read as an option.
+    """
+    key = _new_key(algorithm)
+    while (kid := key.thumbprint()).startswith("-"):
+        key = _new_key(algorithm)
+    public = key.as_dict(private=False)  # defence: JWT2 public-part
     names = ("kty", "crv", "x", "y", "n", "e")  # defence: JWT2 public-members
     members = {name: public[name] for name in names if name in public}
     published = {**members, "kid": kid, "alg": algorithm, "use": "sig"}
     return KeyPair(kid, algorithm, json.dumps(published), json.dumps(key.as_dict(private=True)))
+
+
+def _new_key(algorithm: str) -> "Key":
+    from joserfc.jwk import ECKey, OKPKey, RSAKey  # noqa: PLC0415 - see the module
+
+    if algorithm == "ES256":
+        return ECKey.generate_key("P-256")
+    if algorithm == "EdDSA":
+        return OKPKey.generate_key("Ed25519")
+    return RSAKey.generate_key(RSA_BITS)
 
 
 def import_private(jwk: str) -> "Key":

@@ -405,3 +405,10 @@ class TestWithoutASession:
             keys = KeySet.import_key_set((await other.get("/jwks")).json())
             claims: dict[str, Any] = jwt.decode(answers[1].json()["token"], keys, algorithms=["ES256"]).claims
             assert (claims["role"], claims["exp"] - claims["iat"]) == ("admin", 300)
+
+
+def test_no_key_has_a_name_that_commands_read_as_an_option() -> None:
+    names = {generate("EdDSA").kid[0] for _ in range(500)}
+
+    assert len(names) > 1
+    assert "-" not in names
