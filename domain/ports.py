@@ -94,6 +94,10 @@ class Transaction(Protocol):
         """Roll back everything that was not committed."""
 
 
+class SearchTimedOut(Exception):
+    """A search has taken longer than it may."""
+
+
 class Search(Protocol):
     """Searches that may read many rows, outside the transaction; no other transaction waits for them."""
 
@@ -102,7 +106,7 @@ class Search(Protocol):
     ) -> Sequence[Rows]:
         """Return the rows of each statement, all of one snapshot. Scans of one process run one after the other.
 
-        Raises TimeoutError if they take longer than `within`, waiting for other scans included; Unavailable.
+        Raises SearchTimedOut if they take longer than `within`, waiting for other scans included; Unavailable.
         """
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import listing, operations
+from domain.admin import listing, operations, user_fields, user_sessions
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
 from domain.errors import Field, ValidationError
@@ -28,6 +28,15 @@ _COLUMNS = {
 }
 """The fields of a user that administrators may change, and their columns."""
 
+_LISTED = {
+    **_COLUMNS,
+    "id": "id",
+    "twoFactorEnabled": "two_factor_enabled",
+    "createdAt": "created_at",
+    "updatedAt": "updated_at",
+}
+"""The fields that lists may be filtered and sorted by, as far as the contract has them, and their columns."""
+
 _BAN = ("banned", "banReason", "banExpires")
 _OWNED = ("twoFactorEnabled", "createdAt", "updatedAt")
 
@@ -46,14 +55,14 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
     offset: int | None = None,
 ) -> shapes.UserPage:
     """Return a page of users."""
-    wanted = listing.Wanted(
+    wanted = listing.UserQuery(
         search=search_value or None,
         search_field=search_field or "email",
         search_operator=search_operator or "contains",
-        filter_field=filter_field or "email",
+        filter_field=_LISTED[filter_field or "email"],
         filter_operator=filter_operator or "eq",
         filter_values=filter_value,
-        sort_by=sort_by or "createdAt",
+        sort_by=_LISTED[sort_by or "createdAt"],
         descending=(sort_direction or ("desc" if sort_by is None else "asc")) == "desc",
         limit=100 if limit is None else limit,
         offset=offset or 0,
@@ -75,7 +84,7 @@ async def get_user(ctx: Context, id_: str) -> shapes.User:
 
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
     """Return the active sessions of a user."""
-    found = await operations.list_sessions(ctx, body["userId"])
+    found = await user_sessions.list_sessions(ctx, body["userId"])
     return {"sessions": [wire.session(row, token) for row, token in found]}
 
 
@@ -88,7 +97,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
     """Create a user."""
     data: dict[str, Any] = {**body.get("data", {})}
     _refuse_owned(data, "id", "password")
-    wanted = operations.NewUser(
+    wanted = user_fields.NewUser(
         email=body["email"],
         name=body["name"],
         password=body.get("password"),
@@ -99,7 +108,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
         email_verified=data.get("emailVerified"),
         ban=_columns({key: data[key] for key in _BAN if key in data}),
     )
-    return _answer(await operations.create_user(ctx, wanted))
+    return _answer(await user_fields.create_user(ctx, wanted))
 
 
 async def update_user(ctx: Context, body: shapes.UpdateUserAsAdminRequest) -> shapes.User:
@@ -110,7 +119,7 @@ async def update_user(ctx: Context, body: shapes.UpdateUserAsAdminRequest) -> sh
     if "id" in data:
         raise UserIdCannotBeUpdated
     _refuse_owned(data)
-    return wire.user(await operations.update_user(ctx, body["userId"], _columns(data)))
+    return wire.user(await user_fields.update_user(ctx, body["userId"], _columns(data)))
 
 
 async def set_role(ctx: Context, body: shapes.SetRoleRequest) -> shapes.UserAnswer:
@@ -146,7 +155,7 @@ async def revoke_user_session(
 ) -> shapes.Success | Reply[shapes.Success]:
     """End a session of any user."""
     answer: shapes.Success = {"success": True}
-    was_current = await operations.revoke_session(ctx, body["sessionToken"])
+    was_current = await user_sessions.revoke_session(ctx, body["sessionToken"])
     return sign_out_response(ctx, answer) if was_current else answer
 
 
@@ -154,7 +163,7 @@ async def revoke_user_sessions(
     ctx: Context, body: shapes.UserIdRequest
 ) -> shapes.RevokedUserSessions | Reply[shapes.RevokedUserSessions]:
     """End all sessions of a user."""
-    number = await operations.revoke_sessions(ctx, body["userId"])
+    number = await user_sessions.revoke_sessions(ctx, body["userId"])
     answer: shapes.RevokedUserSessions = {"success": True, "count": number}
     is_own = body["userId"] == ctx.signed_in.user.id
     return sign_out_response(ctx, answer) if is_own else answer

@@ -28,7 +28,6 @@ from server.audit.refusals import RefusalAuditor
 from server.audit.writer import AuditWriter
 from server.clock import Clock, system_clock
 from server.config import profiles
-from server.config.groups.group import fill
 from server.config.policy import policy_of
 from server.config.settings import Settings
 from server.config.sources import setting
@@ -107,17 +106,12 @@ class Services:
         self.policy = policy_of(settings, _blocklist(settings), _session_limit_threshold(settings))
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         span: Span = contextlib.nullcontext if tracing is None else tracing.span
-        self.hasher = PasswordHasher(_hashing_rules(settings), span)
+        self.hasher = PasswordHasher(HashingRules.of(settings.password), span)
         self.counters = rate_limit.store(settings, lambda: self.database)
         self.providers = providers_of(settings, clock, Instrumentation(self.metrics, span))
         self.audit_writer = AuditWriter(lambda: self.database)
         self.signing_keys = SigningKeyStore(
-            self.policy[TokenPolicy],
-            self.cipher,
-            clock,
-            self._run,
-            lambda: self.database,
-            self.metrics,
+            self.policy[TokenPolicy], self.cipher, clock, self._run, lambda: self.database, self.metrics
         )
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
@@ -186,19 +180,14 @@ class Services:
         self._audit(lambda ctx: audit_events.service_started(ctx, os.getpid()))
         self._tasks = [
             asyncio.create_task(run_periodically(name, job, every=every, stop=self._stopping))
-            for name, job, every in (
-                ("cleanup", self._cleanup(), cleanup.EVERY),
-                ("rewriting", self._rewrite, key_rotation.EVERY),
-                *self._signing(),
-                *self._sampling(),
-            )
+            for name, job, every in self._jobs()
         ]
 
-    def _signing(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]], float]]:
+    def _jobs(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]], float]]:
+        yield "cleanup", self._cleanup(), cleanup.EVERY
+        yield "rewriting", self._rewrite, key_rotation.EVERY
         if self.settings.jwt.enabled:
             yield "signing_keys", self.signing_keys.maintain, signing_keys.EVERY
-
-    def _sampling(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]], float]]:
         if self.metrics is not None:
             sampler = metrics.Sampler(self.metrics, self.hasher, self.database, self.clock)
             yield "metrics", sampler.sample, metrics.EVERY
@@ -306,16 +295,3 @@ def _session_limit_threshold(settings: Settings) -> SessionLimitThreshold:
     most, password = settings.session.max_per_user, settings.password
     under_way = MAX_PREPARING + password.hash_queue + password.hash_workers
     return SessionLimitThreshold(max(0, most - under_way) if most else None)
-
-
-def _hashing_rules(settings: Settings) -> HashingRules:
-    password = settings.password
-    return fill(
-        HashingRules,
-        password,
-        prefix="argon2_",
-        workers=password.hash_workers,
-        queue=password.hash_queue,
-        wait=password.hash_wait,
-        nice=password.hash_nice,
-    )

@@ -1,17 +1,46 @@
-"""Changes of a user whose row is locked, with all their effects: for administrators and for the command line."""
+"""Changes of users with all their effects: for administrators, and for the operator, who is no user of the service.
+
+Except for a new user, the user's row is locked before.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from domain import one_time_tokens
+from domain.accounts import accounts
 from domain.admin import events, mails
+from domain.admin.errors import EmailTaken
 from domain.context import Context
-from domain.passwords import passwords
+from domain.passwords import passwords, strength
+from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
 from domain.sessions import sessions
-from domain.users import profile, roles
+from domain.two_factor import events as two_factor_events
+from domain.two_factor import setup
+from domain.user_deletion import deletion
+from domain.users import events as user_events
+from domain.users import lookup, profile, roles
 from models import Purpose
 from models.queries import UserRow
+
+
+async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow:
+    """Store a new user, with a password if there is one; no session, no email. Return the user.
+
+    Raises the refusals of new passwords, and EmailTaken.
+    """
+    hashed = None
+    if password is not None:
+        strength.check_length(ctx.policy[PasswordPolicy], password)
+        hashed = await passwords.hash_for(ctx, user, password)
+    if await lookup.by_email(ctx, user.email) is not None:
+        raise EmailTaken
+    await profile.add(ctx, user)
+    if hashed is not None:
+        accounts.add_credential(ctx, user.id, hashed)
+    method = None if hashed is None else "password"
+    user_events.user_created(ctx, user.id, method, by_operator=_by_operator(ctx))
+    return user
 
 
 async def set_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> UserRow:
@@ -36,9 +65,7 @@ async def ban(
     changed = await profile.change(ctx, user, banned=True, ban_reason=reason, ban_expires=until)
     events.user_banned(ctx, user.id, reason, until)
     await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
-    ended = await sessions.end_all(ctx, user)  # defence: ADM12 end-sessions
-    session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=ctx.caller is None)
-    return changed, ended
+    return changed, await revoke_sessions(ctx, user)  # defence: ADM12 end-sessions
 
 
 async def unban(ctx: Context, user: UserRow) -> UserRow:
@@ -54,3 +81,32 @@ async def set_password(ctx: Context, user: UserRow, hashed: str) -> int:
     ended = await passwords.set_for(ctx, user, hashed)
     events.password_set_by_admin(ctx, user.id, ended)
     return ended
+
+
+async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | None]:
+    """Disable two-factor authentication for a user who lost access, notify them, and revoke their sessions.
+
+    Returns the updated user and how many sessions were active; None, with no session revoked, if it was off.
+    """
+    if not await setup.remove(ctx, user):
+        return user, None
+    two_factor_events.two_factor_disabled(ctx, user.id, by_operator=_by_operator(ctx))
+    changed = user._replace(two_factor_enabled=False, updated_at=ctx.now)
+    return changed, await revoke_sessions(ctx, user)
+
+
+async def revoke_sessions(ctx: Context, user: UserRow) -> int:
+    """Revoke every session of a user; return how many were active."""
+    ended = await sessions.end_all(ctx, user)
+    session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=_by_operator(ctx))
+    return ended
+
+
+async def delete(ctx: Context, user: UserRow) -> None:
+    """Delete a user and all their data."""
+    await deletion.remove(ctx, user)
+    user_events.user_deleted(ctx, user.id, by_operator=_by_operator(ctx))
+
+
+def _by_operator(ctx: Context) -> bool:
+    return ctx.caller is None

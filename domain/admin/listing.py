@@ -1,7 +1,7 @@
 """Lists of users for administrators: search, filter, sort, page."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
@@ -10,19 +10,20 @@ from sqlalchemy import ColumnElement, and_, collate, func, literal, not_, or_, s
 from sqlmodel import col
 
 from domain import identifiers
-from domain.admin import permissions
+from domain.admin import permissions, targets
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
+from domain.ports import SearchTimedOut
 from domain.users import roles
 from models import User
 from models.queries import USER_COLUMNS, UserRow
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A page of users; the names are those of the contract."""
+class UserQuery:
+    """A page of users to list; fields are named by their columns, comparisons as in the contract."""
 
     search: str | None
     search_field: str
@@ -54,17 +55,8 @@ class _Condition:
     is_indexed: bool = False
 
 
-_FLAGS: dict[str, Any] = {
-    "banned": User.banned,
-    "emailVerified": User.email_verified,
-    "twoFactorEnabled": User.two_factor_enabled,
-}
-_TIMES: dict[str, Any] = {
-    "banExpires": User.ban_expires,
-    "createdAt": User.created_at,
-    "updatedAt": User.updated_at,
-}
-_TEXTS: dict[str, Any] = {"id": User.id, "email": User.email, "name": User.name, "username": User.username}
+_FLAGS = ("banned", "email_verified", "two_factor_enabled")
+_TIMES = ("ban_expires", "created_at", "updated_at")
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "lt": operator.lt,
     "lte": operator.le,
@@ -77,29 +69,33 @@ _LAST = "\U0010ffff"
 """The character after which no text is sorted."""
 
 
-async def list_users(ctx: Context, wanted: Wanted) -> Page:
+async def list_users(ctx: Context, wanted: UserQuery) -> Page:
     """Return a page of users. Raises YouAreNotAllowedToListUsers, TwoFactorRequired, ValidationError,
     SearchTooBroad."""
     permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
+    try:
+        return await _page(ctx, wanted)
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+
+
+async def _page(ctx: Context, wanted: UserQuery) -> Page:
     policy = ctx.policy[AdminPolicy]
     conditions = [condition async for condition in _conditions(ctx, wanted)]
     where = and_(true(), *(condition.clause for condition in conditions))
-    order = _sorting(ctx, wanted.sort_by)
+    order = _order_of(ctx, wanted.sort_by)
     by = [column.desc() if wanted.descending else column.asc() for column in (order, col(User.id))]
     page = select(*USER_COLUMNS).where(where).order_by(*by).limit(wanted.limit).offset(wanted.offset)
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
     statements = (page.execution_options(row=UserRow), number)
     is_scan = not all(condition.is_indexed for condition in conditions)
-    try:
-        users, counted = await ctx.resources.search(statements, policy.scan_timeout, is_scan=is_scan)
-    except TimeoutError:
-        raise SearchTooBroad from None
+    users, counted = await ctx.resources.search(statements, policy.scan_timeout, is_scan=is_scan)
     total = counted.scalar()
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 
 
-async def _conditions(ctx: Context, wanted: Wanted) -> Any:
+async def _conditions(ctx: Context, wanted: UserQuery) -> AsyncIterator[_Condition]:
     if wanted.search is not None:
         yield _pattern(ctx, wanted.search_field, wanted.search_operator, wanted.search)
     if wanted.filter_values is None:
@@ -114,7 +110,7 @@ async def _conditions(ctx: Context, wanted: Wanted) -> Any:
     elif name in _TIMES:
         if comparison in _PATTERNS:
             _refuse("filterOperator", "cannot compare times")
-        yield _compare(col(_TIMES[name]), comparison, [_time(value) for value in values], is_indexed=True)
+        yield _compare(_column(name), comparison, [_time(value) for value in values], is_indexed=True)
     elif comparison in _PATTERNS:
         yield _pattern(ctx, name, comparison, values[0])
     else:
@@ -135,10 +131,10 @@ async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condit
     if comparison not in ("eq", "ne", *_LISTS):
         _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
     [found] = await ctx.resources.search(
-        [permissions.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+        [targets.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
     )
     texts = found.scalars()
-    if len(texts) > permissions.MOST_TEXTS:
+    if len(texts) > targets.MOST_TEXTS:
         padded = literal(",").concat(col(User.role)).concat(",")
         holds = or_(*(padded.contains(f",{value},", autoescape=True) for value in values))
         return _Condition(holds if comparison in ("eq", "in") else not_(holds))
@@ -154,7 +150,7 @@ def _flag(name: str, comparison: str, value: str) -> _Condition:
     if value.lower() not in ("true", "false"):
         _refuse("filterValue", "must be true or false")
     wanted = (value.lower() == "true") == (comparison == "eq")
-    return _Condition(col(_FLAGS[name]).is_(wanted), is_indexed=name == "banned" and wanted)
+    return _Condition(_column(name).is_(wanted), is_indexed=name == "banned" and wanted)
 
 
 def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition:
@@ -169,21 +165,25 @@ def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition
     is_indexed = name in ("email", "name")
     if ctx.db.dialect == "sqlite" and is_indexed:
         # SQLite uses no index for LIKE with an escape, but it does for a range.
-        range_of = _sorting(ctx, name)
+        order = _order_of(ctx, name)
         is_indexed = name == "email" or lowered.isascii()
         if is_indexed:
-            begins = and_(begins, range_of >= lowered, range_of < lowered + _LAST)
+            begins = and_(begins, order >= lowered, order < lowered + _LAST)
     return _Condition(begins, is_indexed)
 
 
 def _text(name: str) -> Any:
     """Return a column of texts as it is compared: in lower case."""
-    return func.lower(col(User.name)) if name == "name" else col(_TEXTS[name])
+    return func.lower(col(User.name)) if name == "name" else _column(name)
 
 
-def _sorting(ctx: Context, name: str) -> Any:
+def _column(name: str) -> Any:
+    return col(getattr(User, name))
+
+
+def _order_of(ctx: Context, name: str) -> Any:
     if name != "name":
-        return col({"email": User.email, **_TIMES}[name])
+        return _column(name)
     # The service replaces SQLite's `lower`, so that no index can contain it.
     return collate(col(User.name), "NOCASE") if ctx.db.dialect == "sqlite" else func.lower(col(User.name))
 

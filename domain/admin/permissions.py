@@ -6,12 +6,8 @@ Nobody acts on a user, or gives or takes a role, with powers that they lack them
 from collections.abc import Iterable
 from typing import NoReturn
 
-from sqlalchemy import func, or_, select
-from sqlmodel import col
-
 from domain.admin import events
 from domain.admin.errors import (
-    LastAdmin,
     SessionNotFresh,
     TwoFactorRequired,
     YouAreNotAllowedToChangeUsersRole,
@@ -19,27 +15,12 @@ from domain.admin.errors import (
 )
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
-from domain.errors import Forbidden, ValidationError
+from domain.errors import Field, Forbidden, ValidationError
 from domain.users import roles
 from domain.users.policy import RolePolicy
-from models import User
-from models.lease import Lease
 from models.queries import UserRow
-from models.statements import upsert
-
-ADMINS = "admins"
-"""The lease whose row is locked before somebody loses the permission to set roles."""
-
-MOST_TEXTS = 1000
-"""How many distinct texts of roles are told apart; with more of them, searches by role read all users."""
 
 _SET_ROLE = {"user": ["set-role"]}
-
-_first = select(func.min(col(User.role)).label("role")).cte("roles", recursive=True)
-_next = select(func.min(col(User.role))).where(col(User.role) > _first.c.role).scalar_subquery()
-_texts = _first.union_all(select(_next).where(_first.c.role.is_not(None)))
-ROLE_TEXTS = select(_texts.c.role).where(_texts.c.role.is_not(None)).limit(MOST_TEXTS + 1)
-"""The distinct texts of roles: the index on the role is skipped through."""
 
 
 def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *, fresh: bool = False) -> None:
@@ -80,11 +61,15 @@ def check_roles(ctx: Context, names: Iterable[str]) -> None:
             refuse(ctx, YouAreNotAllowedToChangeUsersRole)
 
 
-def role_names(ctx: Context, wanted: str | Iterable[str]) -> list[str]:
-    """Return the role names of a request. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue."""
+def role_names(ctx: Context, wanted: str | Iterable[str], *, field: str = "role") -> list[str]:
+    """Return the role names of a request, of which `field` is the place in the body.
+
+    Raises ValidationError, YouAreNotAllowedToSetNonExistentValue.
+    """
     names = roles.parse(wanted)
     if not 1 <= len(names) <= roles.MOST_ROLES or not all(names):
-        raise ValidationError(f"[body.role] must be 1 to {roles.MOST_ROLES} role names")
+        problem = f"must be 1 to {roles.MOST_ROLES} role names"
+        raise ValidationError(f"[body.{field}] {problem}", Field("body", field, problem))
     if not all(name in ctx.policy[RolePolicy].roles for name in names):  # defence: ADM3 known-roles
         raise YouAreNotAllowedToSetNonExistentValue
     return names
@@ -93,36 +78,6 @@ def role_names(ctx: Context, wanted: str | Iterable[str]) -> list[str]:
 def may_set_roles(ctx: Context, role: str) -> bool:
     """Return whether users with these roles may set roles."""
     return roles.grants(ctx.policy, role, _SET_ROLE)
-
-
-async def lock_admins(ctx: Context) -> None:
-    """Wait until nobody else changes who may set roles, and make others wait until the transaction ends."""
-    statement = upsert(ctx.db.dialect, Lease).values(name=ADMINS, holder=ADMINS, until=ctx.now)
-    await ctx.db.execute(
-        statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})
-    )
-
-
-async def require_other_admin(ctx: Context, user: UserRow) -> None:
-    """Check that somebody other than this user, who is not banned, may set roles. Raises LastAdmin."""
-    if not await is_other_admin(ctx, user):  # defence: ADM13 last-admin
-        raise LastAdmin
-
-
-async def is_other_admin(ctx: Context, user: UserRow) -> bool:
-    """Return whether somebody other than this user, who is not banned, may set roles."""
-    holding = [text for text in await role_texts(ctx) if may_set_roles(ctx, text)]
-    other = (
-        col(User.role).in_(holding),
-        col(User.id) != user.id,
-        or_(~col(User.banned), col(User.ban_expires) <= ctx.now),
-    )
-    return bool(await ctx.db.execute(select(col(User.id)).where(*other).limit(1)))
-
-
-async def role_texts(ctx: Context) -> list[str]:
-    """Return the distinct texts of roles, at most `MOST_TEXTS` and one."""
-    return (await ctx.db.execute(ROLE_TEXTS)).scalars()
 
 
 def _own_powers(ctx: Context) -> set[tuple[str, str]]:

@@ -4,27 +4,20 @@ delete."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 
 from sqlalchemy import ColumnElement, func, or_, select, true
 from sqlmodel import col
 
 from domain import errors, identifiers, one_time_tokens
-from domain.admin import changes, permissions
-from domain.authentication import sign_up
-from domain.authentication.sign_up import SignUp
+from domain.admin import changes, permissions, targets
 from domain.context import Context
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
-from domain.two_factor import events as two_factor_events
-from domain.two_factor import setup
-from domain.user_deletion import deletion
 from domain.users import events as user_events
 from domain.users import locking, lookup, profile, roles
-from domain.users.errors import UserAlreadyExistsUseAnotherEmail
 from domain.users.policy import RolePolicy
 from models import Account, User
 from models.queries import USER_COLUMNS, SessionRow, UserRow
@@ -70,7 +63,7 @@ async def list_users(
     """
     matches = _contains(search)
     if role is not None:
-        texts = [text for text in await permissions.role_texts(ctx) if role in roles.split(text)]
+        texts = [text for text in await targets.role_texts(ctx) if role in roles.split(text)]
         matches &= col(User.role).in_(texts)
     if banned:
         matches &= col(User.banned)
@@ -100,34 +93,18 @@ async def show(ctx: Context, identifier: str) -> Overview:
 async def create(ctx: Context, wanted: NewUser) -> UserRow:
     """Create a user with a password by the rules of sign-up, even if sign-up is disabled; no session, no email.
 
-    Raises InvalidEmail, ValidationError (the name), the refusals of usernames and new passwords, and
-    UserAlreadyExistsUseAnotherEmail.
+    Raises InvalidEmail, ValidationError (the name), the refusals of usernames, roles and new passwords, and EmailTaken.
     """
     email = identifiers.email(wanted.email)
     if not identifiers.is_name(wanted.name):
         raise errors.ValidationError("The name is too long or holds control characters")
-    user, hashed = await sign_up.new_user(ctx, _as_sign_up(wanted, email))
-    user = user._replace(email_verified=wanted.email_verified)
+    names = await profile.new_names(ctx, wanted.username, None)
+    user = profile.new_user(
+        ctx, name=wanted.name, email=email, email_verified=wanted.email_verified, image=None, names=names
+    )
     if wanted.role is not None:
         user = user._replace(role=",".join(permissions.role_names(ctx, wanted.role)))
-    if await lookup.by_email(ctx, email) is not None:
-        raise UserAlreadyExistsUseAnotherEmail
-    await sign_up.add_user(ctx, user, hashed)
-    user_events.user_created(ctx, user.id, "password", by_operator=True)
-    return user
-
-
-def _as_sign_up(wanted: NewUser, email: str) -> SignUp:
-    return SignUp(
-        name=wanted.name,
-        email=email,
-        password=wanted.password,
-        image=None,
-        username=wanted.username,
-        display_username=None,
-        remembered=False,
-        callback_url=None,
-    )
+    return await changes.add_user(ctx, user, wanted.password)
 
 
 async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
@@ -151,10 +128,10 @@ async def unban(ctx: Context, identifier: str) -> bool:
 
 
 async def promote(ctx: Context, identifier: str, role: str) -> UserRow:
-    """Give a user a role in addition. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
+    """Add a role to those of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
+    added = permissions.role_names(ctx, role)
     user = await _locked(ctx, identifier)
-    names = permissions.role_names(ctx, [*roles.split(user.role), *permissions.role_names(ctx, role)])
-    return await changes.set_roles(ctx, user, names)
+    return await changes.set_roles(ctx, user, roles.parse([user.role, *added]))
 
 
 async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
@@ -166,20 +143,18 @@ async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
 
 async def set_role(ctx: Context, identifier: str, wanted: str) -> UserRow:
     """Replace all roles of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
-    user = await _locked(ctx, identifier)
-    return await changes.set_roles(ctx, user, permissions.role_names(ctx, wanted))
+    names = permissions.role_names(ctx, wanted)
+    return await changes.set_roles(ctx, await _locked(ctx, identifier), names)
 
 
 async def is_last_admin(ctx: Context, identifier: str) -> bool:
     """Return whether only this user, of those who are not banned, may set roles. Raises NotFound."""
-    user = await lookup.find(ctx, identifier)
-    may = permissions.may_set_roles(ctx, user.role)
-    return may and not await permissions.is_other_admin(ctx, user)
+    return await targets.is_last_admin(ctx, await lookup.find(ctx, identifier))
 
 
 async def administrators(ctx: Context) -> Sequence[UserRow]:
     """Return the users whose roles have a power beyond the default role's, by email address."""
-    texts = await permissions.role_texts(ctx)
+    texts = await targets.role_texts(ctx)
     holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]
     found = select(*USER_COLUMNS).where(col(User.role).in_(holding)).order_by(col(User.email))
     return await ctx.db.execute(found.execution_options(row=UserRow, in_thread=True))
@@ -191,7 +166,9 @@ async def set_password(ctx: Context, identifier: str, new: str) -> int:
     Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon, NotFound, Overloaded.
     """
     strength.check_length(ctx.policy[PasswordPolicy], new)
-    hashed = await passwords.hash_for(ctx, await ctx.in_new_transaction(partial(_find, identifier)), new)
+    # No password may be hashed while the transaction is open.
+    user = await ctx.in_new_transaction(lambda other: lookup.find(other, identifier))
+    hashed = await passwords.hash_for(ctx, user, new)
     return await changes.set_password(ctx, await _locked(ctx, identifier), hashed)
 
 
@@ -204,13 +181,9 @@ async def verify_email(ctx: Context, identifier: str) -> bool:
     return not user.email_verified
 
 
-async def _find(identifier: str, ctx: Context) -> UserRow:
-    return await lookup.find(ctx, identifier)
-
-
 async def revoke_sessions(ctx: Context, identifier: str) -> int:
     """Revoke a user's sessions; return how many were active. Raises NotFound."""
-    return await _end_sessions(ctx, await _locked(ctx, identifier))
+    return await changes.revoke_sessions(ctx, await _locked(ctx, identifier))
 
 
 async def sign_out_everyone(ctx: Context) -> int:
@@ -225,29 +198,18 @@ async def sign_out_everyone(ctx: Context) -> int:
     return ended
 
 
-async def _end_sessions(ctx: Context, user: UserRow) -> int:
-    ended = await sessions.end_all(ctx, user)
-    session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=True)
-    return ended
-
-
 async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int | None]:
     """Disable two-factor authentication for a user who lost access, notify them, and revoke their sessions.
 
     Returns the user and how many sessions were active; None, with no session revoked, if it was off. Raises NotFound.
     """
-    user = await _locked(ctx, identifier)
-    if not await setup.remove(ctx, user):
-        return user, None
-    two_factor_events.two_factor_disabled(ctx, user.id, by_operator=True)
-    return user, await _end_sessions(ctx, user)
+    return await changes.reset_two_factor(ctx, await _locked(ctx, identifier))
 
 
 async def delete(ctx: Context, identifier: str) -> UserRow:
     """Delete a user and all their data; return the user as it was. Raises NotFound."""
     user = await _locked(ctx, identifier)
-    await deletion.remove(ctx, user)
-    user_events.user_deleted(ctx, user.id, by_operator=True)
+    await changes.delete(ctx, user)
     return user
 
 

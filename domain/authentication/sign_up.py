@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from domain import tokens
 from domain.accounts import accounts
 from domain.authentication import gate, mails
 from domain.authentication.errors import EmailPasswordSignUpDisabled
@@ -17,7 +16,6 @@ from domain.sessions.sessions import OpenedSession
 from domain.users import events as user_events
 from domain.users import locking, profile
 from domain.users.errors import UserAlreadyExistsUseAnotherEmail
-from domain.users.policy import RolePolicy
 from models.queries import PASSWORD_BY_EMAIL, UserRow
 
 
@@ -45,14 +43,14 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
         raise EmailPasswordSignUpDisabled
-    user, hashed = await new_user(ctx, wanted)  # defence: V71 hash-first
+    user, hashed = await _new_user(ctx, wanted)  # defence: V71 hash-first
     if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
         return await _answer_taken_address(ctx, user), None
     if _verifies_sign_ups(ctx):
-        await add_user(ctx, user, hashed)
+        await _add_user(ctx, user, hashed)
         await emails.mail_verification(ctx, user, wanted.callback_url)  # defence: R17 one-transaction
     elif not _makes_session(ctx):
-        await add_user(ctx, user, hashed)
+        await _add_user(ctx, user, hashed)
         if policy[SignUpPolicy].notify_existing:
             await _queue_decoy(ctx, user.email)
     else:
@@ -63,18 +61,25 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
     return user, await _first_session(ctx, user, wanted)
 
 
-async def new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
+async def _new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
     """Return a new, unsaved user and the hash of their password, both checked by the rules of sign-up.
 
     Raises the refusals of usernames and new passwords.
     """
     names = await profile.new_names(ctx, wanted.username, wanted.display_username)
-    user = _row(ctx, wanted, names)
+    user = profile.new_user(
+        ctx,
+        name=wanted.name,
+        email=wanted.email,
+        email_verified=False,  # defence: V30 new-email
+        image=wanted.image,
+        names=names,
+    )
     strength.check(ctx.policy, wanted.password, email=user.email, username=user.username, name=user.name)
     return user, await ctx.hasher.hash(wanted.password)
 
 
-async def add_user(ctx: Context, user: UserRow, hashed: str) -> None:
+async def _add_user(ctx: Context, user: UserRow, hashed: str) -> None:
     """Store a new user and the account that holds their password."""
     await profile.add(ctx, user)
     accounts.add_credential(ctx, user.id, hashed)
@@ -121,22 +126,3 @@ async def _queue_decoy(ctx: Context, email: str) -> None:
     registered."""
     if await limits.may_mail(ctx, "nobody", email):
         mails.existing_account(ctx, messages.NOBODY)
-
-
-def _row(ctx: Context, wanted: SignUp, names: profile.Names) -> UserRow:
-    return UserRow(
-        id=tokens.token(),
-        name=wanted.name,
-        email=wanted.email.lower(),  # defence: V77 stored-email
-        email_verified=False,  # defence: V30 new-email
-        image=wanted.image or None,
-        two_factor_enabled=False,
-        role=ctx.policy[RolePolicy].default_role,
-        banned=False,
-        ban_reason=None,
-        ban_expires=None,
-        username=names.username,
-        display_username=names.display_username,
-        created_at=ctx.now,
-        updated_at=ctx.now,
-    )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from domain import errors, identifiers, tokens
+from domain import errors, identifiers
 from domain.accounts import accounts
 from domain.authentication import gate
 from domain.authentication.gate import SignInOptions
@@ -23,7 +23,6 @@ from domain.two_factor.challenges import PendingSignIn
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import events as user_events
 from domain.users import locking, profile
-from domain.users.policy import RolePolicy
 from models.queries import AccountRow, UserRow
 
 
@@ -151,21 +150,12 @@ def _refuse_join(ctx: Context, owner: UserRow, identity: Identity) -> None:
 
 
 def _new_user(ctx: Context, identity: Identity, address: str) -> UserRow:
-    return UserRow(
-        id=tokens.token(),
+    return profile.new_user(
+        ctx,
         name=identifiers.clean_name(identity.name),
         email=address,
         email_verified=identity.email_verified,  # defence: V32 provider-verified
         image=identifiers.image_or_none(identity.image),
-        username=None,
-        display_username=None,
-        two_factor_enabled=False,
-        role=ctx.policy[RolePolicy].default_role,
-        banned=False,
-        ban_reason=None,
-        ban_expires=None,
-        created_at=ctx.now,
-        updated_at=ctx.now,
     )
 
 

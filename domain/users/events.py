@@ -11,11 +11,9 @@ USER_UPDATED = Event("user.updated")
 USER_DELETED = Event("user.deleted")
 
 
-def user_created(
-    ctx: Context, user_id: str, method: str, *, actor_id: str | None = None, by_operator: bool = False
-) -> None:
-    """A user was created, by themselves unless another user or the operator did it."""
-    actor_id = None if by_operator else actor_id or user_id
+def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
+    """A user was created: by the caller, by the operator, or by themselves."""
+    actor_id = user_id if ctx.caller is None and not by_operator else None
     record(ctx, USER_CREATED, user_id=user_id, actor_id=actor_id, method=method, by_operator=by_operator)
 
 

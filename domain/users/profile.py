@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from domain import errors, identifiers
+from domain import errors, identifiers, tokens
 from domain.context import Context, StaleRead
 from domain.users import events, locking
 from domain.users.errors import UsernameIsAlreadyTaken
-from domain.users.policy import UsernamePolicy
+from domain.users.policy import RolePolicy, UsernamePolicy
 from models import User
 from models.queries import PASSWORD_BY_USERNAME, UserRow
 from models.statements import CHANGE_USER, insert
@@ -22,6 +22,37 @@ class Names:
 
     username: str | None
     display_username: str | None
+
+
+NO_NAMES = Names(None, None)
+
+
+def new_user(
+    ctx: Context,
+    *,
+    name: str,
+    email: str,
+    email_verified: bool,
+    image: str | None,
+    names: Names = NO_NAMES,
+) -> UserRow:
+    """Return a new user with the default role, not stored; every value is already checked."""
+    return UserRow(
+        id=tokens.token(),
+        name=name,
+        email=email.lower(),  # defence: V77 stored-email
+        email_verified=email_verified,
+        image=image or None,
+        two_factor_enabled=False,
+        role=ctx.policy[RolePolicy].default_role,
+        banned=False,
+        ban_reason=None,
+        ban_expires=None,
+        username=names.username,
+        display_username=names.display_username,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
 
 
 async def add(ctx: Context, user: UserRow) -> None:
@@ -66,7 +97,7 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
     Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """
     if not ctx.policy[UsernamePolicy].enabled:
-        return Names(None, None)
+        return NO_NAMES
     if username is not None:
         shown = username if display_username is None else display_username
         names = Names(identifiers.username(username), identifiers.display_username(shown))
@@ -74,7 +105,7 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
         shown = identifiers.display_username(display_username)
         names = Names(identifiers.username_or_none(shown), shown)
     else:
-        return Names(None, None)
+        return NO_NAMES
     if names.username is not None and await _owner(ctx, names.username) is not None:
         raise UsernameIsAlreadyTaken
     return names

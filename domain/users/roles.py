@@ -8,8 +8,6 @@ from domain.users.policy import Permission, RolePolicy
 MOST_ROLES = 16
 """How many roles a user may have."""
 
-ADMIN = "admin"
-
 STATEMENTS: Mapping[str, Sequence[str]] = {
     "user": (
         "create",

@@ -4,13 +4,20 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import orjson
+import typer
 
 from server.cli import check_config
 
 if TYPE_CHECKING:
     from domain.context import Context
     from server.services import Services
+
+Identifier = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 Result = TypeVar("Result")
 
@@ -93,3 +100,14 @@ def print_table(
 def _visible(text: str) -> str:
     """Replace control characters: users, other programs and proxies choose some of what is shown."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask a question unless the answer was given; anything but yes ends the command."""
+    if not yes:
+        typer.confirm(question, abort=True)
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON."""
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))

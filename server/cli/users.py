@@ -4,10 +4,20 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
-from server.cli.support import cell, count, print_table, run
+from server.cli import user_roles
+from server.cli.support import (
+    AsJson,
+    Identifier,
+    Yes,
+    cell,
+    confirm,
+    count,
+    print_json,
+    print_table,
+    run,
+)
 from server.config import durations
 
 if TYPE_CHECKING:
@@ -16,11 +26,7 @@ if TYPE_CHECKING:
     from models.queries import SessionRow, UserRow
 
 app = typer.Typer(help="Administer users.", no_args_is_help=True)
-
-Identifier = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Role = Annotated[str, typer.Option(metavar="ROLE", help="Name of the role.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+app.add_typer(user_roles.app)
 
 
 @app.command("list")
@@ -47,7 +53,7 @@ def list_users(
         lambda ctx: users.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
     )
     if as_json:
-        _print_json([wire.user(user) for user in found])
+        print_json([wire.user(user) for user in found])
         return
     if found:
         titles = ("ID", "Email", "Username", "Name", "Role", "Created", "State")
@@ -66,7 +72,7 @@ def show(user: Identifier, as_json: AsJson = False) -> None:
 
     overview = run(lambda ctx: users.show(ctx, user))
     if as_json:
-        _print_json(_overview_shape(overview))
+        print_json(_overview_shape(overview))
         return
     print_table(("", ""), [(key, cell(value)) for key, value in wire.user(overview.user).items()])
     typer.echo(f"Signs in with: {', '.join(overview.providers) or 'nothing'}")
@@ -108,85 +114,6 @@ def create(
     )
     user = run(lambda ctx: users.create(ctx, wanted))
     typer.echo(f"Created {user.email} with the id {user.id}.")
-
-
-@app.command()
-def promote(user: Identifier, role: Role = "admin") -> None:
-    """Give a user a further role, such as admin.
-
-    This makes the first administrator: sign up, then promote yourself.
-
-    Example: gatewright users promote ada@example.com
-    """
-    from domain.admin import users
-    from server.cli import check_config
-
-    changed = run(lambda ctx: users.promote(ctx, user, role))
-    typer.echo(f"Roles of {changed.email}: {changed.role}.")
-    if not check_config.read().admin.enabled:
-        typer.echo("The operations under /admin/ are off; set admin.enabled to use them.")
-
-
-@app.command()
-def demote(user: Identifier, role: Role = "admin", yes: Yes = False) -> None:
-    """Take a role from a user.
-
-    A user without any other role gets the default role.
-
-    Example: gatewright users demote ada@example.com
-    """
-    from domain.admin import users
-
-    _confirm_last(user, yes)
-    changed = run(lambda ctx: users.demote(ctx, user, role))
-    typer.echo(f"Roles of {changed.email}: {changed.role}.")
-
-
-@app.command()
-def set_role(
-    user: Identifier,
-    roles: Annotated[str, typer.Argument(metavar="ROLES", help="Role names, separated by commas.")],
-    yes: Yes = False,
-) -> None:
-    """Replace all roles of a user.
-
-    Example: gatewright users set-role ada@example.com admin
-    """
-    from domain.admin import users
-
-    _confirm_last(user, yes)
-    changed = run(lambda ctx: users.set_role(ctx, user, roles))
-    typer.echo(f"Roles of {changed.email}: {changed.role}.")
-
-
-@app.command()
-def admins(as_json: AsJson = False) -> None:
-    """List the users with an administrative role.
-
-    Example: gatewright users admins
-    """
-    from domain.admin import users
-    from handlers import wire
-
-    found = run(users.administrators)
-    if as_json:
-        _print_json([wire.user(user) for user in found])
-        return
-    if found:
-        rows = [
-            (
-                user.id,
-                user.email,
-                user.role,
-                "yes" if user.two_factor_enabled else "no",
-                "banned" * user.banned,
-            )
-            for user in found
-        ]
-        print_table(
-            ("ID", "Email", "Role", "Second factor", "State"), rows, {"banned": "red", "no": "yellow"}
-        )
-    typer.echo(count(len(found), "administrator"))
 
 
 @app.command()
@@ -265,7 +192,7 @@ def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
     """
     from domain.admin import users
 
-    _confirm(f"End every session of {user}?", yes)
+    confirm(f"End every session of {user}?", yes)
     ended = run(lambda ctx: users.revoke_sessions(ctx, user))
     typer.echo(f"{_ended(ended)}.")
 
@@ -281,7 +208,7 @@ def sign_out_everyone(yes: Yes = False) -> None:
     """
     from domain.admin import users
 
-    _confirm("End every session of every user?", yes)
+    confirm("End every session of every user?", yes)
     typer.echo(f"{_ended(run(users.sign_out_everyone))}.")
 
 
@@ -295,7 +222,7 @@ def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
     """
     from domain.admin import users
 
-    _confirm(f"Remove the second factor of {user} and end every session?", yes)
+    confirm(f"Remove the second factor of {user} and end every session?", yes)
     found, ended = run(lambda ctx: users.reset_two_factor(ctx, user))
     if ended is None:
         typer.echo(f"{found.email} has no second factor.")
@@ -311,26 +238,13 @@ def delete(user: Identifier, yes: Yes = False) -> None:
     """
     from domain.admin import users
 
-    _confirm(f"Delete {user} for good?", yes)
+    confirm(f"Delete {user} for good?", yes)
     deleted = run(lambda ctx: users.delete(ctx, user))
     typer.echo(f"Deleted {deleted.email}.")
 
 
 def _ended(number: int) -> str:
     return f"{count(number, 'session')} ended"
-
-
-def _confirm_last(user: str, yes: bool) -> None:
-    """Ask before nobody is left who may set roles."""
-    from domain.admin import users
-
-    if run(lambda ctx: users.is_last_admin(ctx, user)):
-        _confirm(f"{user} is the last administrator. Change their roles?", yes)
-
-
-def _confirm(question: str, yes: bool) -> None:
-    if not yes:
-        typer.confirm(question, abort=True)
 
 
 def _read_password() -> str:
@@ -383,7 +297,3 @@ def _overview_shape(overview: "Overview") -> dict[str, Any]:
         del shape["token"]
         sessions.append(shape)
     return {"user": wire.user(overview.user), "providers": list(overview.providers), "sessions": sessions}
-
-
-def _print_json(value: object) -> None:
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))

@@ -5,6 +5,7 @@ import unicodedata
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Self
 
 import structlog
 from argon2 import Type
@@ -14,6 +15,8 @@ from passlib.utils import MAX_PASSWORD_SIZE
 
 from domain import tokens
 from domain.passwords.strength import LONGEST_PASSWORD
+from server.config.groups.group import fill
+from server.config.groups.password import Password
 from server.crypto.hash_pool import BoundedExecutor, PoolState
 from server.observability.tracing import Span
 
@@ -39,6 +42,12 @@ class HashingRules:
     """The longest wait of one of them."""
     nice: int = 10
     """By how much a hashing thread steps back behind the event loop."""
+
+    @classmethod
+    def of(cls, password: Password) -> Self:
+        """Return the rules of the settings of passwords."""
+        hashing = {name: getattr(password, f"hash_{name}") for name in ("workers", "queue", "wait", "nice")}
+        return fill(cls, password, prefix="argon2_", **hashing)
 
 
 def _normal(password: str) -> str:

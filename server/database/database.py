@@ -1,6 +1,7 @@
 """The database: one object for its transactions and reads, opened in the lifespan and closed in it."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import ArgumentError
 
-from domain.ports import Reads, Rows
+from domain.ports import Reads, Rows, SearchTimedOut
 from server.config.settings import Settings
 from server.database.compile import StatementCache
 from server.database.errors import first_line, is_retryable, is_unavailable, reason
@@ -129,14 +130,21 @@ class Database:
     async def search(
         self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
     ) -> list[Rows]:
-        """Return the rows of each statement, all of one snapshot. Implements `domain.ports.Search`."""
+        """Return the rows of each statement, all of one snapshot. Implements `domain.ports.Search`.
+
+        Raises SearchTimedOut, and what the driver raises.
+        """
         async with self._snapshot() as snapshot:
             await snapshot.execute(_PROBE)  # An absent database is no slow search.
-            async with asyncio.timeout(within.total_seconds()):  # defence: ADM16 scan-timeout
-                if not is_scan:
+            scan = self._scans if is_scan else contextlib.nullcontext()
+            try:
+                # defence: ADM16 scan-timeout
+                async with asyncio.timeout(within.total_seconds()) as limit, scan:
                     return [await snapshot.execute(statement) for statement in statements]
-                async with self._scans:
-                    return [await snapshot.execute(statement) for statement in statements]
+            except TimeoutError:
+                if limit.expired():
+                    raise SearchTimedOut from None
+                raise
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

@@ -50,7 +50,7 @@ class Contest:
         self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
 
     def add_many_keys(self, database: str, cluster: Cluster | None) -> None:
-        """Let the service take part with 1,000 retired keys beside those that sign. Raises ServerFailed."""
+        """Add the service with 1,000 retired keys beside those that sign. Raises ServerFailed."""
         url = self._new_database("many-keys", cluster)
         server = gatewright(f"Gatewright, {_TITLES[database]}, 1,000 retired keys", url, self.directory)
         self._start(server, partial(crowd.add_retired_keys, url))

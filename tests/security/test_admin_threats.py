@@ -99,12 +99,12 @@ class TestSearch:
     async def test_a_search_that_reads_too_much_is_refused(
         self, make_service: MakeService, sign_up: SignIn
     ) -> None:
-        service = await make_service({"admin.scan_timeout": "0.1s"})
+        service = await make_service({"admin.scan_timeout": "0.4s"})
         headers = await administrator(service, lambda email: sign_up(email, on=service), ADMIN)
         await change(
             service,
             'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
-            " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)"
+            " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)"
             " SELECT substr('00000000000000000000000000000000' || i, length('' || i) + 1),"
             " repeated.name, 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
             ' u.updated_at FROM n, "user" u, (SELECT :name AS name) repeated WHERE u.email = :email',

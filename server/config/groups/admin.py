@@ -56,14 +56,19 @@ class Admin(Group):
         default=10_000, ge=1_000, le=1_000_000, description="Number up to which the total of a list is exact."
     )
     scan_timeout: Duration = duration_between(
-        "2s", "Longest search without a supporting index.", at_least="0.1s", at_most="30s"
+        "2s",
+        "Longest search without a supporting index; never more than 90 % of `database.timeout`.",
+        at_least="0.1s",
+        at_most="30s",
     )
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return who may do what."""
+        # A search ends before the database's time-out, which would count as an outage.
+        longest = settings.database.timeout * 0.9
         age = settings.session.fresh_age if self.fresh_age is None else self.fresh_age
         return [
-            fill(AdminPolicy, self, fresh_age=age),
+            fill(AdminPolicy, self, fresh_age=age, scan_timeout=min(self.scan_timeout, longest)),
             RolePolicy(self.default_role, self._roles()),
         ]
 
@@ -79,7 +84,7 @@ class Admin(Group):
         return known
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield names of a wrong form, actions that no statement knows, and a default role with powers."""
+        """Yield malformed names, actions that no statement has, and a default role with powers."""
         yield from _malformed("admin.statements", self.statements)
         known = self._statements()
         if len(self.roles) > _MOST:

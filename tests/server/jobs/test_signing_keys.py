@@ -86,7 +86,7 @@ async def maintain(*services: Service) -> None:
 
 
 async def advance(*services: Service, **time: float) -> None:
-    """Let time pass, at whose end the background task runs."""
+    """Move the clock on, and run the background task."""
     for service in services:
         service.clock.advance(**time)
     await maintain(*services)

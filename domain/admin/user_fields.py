@@ -1,0 +1,154 @@
+"""Create users and change their fields, as an administrator."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from domain import identifiers
+from domain.admin import changes, permissions, targets
+from domain.admin.errors import (
+    EmailTaken,
+    NoDataToUpdate,
+    YouAreNotAllowedToBanUsers,
+    YouAreNotAllowedToChangeUsersRole,
+    YouAreNotAllowedToCreateUsers,
+    YouAreNotAllowedToSetUsersEmail,
+    YouAreNotAllowedToUpdateUsers,
+    YouCannotBanYourself,
+)
+from domain.admin.policy import AdminPolicy
+from domain.context import Context
+from domain.emails import emails
+from domain.users import events as user_events
+from domain.users import lookup, profile
+from models.queries import UserRow
+
+_BAN = ("banned", "ban_reason", "ban_expires")
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user to create, already validated against the contract; `role` is None without one in the request."""
+
+    email: str
+    name: str
+    password: str | None = field(repr=False)
+    role: str | Sequence[str] | None
+    image: str | None
+    username: str | None
+    display_username: str | None
+    email_verified: bool | None
+    ban: Mapping[str, Any]
+    """Any of the columns `banned`, `ban_reason` and `ban_expires`."""
+
+
+async def create_user(ctx: Context, wanted: NewUser) -> UserRow:
+    """Create a user by the rules of sign-up, even if sign-up is disabled; no session, no email.
+
+    Raises the refusals of permissions, roles, email addresses, usernames and new passwords, and EmailTaken.
+    """
+    permissions.require(ctx, "user", "create", YouAreNotAllowedToCreateUsers)
+    names = _roles_to_give(ctx, wanted.role)
+    if wanted.ban:
+        permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
+    if wanted.email_verified is not None:
+        permissions.require(ctx, "user", "set-email", YouAreNotAllowedToSetUsersEmail)
+    user = profile.new_user(
+        ctx,
+        name=wanted.name,
+        email=identifiers.email(wanted.email),
+        email_verified=bool(wanted.email_verified),
+        image=wanted.image,
+        names=await profile.new_names(ctx, wanted.username, wanted.display_username),
+    )
+    if names is not None:
+        user = user._replace(role=",".join(names))
+    user = user._replace(**_ban_columns(ctx, wanted.ban))
+    return await changes.add_user(ctx, user, wanted.password)
+
+
+async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> UserRow:
+    """Change columns of a user, all or none; `data` has only columns that may be changed.
+
+    Raises the refusals of permissions, rank, roles, email addresses and usernames, NoDataToUpdate, UserNotFound,
+    YouCannotBanYourself, LastAdmin and EmailTaken.
+    """
+    fresh = bool(data.keys() & {"role", "email", "email_verified", *_BAN})
+    permissions.require(ctx, "user", "update", YouAreNotAllowedToUpdateUsers, fresh=fresh)
+    if not data:
+        raise NoDataToUpdate
+    names = permissions.role_names(ctx, data["role"], field="data.role") if "role" in data else None
+    ban = {name: data[name] for name in _BAN if name in data}
+    if names is not None:  # defence: ADM2 set-role
+        permissions.require(ctx, "user", "set-role", YouAreNotAllowedToChangeUsersRole)
+    if ban:
+        permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
+    if "email" in data or "email_verified" in data:
+        permissions.require(ctx, "user", "set-email", YouAreNotAllowedToSetUsersEmail)
+    takes = names is not None or ban.get("banned") is True
+    user = await targets.locked(ctx, user_id, YouAreNotAllowedToUpdateUsers, may_lose_roles=takes)
+    if names is not None:
+        await targets.check_new_roles(ctx, user, names)
+    is_own, is_ban = targets.is_own(ctx, user_id), ban.get("banned") is True
+    if is_own and is_ban:  # defence: ADM14 own-update
+        raise YouCannotBanYourself
+    if is_own and ("email" in data or "email_verified" in data):  # defence: ADM14 own-email
+        permissions.refuse(ctx, YouAreNotAllowedToSetUsersEmail)
+    if is_ban:
+        await targets.refuse_last_admin(ctx, user)
+    user = await _change_profile(ctx, user, data)
+    if names is not None:
+        user = await changes.set_roles(ctx, user, names)
+    return await _change_ban(ctx, user, ban) if ban else user
+
+
+def _roles_to_give(ctx: Context, wanted: str | Sequence[str] | None) -> list[str] | None:
+    if wanted is None:
+        return None
+    error = YouAreNotAllowedToChangeUsersRole
+    permissions.require(ctx, "user", "set-role", error, fresh=True)  # defence: ADM2 new-user-role
+    names = permissions.role_names(ctx, wanted)
+    permissions.check_roles(ctx, names)
+    return names
+
+
+async def _change_profile(ctx: Context, user: UserRow, data: Mapping[str, Any]) -> UserRow:
+    plain = {name: data[name] for name in ("name", "image") if name in data}
+    plain |= await profile.wanted_names(ctx, user, data)
+    email = identifiers.email(data["email"]) if "email" in data else user.email
+    is_verified = bool(data.get("email_verified", email == user.email and user.email_verified))
+    if email != user.email:
+        if await lookup.by_email(ctx, email) is not None:
+            raise EmailTaken
+        user = await emails.set_address(ctx, user, email, verified=is_verified)
+    elif is_verified != user.email_verified:
+        plain["email_verified"] = is_verified
+    if plain:
+        user = await profile.change(ctx, user, **plain)
+        user_events.user_updated(ctx, user.id, plain)
+    return user
+
+
+def _ban_columns(ctx: Context, ban: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a ban as they are stored; without `banned` the other two have no effect."""
+    if not ban.get("banned"):
+        return {}
+    reason = ban.get("ban_reason") or ctx.policy[AdminPolicy].default_ban_reason
+    until: datetime | None = ban.get("ban_expires")
+    if "ban_expires" not in ban and (lasts := ctx.policy[AdminPolicy].default_ban_expires_in):
+        until = ctx.now + lasts
+    return {"banned": True, "ban_reason": reason, "ban_expires": until}
+
+
+async def _change_ban(ctx: Context, user: UserRow, ban: Mapping[str, Any]) -> UserRow:
+    """Ban or unban a user, or change reason and end of a ban; they have no effect on a user who is not banned."""
+    if ban.get("banned") is False:
+        return await changes.unban(ctx, user)
+    if not ban.get("banned"):
+        if not user.banned:
+            return user
+        ban = {"banned": True, "ban_reason": user.ban_reason, "ban_expires": user.ban_expires, **ban}
+    columns = _ban_columns(ctx, ban)
+    changed, _ = await changes.ban(ctx, user, reason=columns["ban_reason"], until=columns["ban_expires"])
+    return changed

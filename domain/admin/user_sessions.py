@@ -1,0 +1,62 @@
+"""The sessions of other users: list and revoke them."""
+
+from domain.admin import changes, events, permissions, targets
+from domain.admin.errors import YouAreNotAllowedToListUsersSessions, YouAreNotAllowedToRevokeUsersSessions
+from domain.context import Context
+from domain.sessions import events as session_events
+from domain.sessions import sessions
+from domain.sessions.sessions import HANDLE_PREFIX
+from domain.users import locking
+from models.queries import SessionRow
+from models.statements import FIND_SESSION
+
+
+async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, str]]:
+    """Return the active sessions of a user, newest first, each with a handle; the caller's own has its token.
+
+    Raises YouAreNotAllowedToListUsersSessions, UserNotFound.
+    """
+    error = YouAreNotAllowedToListUsersSessions
+    permissions.require(ctx, "session", "list", error)
+    permissions.check_rank(ctx, await targets.existing(ctx, user_id), error)
+    events.sessions_listed(ctx, user_id)
+    caller = ctx.signed_in
+    return [
+        # defence: ADM10 handles
+        (row, caller.token if row.id == caller.session.id else HANDLE_PREFIX + row.id)
+        for row in await sessions.of_user(ctx, user_id)
+    ]
+
+
+async def revoke_session(ctx: Context, value: str) -> bool:
+    """Revoke the session with this handle or token, whoever's it is; return whether it was the caller's current one.
+
+    Unknown values have no effect. Raises the refusals of permissions and rank.
+    """
+    error = YouAreNotAllowedToRevokeUsersSessions
+    permissions.require(ctx, "session", "revoke", error)
+    session_id = value.removeprefix(HANDLE_PREFIX)
+    if value == session_id:
+        found = await sessions.find(ctx.reads, value)
+        session_id = "" if found is None else found[0].id
+    owner = (await ctx.db.execute(FIND_SESSION, id=session_id)).scalar()
+    if owner is None:
+        return False
+    user = await targets.locked(ctx, owner, error)
+    if await sessions.end(ctx, user, session_id):
+        session_events.session_revoked(ctx, session_id, user_id=user.id)
+    return session_id == ctx.signed_in.session.id
+
+
+async def revoke_sessions(ctx: Context, user_id: str) -> int:
+    """Revoke every session of a user; return how many were active, 0 for an unknown user.
+
+    Raises the refusals of permissions and rank.
+    """
+    error = YouAreNotAllowedToRevokeUsersSessions
+    permissions.require(ctx, "session", "revoke", error)
+    user = await locking.lock(ctx, user_id)
+    if user is None:
+        return 0
+    permissions.check_rank(ctx, user, error)
+    return await changes.revoke_sessions(ctx, user)

@@ -1,0 +1,98 @@
+"""`gatewright users`: the commands about roles."""
+
+from typing import Annotated
+
+import typer
+
+from server.cli.support import AsJson, Identifier, Yes, confirm, count, print_json, print_table, run
+
+app = typer.Typer()
+
+Role = Annotated[str, typer.Option(metavar="ROLE", help="Name of the role.")]
+
+
+@app.command()
+def promote(user: Identifier, role: Role = "admin") -> None:
+    """Add a role to those of a user, such as admin.
+
+    This makes the first administrator: sign up, then promote yourself.
+
+    Example: gatewright users promote ada@example.com
+    """
+    from domain.admin import users
+    from server.cli import check_config
+
+    changed = run(lambda ctx: users.promote(ctx, user, role))
+    typer.echo(f"Roles of {changed.email}: {changed.role}.")
+    if not check_config.read().admin.enabled:
+        typer.echo("The operations under /admin/ are off; set admin.enabled to use them.")
+
+
+@app.command()
+def demote(user: Identifier, role: Role = "admin", yes: Yes = False) -> None:
+    """Take a role from a user.
+
+    A user without any other role gets the default role.
+
+    Example: gatewright users demote ada@example.com
+    """
+    from domain.admin import users
+
+    _confirm_last(user, yes)
+    changed = run(lambda ctx: users.demote(ctx, user, role))
+    typer.echo(f"Roles of {changed.email}: {changed.role}.")
+
+
+@app.command()
+def set_role(
+    user: Identifier,
+    roles: Annotated[str, typer.Argument(metavar="ROLES", help="Role names, separated by commas.")],
+    yes: Yes = False,
+) -> None:
+    """Replace all roles of a user.
+
+    Example: gatewright users set-role ada@example.com admin
+    """
+    from domain.admin import users
+
+    _confirm_last(user, yes)
+    changed = run(lambda ctx: users.set_role(ctx, user, roles))
+    typer.echo(f"Roles of {changed.email}: {changed.role}.")
+
+
+@app.command()
+def admins(as_json: AsJson = False) -> None:
+    """List the users with an administrative role.
+
+    Example: gatewright users admins
+    """
+    from domain.admin import users
+    from handlers import wire
+
+    found = run(users.administrators)
+    if as_json:
+        print_json([wire.user(user) for user in found])
+        return
+    if found:
+        rows = [
+            (
+                user.id,
+                user.email,
+                user.role,
+                "yes" if user.two_factor_enabled else "no",
+                "banned" * user.banned,
+            )
+            for user in found
+        ]
+        print_table(
+            ("ID", "Email", "Role", "Second factor", "State"), rows, {"banned": "red", "no": "yellow"}
+        )
+    typer.echo(count(len(found), "administrator"))
+
+
+def _confirm_last(user: str, yes: bool) -> None:
+    """Ask before nobody is left who may set roles."""
+    from domain.admin import users
+
+    if run(lambda ctx: users.is_last_admin(ctx, user)):
+        confirm(f"{user} is the last administrator. Change their roles?", yes)
