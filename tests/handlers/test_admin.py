@@ -324,6 +324,27 @@ class TestRank:
 
 
 class TestChanges:
+    async def test_the_field_of_unsound_roles_is_named(self, service: Service, person: Make) -> None:
+        admin = await person("admin")
+        body = {"userId": admin.id, "data": {"role": ""}}
+
+        refused = await service.post("/admin/update-user", body, headers=admin.headers)
+
+        assert [field["name"] for field in refused.json()["fields"]] == ["data.role"]
+
+    @pytest.mark.parametrize(
+        "service", [{"admin.roles": json.dumps({"r" * 30 + f"{n:02}": {} for n in range(16)})}], indirect=True
+    )
+    async def test_a_user_can_have_sixteen_roles_of_the_longest_names(
+        self, service: Service, person: Make
+    ) -> None:
+        admin, user = await person("admin"), await person()
+        names = ["r" * 30 + f"{number:02}" for number in range(16)]
+
+        answer = await call(service, admin, "set-role", userId=user.id, role=names)
+
+        assert answer[1]["user"]["role"] == ",".join(names)
+
     async def test_create_user(self, service: Service, person: Make) -> None:
         admin = await person("admin")
         data = {"username": "Grace.H", "emailVerified": True, "banned": True, "banReason": "Later",

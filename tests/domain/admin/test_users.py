@@ -10,12 +10,13 @@ import pytest
 
 from domain import errors
 from domain.admin import users as admin_users
+from domain.admin.errors import EmailTaken
 from domain.admin.users import NewUser
 from domain.context import Context
 from domain.identifiers import InvalidEmail, InvalidUsername, UsernameTooShort
 from domain.passwords.errors import PasswordTooCommon, PasswordTooLong, PasswordTooShort
 from domain.users import lookup
-from domain.users.errors import UserAlreadyExistsUseAnotherEmail, UsernameIsAlreadyTaken
+from domain.users.errors import UsernameIsAlreadyTaken
 from tests.conftest import MakeService
 from tests.service import PASSWORD, START, Service
 
@@ -105,7 +106,7 @@ class TestCreate:
     async def test_refuses_what_is_taken(self, service: Service, do: Do) -> None:
         await do(admin_users.create, ADA)
 
-        with pytest.raises(UserAlreadyExistsUseAnotherEmail):
+        with pytest.raises(EmailTaken):
             await do(admin_users.create, NewUser(email="ADA@example.com", name="Other", password=PASSWORD))
         with pytest.raises(UsernameIsAlreadyTaken):
             await do(

@@ -12,7 +12,7 @@ MUTANTS = (
     Mutant("ADM3", "every role is compared with the caller's powers", "role-powers", Always(False)),
     Mutant("ADM4", "the powers of the user are compared", "rank", Always(False)),
     Mutant("ADM10", "sessions are listed without tokens", "handles", Replace("(row, caller.token)")),
-    Mutant("ADM12", "a ban ends sessions", "end-sessions", Replace("0", "value")),
+    Mutant("ADM12", "a ban ends sessions", "end-sessions", Replace("0", "value.elts[1]")),
     Mutant("ADM13", "the last administrator stays", "last-admin", Always(False)),
     Mutant("ADM13", "those who may leave none wait for each other", "lock", Remove()),
     Mutant("ADM14", "consequential changes need a fresh session", "fresh", Always(False)),

@@ -460,6 +460,12 @@ class TestUsers:
         unknown = run("users", "promote", ADA, "--role", "owner")
         assert complaint(unknown.stderr) == "You are not allowed to set a non-existent role value"
 
+    def test_a_role_that_is_no_longer_configured_stays(self, run: Run, ada: str) -> None:
+        settings = {"GATEWRIGHT_ADMIN__ROLES": '{"editor": {}}'}
+        run("users", "set-role", ADA, "editor", **settings)
+
+        assert run("users", "promote", ADA).stdout == f"Roles of {ADA}: editor,admin.\n"
+
     def test_set_password_and_verify_email(self, run: Run, ada: str) -> None:
         assert complaint(run("users", "set-password", ADA, stdin="short\n").stderr).startswith(
             "Password too short"
