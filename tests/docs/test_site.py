@@ -113,6 +113,8 @@ async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], wi
 async def test_search_finds_the_right_page_first(address: str, query: str, first: str) -> None:
     async with started() as browser, browsing(browser) as page:
         await page.goto(f"{address}/")
+        # What is typed before the page has loaded its index is lost.
+        await page.wait_for_selector("text=Type to start searching", state="attached")
         await page.fill("[data-md-component=search-query]", query)
         found = await page.wait_for_selector(".md-search-result__item > a")
 
