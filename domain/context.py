@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, Limit, Reads, Search, SigningKeys, Transaction
+from domain.ports import Cipher, Counters, Hasher, KeyUsage, Limit, Reads, Search, SigningKeys, Transaction
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
@@ -129,6 +129,7 @@ class Resources:
     run_isolated: IsolatedRunner
     providers: Mapping[str, Provider]
     signing_keys: SigningKeys
+    key_usage: KeyUsage
 
 
 @dataclass(slots=True)
@@ -150,6 +151,8 @@ class Context:
     """The limits that a failure counts against, by the name of its `FailureSubject`; fixed for the whole request."""
     hashes: dict[str, str] = field(default_factory=dict, repr=False)
     """The hashes that `hash_once` has computed, by password; kept if the request is run again."""
+    verifier: str | None = None
+    """The name of the service that verifies an API key."""
 
     @property
     def policy(self) -> Policy:

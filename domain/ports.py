@@ -215,3 +215,16 @@ class SigningKeys(Protocol):
 
     async def sign(self, claims: Mapping[str, Any], now: datetime) -> str:
         """Return a signed token (RFC 7519) with these claims. Raises Unavailable without a key that signs."""
+
+
+class KeyUsage(Protocol):
+    """What this process remembers of the use of API keys."""
+
+    def used(self, key_id: str, now: datetime) -> None:
+        """Note the use of a key whose uses are not counted; its `lastRequest` is written in the background."""
+
+    def is_first(self, *what: str, now: datetime) -> bool:
+        """Return whether this has not happened within the last minute."""
+
+    def is_burst(self, verifier: str, now: datetime) -> bool:
+        """Count a text that is no key, and return whether this fills the minute's limit of a verifier."""

@@ -14,6 +14,8 @@ class Reply(Generic[Shape]):
 
     body: Shape = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
+    refused: bool = False
+    """Whether it reports a refusal, so that the rule's writes must be rolled back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 With `require_authentication` off they accept requests without a session, and respond as if there were nothing to do.
 """
 
+from domain.api_keys import verification
 from domain.context import Context
 from domain.errors import Unavailable
 from domain.sessions import sessions
@@ -19,6 +20,8 @@ async def get_current(
     """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
     if ctx.caller is None:
         return None
+    if ctx.caller.session.method == verification.METHOD:
+        return wire.current_by_key(ctx.caller)
     current = wire.current(ctx.caller)
     return await _with_token(ctx, current) if ctx.policy[TokenPolicy].header else current
 

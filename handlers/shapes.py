@@ -3,6 +3,49 @@
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class ApiKey(TypedDict):
+    """An API key, without its text."""
+
+    id: str
+    configId: str
+    name: str | None
+    start: str | None
+    prefix: str | None
+    referenceId: str
+    enabled: bool
+    expiresAt: str | None
+    remaining: int | None
+    refillAmount: int | None
+    refillInterval: int | None
+    lastRefillAt: str | None
+    rateLimitEnabled: bool
+    rateLimitTimeWindow: int
+    rateLimitMax: int
+    requestCount: int
+    lastRequest: str | None
+    permissions: dict[str, Any] | None
+    metadata: dict[str, Any] | None
+    createdBy: str | None
+    createdAt: str
+    updatedAt: str
+
+
+class ApiKeyPage(TypedDict):
+    """A page of keys."""
+
+    apiKeys: list[ApiKey]
+    total: int
+    limit: int
+    offset: int
+
+
+ApiKeyPermission: TypeAlias = str
+
+
+ApiKeyPermissions: TypeAlias = dict[str, list[ApiKeyPermission]]
+"""Actions by resource. Names begin with a letter and have up to 64 letters, digits and `_`, `:`, `.`, `-`."""
+
+
 BackupCode: TypeAlias = str
 
 
@@ -20,12 +63,73 @@ class CheckUsernameRequest(TypedDict):
     username: str
 
 
+class CreateApiKeyRequest(TypedDict):
+    """A new key; every field is optional. `userId`, `remaining`, the refill and the rate limit are for callers with the permission `apiKey: manage`, and so are permissions beyond those of `api_keys.grantable`."""
+
+    name: NotRequired[str]
+    expiresIn: NotRequired[int | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    permissions: NotRequired[dict[str, Any] | None]
+    remaining: NotRequired[int | None]
+    refillAmount: NotRequired[int | None]
+    refillInterval: NotRequired[int | None]
+    rateLimitEnabled: NotRequired[bool]
+    rateLimitTimeWindow: NotRequired[int]
+    rateLimitMax: NotRequired[int]
+    configId: NotRequired[str]
+    prefix: NotRequired[str]
+    userId: NotRequired[str]
+
+
+class DeleteApiKeyRequest(TypedDict):
+    """The key to delete."""
+
+    keyId: str
+    configId: NotRequired[str]
+
+
 class DeleteUserRequest(TypedDict):
     """Proof that the user wants to delete the account; the required proof depends on the configuration and the age of the session."""
 
     callbackURL: NotRequired[str]
     password: NotRequired[str]
     token: NotRequired[str]
+
+
+class DeletedApiKey(TypedDict):
+    """The key is deleted."""
+
+    success: bool
+
+
+class Details(TypedDict):
+    """When the key can be used again."""
+
+    tryAgainIn: int
+
+
+class ApiKeyRefusal(TypedDict):
+    """Why a key is refused."""
+
+    message: str
+    code: Literal[
+        "INVALID_API_KEY",
+        "USER_BANNED",
+        "KEY_DISABLED",
+        "KEY_EXPIRED",
+        "KEY_PERMISSIONS_INSUFFICIENT",
+        "RATE_LIMITED",
+        "USAGE_EXCEEDED",
+    ]
+    details: NotRequired[Details]
+
+
+class ApiKeyVerdict(TypedDict):
+    """Whether a key is valid."""
+
+    valid: bool
+    error: ApiKeyRefusal | None
+    key: ApiKey | None
 
 
 class DisableTwoFactorRequest(TypedDict):
@@ -158,6 +262,28 @@ ErrorCode: TypeAlias = Literal[
     "TWO_FACTOR_REQUIRED",
     "SESSION_NOT_FRESH",
     "USER_NOT_FOUND",
+    "API_KEY_CONFIGURATION_NOT_FOUND",
+    "SERVER_ONLY_PROPERTY",
+    "UNAUTHORIZED_SESSION",
+    "METADATA_DISABLED",
+    "REFILL_AMOUNT_AND_INTERVAL_REQUIRED",
+    "REFILL_INTERVAL_AND_AMOUNT_REQUIRED",
+    "KEY_DISABLED_EXPIRATION",
+    "EXPIRES_IN_IS_TOO_SMALL",
+    "EXPIRES_IN_IS_TOO_LARGE",
+    "INVALID_PREFIX_LENGTH",
+    "NAME_REQUIRED",
+    "INVALID_NAME_LENGTH",
+    "NO_VALUES_TO_UPDATE",
+    "API_KEY_LIMIT_REACHED",
+    "YOU_ARE_NOT_ALLOWED_TO_MANAGE_API_KEYS",
+    "KEY_NOT_FOUND",
+    "INVALID_API_KEY",
+    "USER_BANNED",
+    "KEY_DISABLED",
+    "KEY_EXPIRED",
+    "RATE_LIMITED",
+    "USAGE_EXCEEDED",
 ]
 
 
@@ -234,6 +360,35 @@ class Error(TypedDict):
     fields: NotRequired[list[InvalidField]]
     minimumLength: NotRequired[int]
     maximumLength: NotRequired[int]
+    tryAgainIn: NotRequired[int]
+
+
+class NewApiKey(TypedDict):
+    """A new API key and its text, which is shown only here."""
+
+    id: str
+    configId: str
+    name: str | None
+    start: str | None
+    prefix: str | None
+    referenceId: str
+    enabled: bool
+    expiresAt: str | None
+    remaining: int | None
+    refillAmount: int | None
+    refillInterval: int | None
+    lastRefillAt: str | None
+    rateLimitEnabled: bool
+    rateLimitTimeWindow: int
+    rateLimitMax: int
+    requestCount: int
+    lastRequest: str | None
+    permissions: dict[str, Any] | None
+    metadata: dict[str, Any] | None
+    createdBy: str | None
+    createdAt: str
+    updatedAt: str
+    key: str
 
 
 class NewBackupCodes(TypedDict):
@@ -666,6 +821,24 @@ class UnlinkAccountRequest(TypedDict):
     accountId: NotRequired[str]
 
 
+class UpdateApiKeyRequest(TypedDict):
+    """The changes of a key; at least one."""
+
+    name: NotRequired[str]
+    expiresIn: NotRequired[int | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    permissions: NotRequired[dict[str, Any] | None]
+    remaining: NotRequired[int | None]
+    refillAmount: NotRequired[int | None]
+    refillInterval: NotRequired[int | None]
+    rateLimitEnabled: NotRequired[bool]
+    rateLimitTimeWindow: NotRequired[int]
+    rateLimitMax: NotRequired[int]
+    keyId: str
+    configId: NotRequired[str]
+    enabled: NotRequired[bool]
+
+
 class UpdateUserRequest(TypedDict):
     """The fields to change; at least one of them. `email` is refused with EMAIL_CAN_NOT_BE_UPDATED; `emailVerified`, `role`, `banned`, `banReason`, `banExpires`, `twoFactorEnabled`, `password`, `id`, `createdAt` and `updatedAt` with FIELD_NOT_ALLOWED. Other keys are ignored."""
 
@@ -819,6 +992,14 @@ class KeySet(TypedDict):
     """A JSON Web Key Set (RFC 7517)."""
 
     keys: list[VerificationKey]
+
+
+class VerifyApiKeyRequest(TypedDict):
+    """The key to verify, and what it has to permit."""
+
+    key: str
+    configId: NotRequired[str]
+    permissions: NotRequired[dict[str, list[Permission]]]
 
 
 class VerifyBackupCodeRequest(TypedDict):

@@ -3,14 +3,16 @@
 import re
 from datetime import datetime
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import orjson
 
 from domain.context import Caller
+from domain.errors import Refusal
 from domain.identity_provider import IdTokenCredential
 from domain.social.tokens import DecryptedTokens, Profile
 from handlers import shapes
+from models.api_key import ApiKeyRow
 from models.queries import AccountRow, SessionRow, UserRow
 
 _SEPARATORS = re.compile(r"[ ,]+")
@@ -69,6 +71,11 @@ def current(caller: Caller) -> shapes.CurrentSession:
     """Return the session of a request, with its token, and its user, as the JSON of the response."""
     before, after = _around_token(caller.session, caller.user)
     return cast(shapes.CurrentSession, orjson.Fragment(f'{before}"token":"{caller.token}"{after}'))
+
+
+def current_by_key(caller: Caller) -> shapes.CurrentSession:
+    """Return what an API key stands for as a session; its text may be one that another service has created."""
+    return {"session": session(caller.session, caller.token), "user": user(caller.user)}
 
 
 @lru_cache(maxsize=512)
@@ -199,3 +206,40 @@ def account_profile(profile: Profile) -> shapes.AccountProfile:
             "accountId": row.account_id,
         },
     }
+
+
+@lru_cache(maxsize=512)
+def api_key(row: ApiKeyRow) -> shapes.ApiKey:
+    """Return an API key, without its text; every key is always present."""
+    return {
+        "id": row.id,
+        "configId": row.kind,
+        "name": row.name,
+        "start": row.start,
+        "prefix": row.prefix,
+        "referenceId": row.user_id,
+        "enabled": row.enabled,
+        "expiresAt": _optional_instant(row.expires_at),
+        "remaining": row.remaining,
+        "refillAmount": row.refill_amount,
+        "refillInterval": row.refill_interval_ms,
+        "lastRefillAt": _optional_instant(row.last_refill_at),
+        "rateLimitEnabled": row.rate_limit_enabled,
+        "rateLimitTimeWindow": row.rate_limit_window_ms,
+        "rateLimitMax": row.rate_limit_max,
+        "requestCount": row.request_count,
+        "lastRequest": _optional_instant(row.last_request),
+        "permissions": None if row.permissions is None else orjson.loads(row.permissions),
+        "metadata": None if row.custom_data is None else orjson.loads(row.custom_data),
+        "createdBy": row.created_by,
+        "createdAt": instant(row.created_at),
+        "updatedAt": instant(row.updated_at),
+    }
+
+
+def key_refusal(refusal: Refusal) -> shapes.ApiKeyRefusal:
+    """Return why a key is refused, and when it can be used again if that is known."""
+    shape: dict[str, Any] = {"message": refusal.message, "code": refusal.code}
+    if refusal.details:
+        shape["details"] = dict(refusal.details)
+    return cast(shapes.ApiKeyRefusal, shape)

@@ -75,6 +75,7 @@ def assemble(services: Services) -> Application:
         server_api.Dependencies(
             sessions=services.sessions,
             challenges=services.challenges,
+            api_keys=services.api_keys,
             endpoint=services.unit_of_work,
             refusals=services.refusals,
             limiter=services.limiter,
@@ -121,14 +122,16 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:
     """Return the operationIds that respond with 404 by these settings.
 
-    Raises ValueError for a switch of the contract that is no boolean setting.
+    Raises ValueError for a switch of the contract that is no boolean setting and no list.
     """
     switches = {one.spec["operationId"]: extension_of(one.spec).switch for one in operations(document)}
-    return frozenset(name for name, switch in switches.items() if switch and not _is_on(settings, switch))
+    return frozenset(
+        name for name, keys in switches.items() if not all(_is_on(settings, key) for key in keys)
+    )
 
 
 def _is_on(settings: Settings, switch: str) -> bool:
     value = setting(settings, switch)
-    if not isinstance(value, bool):
-        raise ValueError(f"the contract switches operations by {switch}, which is neither true nor false")
-    return value
+    if not isinstance(value, bool | tuple):
+        raise ValueError(f"the contract switches operations by {switch}, which is no boolean or list")
+    return bool(value)

@@ -22,7 +22,7 @@ from domain.sessions.policy import SessionLimitThreshold
 from domain.signing_keys.policy import TokenPolicy
 from server import rate_limit
 from server.api.interfaces import RequestHook
-from server.api.sessions import ChallengeStore, SessionStore
+from server.api.sessions import ChallengeStore, KeyStore, SessionStore
 from server.audit import events as audit_events
 from server.audit.refusals import RefusalAuditor
 from server.audit.writer import AuditWriter
@@ -43,7 +43,8 @@ from server.database.schema import Mode, current_is_head, suffices
 from server.identity_providers import validation as provider_validation
 from server.identity_providers.instrumentation import Instrumentation
 from server.identity_providers.registry import providers_of
-from server.jobs import cleanup, key_rotation, metrics, signing_keys
+from server.jobs import api_key_usage, cleanup, key_rotation, metrics, signing_keys
+from server.jobs.api_key_usage import ApiKeyUsage
 from server.jobs.key_rotation import RotationResult
 from server.jobs.scheduler import run_periodically
 from server.jobs.signing_keys import SigningKeyStore
@@ -113,6 +114,7 @@ class Services:
         self.signing_keys = SigningKeyStore(
             self.policy[TokenPolicy], self.cipher, clock, self._run, lambda: self.database, self.metrics
         )
+        self.key_usage = ApiKeyUsage(settings.api_keys.last_request_interval, lambda: self.database)
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
             hasher=self.hasher,
@@ -124,10 +126,17 @@ class Services:
             providers=self.providers.clients,
             audit_writer=self.audit_writer,
             signing_keys=self.signing_keys,
+            key_usage=self.key_usage,
             metrics=self.metrics,
         )
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
         self.challenges = ChallengeStore(self._reads)
+        self.api_keys = KeyStore(
+            self.policy,
+            self.unit_of_work.run,
+            are_sessions=settings.api_keys.enabled and settings.api_keys.sessions,
+            verifiers=[(name, tokens.digest(token)) for name, token in settings.api_keys.verifier_tokens()],
+        )
         self.limiter = self._limiter()
         self.refusals = RefusalAuditor(
             self.unit_of_work.context, self.unit_of_work.report, self.audit_writer, self.metrics
@@ -188,6 +197,8 @@ class Services:
         yield "rewriting", self._rewrite, key_rotation.EVERY
         if self.settings.jwt.enabled:
             yield "signing_keys", self.signing_keys.maintain, signing_keys.EVERY
+        if self.settings.api_keys.enabled:
+            yield "api_key_usage", self.key_usage.write, api_key_usage.EVERY
         if self.metrics is not None:
             sampler = metrics.Sampler(self.metrics, self.hasher, self.database, self.clock)
             yield "metrics", sampler.sample, metrics.EVERY

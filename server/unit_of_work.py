@@ -25,11 +25,11 @@ from domain.context import (
 )
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, SigningKeys
+from domain.ports import Cipher, Counters, Hasher, KeyUsage, SigningKeys
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
 from handlers import cookies
-from handlers.reply import Redirect
+from handlers.reply import Redirect, Reply
 from models import AuditRecord, Outcome
 from server.api.headers import RequestHeaders
 from server.api.request import Operation, Request
@@ -68,6 +68,7 @@ class UnitOfWork:
     providers: Mapping[str, Provider]
     audit_writer: writer.AuditWriter
     signing_keys: SigningKeys
+    key_usage: KeyUsage
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
     database: Database = field(init=False)
@@ -96,6 +97,7 @@ class UnitOfWork:
             run_isolated=self.run,
             providers=self.providers,
             signing_keys=self.signing_keys,
+            key_usage=self.key_usage,
         )
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
@@ -106,6 +108,7 @@ class UnitOfWork:
             caller=request.caller,
             challenge=request.challenge,
             request_cookies=self._request_cookies(request.head),
+            verifier=request.verifier,
             now=request.now,
         )
 
@@ -124,6 +127,7 @@ class UnitOfWork:
         caller: Caller | None = None,
         challenge: Challenge | None = None,
         request_cookies: RequestCookies = NO_COOKIES,
+        verifier: str | None = None,
         now: datetime | None = None,
     ) -> Result:
         """Run a job in a transaction of its own, again when the database asks for it; `now` is for who knows it.
@@ -143,6 +147,7 @@ class UnitOfWork:
                 challenge,
                 request_cookies,
                 hashes=hashes,
+                verifier=verifier,
             )
             now = None  # a retry uses the time at which it begins
             try:
@@ -173,7 +178,7 @@ class UnitOfWork:
 
     async def _finish(self, ctx: Context, result: object) -> None:
         """End the transaction of a job that has come to a result."""
-        if isinstance(result, Redirect) and result.refused:
+        if isinstance(result, Redirect | Reply) and result.refused:
             await _roll_back(ctx)
             await self._note_refused(ctx)
         else:

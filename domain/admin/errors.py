@@ -1,6 +1,6 @@
 """Errors of administration."""
 
-from domain.errors import BadRequest, Forbidden, NotFound
+from domain.errors import BadRequest, Forbidden
 
 
 class SearchTooBroad(BadRequest):
@@ -133,12 +133,6 @@ class SessionNotFresh(Forbidden):
     """The caller signed in longer than `admin.fresh_age` ago."""
 
     message = "Session is not fresh"
-
-
-class UserNotFound(NotFound):
-    """There is no user with this identifier."""
-
-    message = "User not found"
 
 
 class EmailTaken(BadRequest):

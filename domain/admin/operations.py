@@ -19,6 +19,7 @@ from domain.context import Context
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.users import roles
+from domain.users.policy import RolePolicy
 from models.queries import UserRow
 
 
@@ -31,7 +32,7 @@ async def get_user(ctx: Context, user_id: str) -> UserRow:
 def has_permission(ctx: Context, wanted: Mapping[str, Sequence[str]]) -> bool:
     """Return whether one role of the caller grants all of the permissions."""
     user = ctx.signed_in.user  # defence: ADM18 caller
-    has_factor = user.two_factor_enabled or not ctx.policy[AdminPolicy].require_two_factor
+    has_factor = user.two_factor_enabled or not ctx.policy[RolePolicy].require_two_factor
     return has_factor and roles.grants(ctx.policy, user.role, wanted)
 
 

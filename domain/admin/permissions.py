@@ -29,7 +29,9 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
     Raises TwoFactorRequired, SessionNotFresh, and the error of the operation.
     """
     caller, policy = ctx.signed_in, ctx.policy[AdminPolicy]
-    if policy.require_two_factor and not caller.user.two_factor_enabled:  # defence: ADM22 second-factor
+    if (
+        ctx.policy[RolePolicy].require_two_factor and not caller.user.two_factor_enabled
+    ):  # defence: ADM22 second-factor
         refuse(ctx, TwoFactorRequired)
     if not roles.grants(ctx.policy, caller.user.role, {resource: [action]}):  # defence: ADM19 permission
         refuse(ctx, error)
@@ -46,8 +48,7 @@ def refuse(ctx: Context, error: type[Forbidden]) -> NoReturn:
 
 def check_rank(ctx: Context, target: UserRow, error: type[Forbidden]) -> None:
     """Check that the caller has every power of the target. Raises the error of the operation."""
-    theirs = roles.powers(ctx.policy, *roles.split(target.role))
-    if not theirs <= _own_powers(ctx):  # defence: ADM4 rank
+    if not roles.outranks(ctx.policy, ctx.signed_in.user, target):  # defence: ADM4 rank
         refuse(ctx, error)
 
 

@@ -10,7 +10,6 @@ class AdminPolicy:
 
     fresh_age: timedelta
     """The age up to which a session may be used for consequential changes; zero for any age."""
-    require_two_factor: bool
     default_ban_reason: str
     default_ban_expires_in: timedelta
     """Zero for bans without end."""

@@ -6,10 +6,11 @@ from sqlalchemy import func, or_, select
 from sqlmodel import col
 
 from domain.admin import permissions
-from domain.admin.errors import LastAdmin, UserNotFound
+from domain.admin.errors import LastAdmin
 from domain.context import Context, StaleRead
 from domain.errors import Forbidden
 from domain.users import locking, lookup, roles
+from domain.users.errors import UserNotFound
 from models import User
 from models.lease import Lease
 from models.queries import UserRow

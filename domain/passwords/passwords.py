@@ -4,6 +4,7 @@ from typing import NoReturn
 
 from domain import one_time_tokens
 from domain.accounts import accounts
+from domain.api_keys import keys
 from domain.context import Context, StaleRead
 from domain.mail import messages
 from domain.passwords import events, mails, strength
@@ -116,7 +117,7 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
         _refuse_token(ctx, found[1].id)
-    await _set(ctx, user, hashed)  # defence: R18 set-password
+    await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
     if not user.email_verified:  # defence: V16 drop-identities
         # The emailed link proves that the mailbox is the user's. Identities linked before may be a stranger's.
         await accounts.drop_identities(ctx, user.id)
@@ -137,7 +138,7 @@ async def hash_for(ctx: Context, user: UserRow, new: str) -> str:
 async def set_for(ctx: Context, user: UserRow, hashed: str) -> int:
     """Set the password of another user whose row is locked, with the effects of a reset; return how many of their
     sessions were active, which are all revoked."""
-    await _set(ctx, user, hashed)
+    await _set(ctx, user, hashed, is_reset=True)
     await limits.reset_failures(ctx, user.id)
     return await sessions.end_all(ctx, user)
 
@@ -162,7 +163,7 @@ async def change(
     user = await lock_caller(ctx, None if current is None else stored)
     if current is None and await accounts.password_of(ctx, user.id) is None:
         raise StaleRead  # The credential account was unlinked a moment ago.
-    await _set(ctx, user, hashed)
+    await _set(ctx, user, hashed, is_reset=False)
     events.password_changed(ctx, user.id)
     if not revoke_others:
         return None
@@ -199,8 +200,9 @@ async def _check_current(ctx: Context, current: str | None) -> str:
     return await _verify(ctx, current or "", stored)
 
 
-async def _set(ctx: Context, user: UserRow, hashed: str) -> None:
+async def _set(ctx: Context, user: UserRow, hashed: str, *, is_reset: bool) -> None:
     await accounts.set_password(ctx, user.id, hashed)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 password-devices
-    await mails.password_changed(ctx, user)
+    enabled_keys = await keys.enabled_after_reset(ctx, user.id) if is_reset else 0
+    await mails.password_changed(ctx, user, enabled_keys)

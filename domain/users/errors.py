@@ -1,6 +1,6 @@
 """Errors about users."""
 
-from domain.errors import BadRequest, Forbidden, Unprocessable
+from domain.errors import BadRequest, Forbidden, NotFound, Unprocessable
 
 
 class UserAlreadyExistsUseAnotherEmail(Unprocessable):
@@ -38,3 +38,9 @@ class UsernameIsAlreadyTaken(BadRequest):
     """Another user has this username."""
 
     message = "Username is already taken. Please try another."
+
+
+class UserNotFound(NotFound):
+    """There is no user with this identifier."""
+
+    message = "User not found"

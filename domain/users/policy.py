@@ -22,3 +22,5 @@ class RolePolicy:
     """The role of every user who is created without one."""
     roles: Mapping[str, Set[Permission]]
     """The permissions that each role grants."""
+    require_two_factor: bool
+    """Whether permissions count only for callers with a second factor."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from domain.policy import Policy
 from domain.users.policy import Permission, RolePolicy
+from models.queries import UserRow
 
 MOST_ROLES = 16
 """How many roles a user may have."""
@@ -61,6 +62,17 @@ def grants(policy: Policy, role: str, wanted: Mapping[str, Sequence[str]]) -> bo
     needed = permissions_of(wanted)
     configured = policy[RolePolicy].roles
     return any(needed <= configured.get(name, frozenset()) for name in split(role))  # defence: ADM2 granted
+
+
+def permits(policy: Policy, user: UserRow, resource: str, action: str) -> bool:
+    """Return whether a user has a permission now: by a role, and with a second factor where it is required."""
+    proven = user.two_factor_enabled or not policy[RolePolicy].require_two_factor
+    return proven and grants(policy, user.role, {resource: [action]})
+
+
+def outranks(policy: Policy, user: UserRow, other: UserRow) -> bool:
+    """Return whether a user has every power of another, and so may act on them."""
+    return powers(policy, *split(other.role)) <= powers(policy, *split(user.role))
 
 
 def powers(policy: Policy, *names: str) -> Set[Permission]:

@@ -37,9 +37,7 @@ class CompiledApi(AbstractRoutingAPI):
         self._disabled = disabled
         self._named: set[str] = set()
         factory = SecurityHandlerFactory(security_map)
-        self._security = SecurityCompiler(
-            factory, policy.cookies, dependencies.sessions, dependencies.challenges
-        )
+        self._security = SecurityCompiler(factory, policy.cookies, dependencies)
         super().__init__(specification, **options)
         unknown = disabled - self._named
         if unknown:
@@ -89,5 +87,6 @@ def compile_operation(
         answers_head=extension.answers_head,
         is_public=extension.public_document,
         is_limited=extension.rate_limited,
+        limits_failures=extension.failures_limited,
         forget=(cookies.clear_session(policy.cookies),) if extension.signs_out else (),
     )

@@ -1,11 +1,15 @@
 """The extension `x-gatewright`: what the contract says of an operation to this service alone, unpublished."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from codegen.bundle import EXTENSION
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
 
 
 class OperationExtension(BaseModel):
@@ -13,10 +17,12 @@ class OperationExtension(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
 
-    switch: str | None = None
-    """The boolean setting, such as `username.enabled`, that decides whether the operation exists."""
+    switch: Annotated[list[str], BeforeValidator(_listed)] = []
+    """The settings that decide whether the operation exists: all of them true, or lists that are not empty."""
     rate_limited: bool = True
     """False for what watches the service, which asks as often as it likes."""
+    failures_limited: bool = False
+    """Whether requests without valid credentials are counted where others are not."""
     signs_in: bool = False
     """Whether a page of another origin may not navigate a browser there."""
     signs_out: bool = False

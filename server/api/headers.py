@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-_BEARER = re.compile(rb"bearer +([A-Za-z0-9_]+)", re.IGNORECASE)  # defence: V28 bearer-scheme
+_BEARER = re.compile(rb"bearer +([A-Za-z0-9_-]+)", re.IGNORECASE)  # defence: V28 bearer-scheme
 _SCHEME = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: .*)?", re.DOTALL)
 
 _WHITE_SPACE = b" \t"

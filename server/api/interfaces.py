@@ -35,6 +35,20 @@ class Challenges(Protocol):
         Unavailable."""
 
 
+class ApiKeys(Protocol):
+    """The credentials about API keys: keys themselves, and those of services that verify them."""
+
+    @property
+    def are_sessions(self) -> bool:
+        """Whether operations that name a key in their security accept one."""
+
+    async def find(self, key: str, request: Request) -> Caller:
+        """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
+
+    def verifier(self, token: str) -> str | None:
+        """Return the name of the service with a verifier token, or None."""
+
+
 class Endpoint(Protocol):
     """The function that runs a handler in a Context and commits."""
 
@@ -62,6 +76,7 @@ class Dependencies:
 
     sessions: Sessions
     challenges: Challenges
+    api_keys: ApiKeys
     endpoint: Endpoint
     addresses: ClientAddressResolver
     clock: Clock

@@ -10,7 +10,7 @@ import time
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
-from domain.errors import Refusal, Unavailable
+from domain.errors import Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
 from handlers.reply import Redirect
 from server.api import cors, errors, request_body, responses
@@ -92,16 +92,16 @@ class Pipeline:
         if operation.inputs.reads_body:
             request.body = await request_body.read(request.receive, self._max_body)
         request.now = self._clock()
-        if self._limiter is not None and operation.is_limited:
-            network, name = request.client.network, operation.operation_id  # defence: R42 operation-name
-            # defence: V67 R42 request-limit
-            if network is not None and not self._limiter.passes(network, name, request.now):  # 3
-                await self._limiter.hit(request.client, name)
-                request.now = self._clock()
+        if operation.is_limited:
+            await self._limit(request, operation)  # 3
         try:
             await operation.security.authenticate(request)  # 4
         except Unavailable:
             self._clear_cookies_on_sign_out(request, operation)
+            raise
+        except Unauthenticated:
+            if operation.limits_failures:  # defence: KEY14 limit
+                await self._limit(request, operation)
             raise
         self._admit(request, operation)
         if request.caller is not None:
@@ -118,6 +118,18 @@ class Pipeline:
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
         return responses.answer(result, operation.method, head)
+
+    async def _limit(self, request: Request, operation: Operation) -> None:
+        """Count a request of a network at an operation. Raises Limited."""
+        network, name = request.client.network, operation.operation_id  # defence: R42 operation-name
+        # defence: V67 R42 request-limit
+        if (
+            self._limiter is not None
+            and network is not None
+            and not self._limiter.passes(network, name, request.now)
+        ):
+            await self._limiter.hit(request.client, name)
+            request.now = self._clock()
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
         """Clear the session cookie of a sign-out whose session cannot be looked up."""

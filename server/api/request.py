@@ -45,6 +45,8 @@ class Operation:
     """Whether caches may keep the response, and pages of every origin may read it."""
     is_limited: bool
     """Whether its requests are counted."""
+    limits_failures: bool
+    """Whether its requests without valid credentials are counted, if others are not."""
     forget: tuple[Header, ...]
     """Headers that clear the session cookie even if the operation fails: a user who signs out is signed out."""
 
@@ -72,6 +74,8 @@ class Request:
     """The caller, once it is known."""
     challenge: Any = None
     """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is none."""
+    verifier: str | None = None
+    """The name of the service that verifies an API key, once it is known."""
     by_cookie: bool = False
     """Whether the caller was authenticated by a cookie."""
     ending: tuple[Header, ...] = ()

@@ -14,16 +14,21 @@ from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers import cookies
 from handlers.reply import Header
 from server.api.headers import MALFORMED
-from server.api.interfaces import Challenges, Sessions
+from server.api.interfaces import ApiKeys, Challenges, Dependencies, Sessions
 from server.api.request import Request, Security
+
+VERIFIER_TOKEN = "verifier token"  # noqa: S105 - the format that the contract gives of such tokens
+"""The `bearerFormat` of the credential of services that verify API keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The place of a security scheme's token: a Bearer header, or a cookie by its configured name."""
+    """The place of a security scheme's token: a Bearer header, a cookie by its configured name, or another header."""
 
     cookie: bytes | None = None
+    header: bytes | None = None
     pending: bool = False
+    verifier: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,41 @@ class RequireSession:
         if by_cookie and token is not None:
             request.cookies += self.forget  # defence: V27 clear-cookie
         if not self.optional:  # defence: V27 session-required
+            raise errors.Unauthenticated
+
+
+@dataclass(frozen=True, slots=True)
+class RequireSessionOrKey:
+    """A session is required, or an API key in a header, which then decides alone."""
+
+    keys: ApiKeys
+    header: bytes
+    session: RequireSession
+
+    async def authenticate(self, request: Request) -> None:
+        """Find the caller.
+
+        Raises Unavailable, Unauthenticated, ValidationError, and the reason why a key is refused.
+        """
+        sent = request.head.every(self.header)
+        if not sent:
+            await self.session.authenticate(request)
+        elif len(sent) > 1:  # defence: KEY22 one-key
+            raise errors.ValidationError(f"{self.header.decode()} must be sent once")
+        else:
+            request.caller = await self.keys.find(sent[0].decode("latin-1"), request)
+
+
+@dataclass(frozen=True, slots=True)
+class RequireVerifier:
+    """The token of a service that verifies API keys is required."""
+
+    keys: ApiKeys
+
+    async def authenticate(self, request: Request) -> None:
+        """Find the service by the Bearer header. Raises Unauthenticated."""
+        request.verifier = self.keys.verifier(request.head.bearer() or "")
+        if request.verifier is None:  # defence: KEY14 verifier
             raise errors.Unauthenticated
 
 
@@ -116,30 +156,31 @@ def security_map(policy: Cookies) -> dict[str, type]:
 
     class Bearer(BearerSecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
-            return Credential()
+            return Credential(verifier=security_scheme.get("bearerFormat") == VERIFIER_TOKEN)
 
-    class Cookie(ApiKeySecurityHandler):
+    class NamedPlace(ApiKeySecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential | None:
+            name = security_scheme["name"]
+            if security_scheme["in"] == "header":
+                return Credential(header=name.lower().encode())
             if security_scheme["in"] != "cookie":
                 return None
-            name = security_scheme["name"]
             if name != policy.session_name and name.endswith(cookies.PENDING):
                 return Credential(cookies.pending_name(policy).encode(), pending=True)
             return Credential(policy.session_name.encode())
 
-    return {"bearer": Bearer, "apiKey": Cookie}
+    return {"bearer": Bearer, "apiKey": NamedPlace}
 
 
 class SecurityCompiler:
     """Turns the security requirements of an operation into its class, through Connexion's factory of handlers."""
 
-    def __init__(
-        self, factory: SecurityHandlerFactory, policy: Cookies, sessions: Sessions, challenges: Challenges
-    ):
+    def __init__(self, factory: SecurityHandlerFactory, policy: Cookies, dependencies: Dependencies):
         self._factory = factory
         self._policy = policy
-        self._sessions = sessions
-        self._challenges = challenges
+        self._sessions = dependencies.sessions
+        self._challenges = dependencies.challenges
+        self._api_keys = dependencies.api_keys
 
     def compile(self, operation: Any, *, without_session: bool) -> Security:
         """Return the class of an operation; `without_session` makes a required session optional.
@@ -156,6 +197,8 @@ class SecurityCompiler:
         ]
         if any(credential.pending for credential in credentials):
             return self._for_challenges()
+        if any(credential.verifier for credential in credentials):
+            return RequireVerifier(self._api_keys)
         if not {None, self._policy.session_name.encode()} <= {
             credential.cookie for credential in credentials
         }:
@@ -165,7 +208,12 @@ class SecurityCompiler:
         optional = without_session or any(not requirement for requirement in operation.security)
         forget = (cookies.clear_session(self._policy),)
         # defence: V41 cookie-setting
-        return RequireSession(self._sessions, self._policy.session_name.encode(), forget, optional)
+        session = RequireSession(self._sessions, self._policy.session_name.encode(), forget, optional)
+        header = next((one.header for one in credentials if one.header), None)
+        # defence: KEY11 sessions-setting
+        if header is None or not self._api_keys.are_sessions:
+            return session
+        return RequireSessionOrKey(self._api_keys, header, session)
 
     def _credential(self, operation: Any, requirement: dict[str, list[str]]) -> Credential:
         found = [

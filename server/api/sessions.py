@@ -1,13 +1,16 @@
-"""Sessions, and sign-ins that wait for their second factor, as the pipeline looks them up."""
+"""Sessions, sign-ins that wait for their second factor, and API keys, as the pipeline looks them up."""
 
 import contextlib
-from collections.abc import Awaitable, Callable
+import hmac
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
 
-from domain import errors
+from domain import errors, tokens
+from domain.api_keys import verification
+from domain.api_keys.verification import VerifiedKey
 from domain.context import Caller, Challenge, Context
 from domain.policy import Policy
 from domain.ports import Reads
@@ -15,6 +18,7 @@ from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
 from handlers import cookies
+from models.queries import SessionRow
 from server.api.request import Request
 
 
@@ -82,3 +86,42 @@ class ChallengeStore:
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Challenge | None:
         """Return the live challenge behind a pending token, or None."""
         return await challenges.find(self.reads(), token, now)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStore:
+    """Finds the callers with API keys, and the services that verify them."""
+
+    policy: Policy
+    run: Callable[..., Awaitable[VerifiedKey]]
+    """Runs a rule of a client in its own transaction, at a time."""
+    are_sessions: bool
+    verifiers: Sequence[tuple[str, bytes]]
+    """The names of services, and the SHA-256 of their tokens."""
+
+    async def find(self, key: str, request: Request) -> Caller:
+        """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
+        job = partial(verification.verify, text=key)
+        found = await self.run(job, client=request.client, now=request.now)
+        lasts = self.policy[SessionPolicy].expires_in
+        session = SessionRow(
+            id=found.key.id,
+            user_id=found.user.id,
+            remembered=False,
+            expires_at=found.key.expires_at or request.now + lasts,
+            created_at=found.key.created_at,
+            updated_at=found.key.updated_at,
+            ip_address=request.client.address,
+            user_agent=request.client.user_agent,
+            impersonated_by=None,
+            active_organization_id=None,
+            method=verification.METHOD,
+        )
+        return Caller(key, session, found.user, by_cookie=False)
+
+    def verifier(self, token: str) -> str | None:
+        """Return the name of the service with a verifier token, or None; every token is compared with all of them."""
+        digest = tokens.digest(token)
+        # defence: KEY14 compare
+        matching = [name for name, expected in self.verifiers if hmac.compare_digest(digest, expected)]
+        return matching[0] if matching else None

@@ -40,6 +40,8 @@ def serve(
 
 
 def _greet(settings: "Settings", created: Path | None) -> None:
+    from server.config import profiles
+
     base = settings.base_url + settings.base_path
     typer.echo(f"Gatewright, development profile: {base}")
     if settings.documents.enabled:
@@ -47,5 +49,7 @@ def _greet(settings: "Settings", created: Path | None) -> None:
     typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
     if settings.admin.enabled:
         typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
+    if settings.api_keys.verifies:
+        typer.echo(f"  API keys:    verify them with the token in {Path.cwd() / profiles.VERIFIER_FILE}")
     if created is not None:
         typer.echo(f"  Settings:    {created} (created)")

@@ -17,6 +17,8 @@ from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
 
 SECRET_FILE = "gatewright.secret"  # noqa: S105 - the name of a file
+VERIFIER_FILE = "gatewright.verifier"
+"""The token of the verifier `dev`, with which a service verifies API keys."""
 DATABASE_FILE = "gatewright.db"
 _SAMPLE = Path(__file__).parents[1] / "templates" / "development.toml"
 
@@ -25,8 +27,8 @@ def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = 
     """Return the settings: read, completed by the profile, and found safe by the groups and by `checks`.
 
     A service starts with those of `server.services.load_settings`, which knows the checks of all packages. In
-    development a file with a secret is placed in `directory`. Raises ConfigurationError with one line per problem, each
-    naming the key.
+    development files with a secret and a verifier token are placed in `directory`. Raises ConfigurationError with one
+    line per problem, each naming the key.
     """
     completed = complete(settings.load(environ, directory), directory)
     found = list(problems(completed, checks))  # defence: R43 all-problems
@@ -72,9 +74,13 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
         supplied["secrets"] = (SecretStr(_kept_secret(directory / SECRET_FILE)),)
     if "format" not in written.log.model_fields_set and sys.stderr.isatty():
         supplied["log"] = written.log.model_copy(update={"format": "console"})
-    for name, group in (("jwt", written.jwt), ("admin", written.admin)):
+    for name, group in (("jwt", written.jwt), ("admin", written.admin), ("api_keys", written.api_keys)):
         if "enabled" not in group.model_fields_set:
             supplied[name] = group.model_copy(update={"enabled": True})
+    keys = supplied.get("api_keys", written.api_keys)
+    if keys.enabled and "verifiers" not in keys.model_fields_set:
+        verifier = SecretStr(f"dev:{_kept_secret(directory / VERIFIER_FILE)}")
+        supplied["api_keys"] = keys.model_copy(update={"verifiers": (verifier,)})
     for name, sender in (("mail", written.mail), ("password_reset", written.password_reset)):
         if "sender" not in sender.model_fields_set:
             supplied[name] = sender.model_copy(update={"sender": "console"})

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from domain.trusted_origins import TrustedOrigins
 from server.config.durations import OutOfRange
 from server.config.groups.admin import Admin
+from server.config.groups.api_keys import ApiKeys
 from server.config.groups.audit import Audit
 from server.config.groups.authentication import EmailPassword, SignUp
 from server.config.groups.database import Database
@@ -127,6 +128,7 @@ class Settings(BaseModel):
     oauth: OAuth = OAuth()
     jwt: Jwt = Jwt()
     admin: Admin = Admin()
+    api_keys: ApiKeys = ApiKeys()
     providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
     documents: Documents = Documents()
     mail: Mail = Mail()

@@ -69,6 +69,10 @@ class TemplateRenderer:
             "expires_at": expires and _clock_time(datetime.fromisoformat(expires)),
             "until": until and _clock_time(datetime.fromisoformat(until)),
             "switched": payload.get("switched"),
+            "key_name": shown_name(payload.get("key_name") or ""),
+            "key_start": payload.get("key_start"),
+            "network": payload.get("network"),
+            "enabled_keys": payload.get("enabled_keys"),
         }
         subject, text, html = (
             _read(self._templates, f"{row.template}/{part}").render(

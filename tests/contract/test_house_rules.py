@@ -254,12 +254,11 @@ class TestExtension:
         assert all(getattr(said, name) != getattr(unsaid, name) for name in said.model_fields_set)
 
     @each_internal
-    def test_its_switch_is_a_boolean_setting(self, operation: Operation) -> None:
-        switch = extension_of(operation.spec).switch
+    def test_its_switches_are_boolean_settings_and_lists(self, operation: Operation) -> None:
+        switches = extension_of(operation.spec).switch
 
-        if switch is not None:
-            assert isinstance(setting(Settings(), switch), bool)
-            assert 404 in responses(operation)
+        assert all(isinstance(setting(Settings(), switch), bool | tuple) for switch in switches)
+        assert not switches or 404 in responses(operation)
 
     @each_internal
     def test_marks_who_signs_in(self, operation: Operation) -> None:

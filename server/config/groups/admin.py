@@ -69,7 +69,7 @@ class Admin(Group):
         age = settings.session.fresh_age if self.fresh_age is None else self.fresh_age
         return [
             fill(AdminPolicy, self, fresh_age=age, scan_timeout=min(self.scan_timeout, longest)),
-            RolePolicy(self.default_role, self._roles()),
+            RolePolicy(self.default_role, self._roles(), self.require_two_factor),
         ]
 
     def _roles(self) -> Mapping[str, frozenset[tuple[str, str]]]:

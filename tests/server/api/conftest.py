@@ -110,11 +110,24 @@ def caller(token: str = TOKEN, name: str = "Ada") -> Caller:
     return Caller(token, session, user, by_cookie=False)
 
 
+class NoKeys:
+    """A service without API keys."""
+
+    are_sessions = False
+
+    async def find(self, key: str, request: Request) -> Caller:
+        raise Unauthenticated
+
+    def verifier(self, token: str) -> str | None:
+        return None
+
+
 def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependencies:
     """Return what a pipeline needs, with its sessions and challenges in memory."""
     return Dependencies(
         sessions=memory,
         challenges=Challenges(memory.live_challenges),
+        api_keys=NoKeys(),
         endpoint=endpoint or memory,
         addresses=ClientAddressResolver([]),
         clock=lambda: NOW,

@@ -102,6 +102,7 @@ class Office:
             providers={},
             audit_writer=cast(Any, None),
             signing_keys=cast(Any, None),
+            key_usage=cast(Any, None),
         )
         requests.bind_database(self.database)
         return requests.run(job, **options)

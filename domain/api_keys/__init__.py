@@ -1,0 +1,1 @@
+"""API keys: credentials of programs, which other services verify here."""

@@ -1,0 +1,143 @@
+"""Errors of API keys."""
+
+from domain.errors import BadRequest, Forbidden, Limited, NotFound, Unauthenticated
+
+
+class ApiKeyConfigurationNotFound(BadRequest):
+    """No kind of keys has this `configId`."""
+
+    message = "API key configuration not found"
+
+
+class ServerOnlyProperty(BadRequest):
+    """The field is for callers with the permission `apiKey: manage`."""
+
+    message = "The property you're trying to set can only be set from the server auth instance only."
+
+
+class UnauthorizedSession(Unauthenticated):
+    """`userId` is for callers with the permission `apiKey: manage`."""
+
+    message = "Unauthorized or invalid session"
+
+
+class MetadataDisabled(BadRequest):
+    """`api_keys.metadata` is false."""
+
+    message = "Metadata is disabled."
+
+
+class RefillAmountAndIntervalRequired(BadRequest):
+    """`refillAmount` is missing."""
+
+    message = "refillAmount is required when refillInterval is provided"
+
+
+class RefillIntervalAndAmountRequired(BadRequest):
+    """`refillInterval` is missing."""
+
+    message = "refillInterval is required when refillAmount is provided"
+
+
+class KeyDisabledExpiration(BadRequest):
+    """Keys of this kind have a fixed lifetime."""
+
+    message = "Custom key expiration values are disabled."
+
+
+class ExpiresInIsTooSmall(BadRequest):
+    """Shorter than `api_keys.minimum_expires_in`."""
+
+    message = "The expiresIn is smaller than the predefined minimum value."
+
+
+class ExpiresInIsTooLarge(BadRequest):
+    """Longer than `api_keys.maximum_expires_in`, or for ever although every key has to expire."""
+
+    message = "The expiresIn is larger than the predefined maximum value."
+
+
+class InvalidPrefixLength(BadRequest):
+    """The length of the prefix is not allowed."""
+
+    message = "The prefix length is either too large or too small."
+
+
+class NameRequired(BadRequest):
+    """Every key needs a name."""
+
+    message = "API Key name is required."
+
+
+class InvalidNameLength(BadRequest):
+    """The length of the name is not allowed."""
+
+    message = "The name length is either too large or too small."
+
+
+class NoValuesToUpdate(BadRequest):
+    """None of the fields that can be changed is given."""
+
+    message = "No values to update."
+
+
+class ApiKeyLimitReached(Forbidden):
+    """The owner has as many keys as `api_keys.limit_per_owner` allows."""
+
+    message = "API key limit reached"
+
+
+class YouAreNotAllowedToManageApiKeys(Forbidden):
+    """The owner has powers that the caller lacks."""
+
+    message = "You are not allowed to manage the API keys of this user"
+
+
+class KeyNotFound(NotFound):
+    """There is no such key, or it is another user's."""
+
+    message = "API Key not found"
+
+
+class InvalidApiKey(Unauthenticated):
+    """There is no such key."""
+
+    message = "Invalid API key."
+
+
+class UserBanned(Unauthenticated):
+    """The owner of the key is banned."""
+
+    message = "User is banned"
+
+
+class KeyDisabled(Unauthenticated):
+    """The key is disabled."""
+
+    message = "API Key is disabled"
+
+
+class KeyExpired(Unauthenticated):
+    """The key has expired."""
+
+    message = "API Key has expired"
+
+
+class KeyPermissionsInsufficient(Unauthenticated):
+    """The key does not permit what was asked."""
+
+    message = "API Key does not have the required permissions"
+
+
+class RateLimited(Limited):
+    """The key was used too often within its window."""
+
+    message = "Rate limit exceeded."
+    kind = "api_keys"
+
+
+class UsageExceeded(Limited):
+    """No uses of the key are left."""
+
+    message = "API Key has reached its usage limit"
+    kind = "api_keys"

@@ -1,0 +1,53 @@
+"""Audit events of API keys."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from domain.audit.record import Event, Refused, record
+from domain.context import Context
+from models import Outcome
+from models.api_key import ApiKeyRow
+
+CREATED = Event("api_key.created")
+UPDATED = Event("api_key.updated")
+DELETED = Event("api_key.deleted")
+DISABLED = Event("api_key.disabled")
+REFUSED = Event("api_key.refused", unbounded=True)
+
+
+def created(ctx: Context, row: ApiKeyRow) -> None:
+    """A key was created."""
+    _record(ctx, CREATED, row, kind=row.kind, start=row.start)
+
+
+def updated(ctx: Context, row: ApiKeyRow, fields: Iterable[str]) -> None:
+    """Fields of a key were changed."""
+    _record(ctx, UPDATED, row, fields=sorted(fields))
+
+
+def deleted(ctx: Context, row: ApiKeyRow) -> None:
+    """A key was deleted."""
+    _record(ctx, DELETED, row, kind=row.kind, start=row.start)
+
+
+def disabled(ctx: Context, user_id: str, number: int) -> None:
+    """The keys of a user were disabled, because the password was reset."""
+    record(ctx, DISABLED, user_id=user_id, number=number)
+
+
+def refused(ctx: Context, row: ApiKeyRow, refusal: Refused, verifier: str | None) -> None:
+    """A key was refused; `verifier` is the service that asked, None for a request with the key itself."""
+    record(
+        ctx,
+        REFUSED,
+        user_id=row.user_id,
+        outcome=Outcome.REFUSED,
+        refusal=refusal,
+        method="api_key",
+        key=row.id,
+        verifier=verifier,
+    )
+
+
+def _record(ctx: Context, event: Event, row: ApiKeyRow, **details: Any) -> None:
+    record(ctx, event, user_id=row.user_id, by_operator=ctx.caller is None, key=row.id, **details)

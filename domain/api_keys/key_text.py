@@ -1,0 +1,49 @@
+"""The text of a key: a prefix, 58 random characters, and 6 characters that check the rest.
+
+The check finds typing errors, and lets secret scanners be sure; it is no protection.
+"""
+
+import re
+import string
+from zlib import crc32
+
+from domain import tokens
+
+_RANDOM, _CHECK = 58, 6
+_FORM = re.compile(rf"[A-Za-z0-9_-]{{0,32}}[A-Za-z0-9]{{{_RANDOM + _CHECK}}}", re.ASCII)
+_IMPORTED = re.compile(r"[!-~]{16,256}", re.ASCII)
+_DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+RESERVED_PREFIXES = ("2fa_", "rvk_", "inv_")
+"""The beginnings of other credentials of the service."""
+
+
+def create(prefix: str) -> str:
+    """Return the text of a new key: 345 random bits (58 of 62 characters)."""
+    body = prefix + tokens.token(_RANDOM)
+    return body + _check(body)
+
+
+def start(text: str, prefix: str, characters: int) -> str | None:
+    """Return the beginning of a key to recognize it by: the prefix and some random characters; None for none."""
+    return text[: len(prefix) + characters] if characters else None
+
+
+def has_form(text: str) -> bool:
+    """Return whether the text could be a key that was created here."""
+    # defence: KEY14 form
+    return _FORM.fullmatch(text) is not None and text[-_CHECK:] == _check(text[:-_CHECK])
+
+
+def could_be_imported(text: str) -> bool:
+    """Return whether the text could be a key of another service."""
+    return _IMPORTED.fullmatch(text) is not None
+
+
+def _check(body: str) -> str:
+    """Return the CRC-32 of a text in base 62, padded with `0`."""
+    number, digits = crc32(body.encode()), ""
+    for _ in range(_CHECK):
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits

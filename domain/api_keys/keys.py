@@ -1,0 +1,265 @@
+"""Create, get, list, change and delete keys: one's own, or as an administrator of keys those of other users."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, or_, select, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.api_keys import events, fields, key_text, mails
+from domain.api_keys.errors import (
+    ApiKeyConfigurationNotFound,
+    ApiKeyLimitReached,
+    KeyNotFound,
+    NameRequired,
+    NoValuesToUpdate,
+    UnauthorizedSession,
+    YouAreNotAllowedToManageApiKeys,
+)
+from domain.api_keys.fields import Fields
+from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
+from domain.context import Context
+from domain.users import locking, lookup, roles
+from domain.users.errors import UserNotFound
+from models.api_key import KEY_BY_ID, KEY_COLUMNS, ApiKey, ApiKeyRow
+from models.queries import UserRow
+from models.statements import insert, table_of
+
+_KEYS = select(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
+_TABLE = table_of(ApiKey)
+_ONE = col(ApiKey.id) == bindparam("key_id")
+_CHANGE = update(_TABLE).where(_ONE).returning(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
+_DELETE = delete(_TABLE).where(_ONE).returning(col(ApiKey.id))
+_RATE_LIMIT = {"rate_limit_enabled", "rate_limit_window_ms", "rate_limit_max"}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuery:
+    """What to list."""
+
+    kind: str | None
+    user_id: str | None
+    """The owner; None for the caller."""
+    sort_by: str
+    """A column."""
+    descending: bool
+    limit: int
+    offset: int
+
+
+async def create(
+    ctx: Context, wanted: Fields, *, kind: str | None = None, user_id: str | None = None
+) -> tuple[ApiKeyRow, str]:
+    """Create a key of the caller, or as a manager of a user; return it, and its text, which is not stored.
+
+    Raises ApiKeyConfigurationNotFound, ServerOnlyProperty, UnauthorizedSession, UserNotFound,
+    YouAreNotAllowedToManageApiKeys, the errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
+    """
+    name = kind or DEFAULT
+    chosen, policy = _kind(ctx, name), ctx.policy[ApiKeyPolicy]
+    fields.check_manager_only(wanted, chosen, is_manager=_is_manager(ctx))
+    if user_id is not None:
+        _require_manager(ctx)
+    values = fields.columns(ctx, wanted, chosen)
+    if policy.require_name and "name" not in wanted:
+        raise NameRequired
+    owner = await _lock_owner(ctx, user_id)
+    return await _add(ctx, owner, name, wanted.get("prefix", chosen.default_prefix), values)
+
+
+async def _add(
+    ctx: Context, owner: UserRow, kind: str, prefix: str, values: dict[str, Any]
+) -> tuple[ApiKeyRow, str]:
+    """Store a key of a user whose row is locked, and notify them. Raises ApiKeyLimitReached."""
+    chosen, policy = _kind(ctx, kind), ctx.policy[ApiKeyPolicy]
+    await _check_limit(ctx, owner.id)
+    text, lasts = key_text.create(prefix), fields.default_expiry(policy, chosen)
+    created: dict[str, Any] = {
+        "name": None,
+        "enabled": True,
+        "expires_at": None if lasts is None else ctx.now + lasts,
+        "remaining": None,
+        "refill_amount": None,
+        "refill_interval_ms": None,
+        "rate_limit_enabled": chosen.rate_limit_enabled,
+        "rate_limit_window_ms": int(chosen.rate_limit_window.total_seconds() * 1000),
+        "rate_limit_max": chosen.rate_limit_max,
+        "permissions": fields.permissions_text(chosen.default_permissions),
+        "custom_data": None,
+        **values,
+    }
+    row = ApiKeyRow(
+        id=tokens.token(),
+        kind=kind,
+        user_id=owner.id,
+        created_by=None if ctx.caller is None else ctx.caller.user.id,
+        prefix=prefix or None,
+        start=key_text.start(text, prefix, policy.starting_characters),
+        last_request=None,
+        last_refill_at=None,
+        request_count=0,
+        window_start=None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+        **created,
+    )
+    await ctx.db.execute(insert(ApiKey), **row._asdict(), digest=tokens.digest(text))  # defence: KEY13 stored
+    events.created(ctx, row)
+    await mails.key_created(ctx, owner, row)  # defence: KEY12 notice
+    return row, text
+
+
+async def get(ctx: Context, key_id: str, kind: str | None = None) -> ApiKeyRow:
+    """Return a key that the caller may see. Raises ApiKeyConfigurationNotFound, KeyNotFound,
+    YouAreNotAllowedToManageApiKeys."""
+    row = await _find(ctx, key_id, kind)
+    if row.user_id != ctx.signed_in.user.id:
+        _check_rank(ctx, await lookup.by_id(ctx, row.user_id))
+    return row
+
+
+async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow], int]:
+    """Return a page of the keys of the caller, or as a manager of a user, and how many there are.
+
+    Raises ApiKeyConfigurationNotFound, UnauthorizedSession, UserNotFound, YouAreNotAllowedToManageApiKeys.
+    """
+    if query.kind is not None:
+        _kind(ctx, query.kind)
+    owner = ctx.signed_in.user.id
+    if query.user_id is not None:
+        _require_manager(ctx)
+        user = await lookup.by_id(ctx, query.user_id)
+        if user is None:
+            raise UserNotFound
+        _check_rank(ctx, user)
+        owner = user.id
+    whose = [col(ApiKey.user_id) == owner]
+    if query.kind is not None:
+        whose.append(col(ApiKey.kind) == query.kind)
+    column = col(getattr(ApiKey, query.sort_by))
+    order = (column.desc(), col(ApiKey.id).desc()) if query.descending else (column.asc(), col(ApiKey.id))
+    page = _KEYS.where(*whose).order_by(order[0].nulls_last(), order[1])
+    rows = await ctx.db.execute(page.limit(query.limit).offset(query.offset))
+    return rows, (await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*whose))).scalar()
+
+
+async def update_key(ctx: Context, key_id: str, wanted: Fields, *, kind: str | None = None) -> ApiKeyRow:
+    """Change the fields of a key that are present, all or none.
+
+    Raises ApiKeyConfigurationNotFound, KeyNotFound, YouAreNotAllowedToManageApiKeys, ServerOnlyProperty, the errors of
+    `fields.columns`, NoValuesToUpdate.
+    """
+    row = await _find(ctx, key_id, kind)
+    chosen = ctx.policy[ApiKeyPolicy].kinds.get(row.kind)
+    if chosen is None:
+        raise ApiKeyConfigurationNotFound
+    await _lock_owner(ctx, row.user_id)
+    fields.check_manager_only(wanted, chosen, is_manager=_is_manager(ctx))
+    values = fields.columns(ctx, wanted, chosen)
+    if not values:
+        raise NoValuesToUpdate
+    return await change(ctx, row, values, wanted)
+
+
+async def change(
+    ctx: Context, row: ApiKeyRow, values: dict[str, Any], names: Sequence[str] | Fields
+) -> ApiKeyRow:
+    """Change columns of a key; a new refill or rate limit begins now. Raises KeyNotFound."""
+    begins: dict[str, Any] = {}
+    if values.get("refill_amount") is not None:
+        begins["last_refill_at"] = ctx.now
+    if _RATE_LIMIT & values.keys():
+        begins |= {"request_count": 0, "window_start": None}
+    changed: ApiKeyRow | None = (
+        await ctx.db.execute(_CHANGE, key_id=row.id, **values, **begins, updated_at=ctx.now)
+    ).first()
+    if changed is None:
+        raise KeyNotFound
+    events.updated(ctx, row, names)
+    return changed
+
+
+async def delete_key(ctx: Context, key_id: str, *, kind: str | None = None) -> None:
+    """Delete a key. Raises ApiKeyConfigurationNotFound, KeyNotFound, YouAreNotAllowedToManageApiKeys."""
+    row = await _find(ctx, key_id, kind)
+    await _lock_owner(ctx, row.user_id)
+    await remove(ctx, row)
+
+
+async def remove(ctx: Context, row: ApiKeyRow) -> None:
+    """Delete the row of a key. Raises KeyNotFound."""
+    if not await ctx.db.execute(_DELETE, key_id=row.id):
+        raise KeyNotFound
+    events.deleted(ctx, row)
+
+
+async def enabled_after_reset(ctx: Context, user_id: str) -> int:
+    """Return how many enabled keys a user has after a reset of the password, which may disable them all."""
+    policy = ctx.policy[ApiKeyPolicy]
+    if not policy.enabled:
+        return 0
+    theirs = (col(ApiKey.user_id) == user_id, col(ApiKey.enabled))
+    if not policy.disable_on_reset:
+        return int((await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*theirs))).scalar())
+    disabled = update(_TABLE).where(*theirs).returning(col(ApiKey.id))
+    number = len(await ctx.db.execute(disabled, enabled=False, updated_at=ctx.now))
+    if number:
+        events.disabled(ctx, user_id, number)
+    return 0
+
+
+def _kind(ctx: Context, name: str) -> KeyKind:
+    kind = ctx.policy[ApiKeyPolicy].kinds.get(name)
+    if kind is None:
+        raise ApiKeyConfigurationNotFound
+    return kind
+
+
+def _is_manager(ctx: Context) -> bool:
+    return roles.permits(ctx.policy, ctx.signed_in.user, "apiKey", "manage")  # defence: KEY1 manager
+
+
+def _require_manager(ctx: Context) -> None:
+    if not _is_manager(ctx):
+        raise UnauthorizedSession
+
+
+async def _find(ctx: Context, key_id: str, kind: str | None) -> ApiKeyRow:
+    """Return a key of the caller, or for a manager of any user; one of another kind does not exist."""
+    if kind is not None:
+        _kind(ctx, kind)
+    row = await ctx.reads.one(KEY_BY_ID, key_id)
+    # defence: KEY2 owner
+    if row is None or not (row.user_id == ctx.signed_in.user.id or _is_manager(ctx)):
+        raise KeyNotFound
+    if kind is not None and row.kind != kind:
+        raise KeyNotFound
+    return row
+
+
+def _check_rank(ctx: Context, owner: UserRow | None) -> UserRow:
+    """Check that the caller has every power of the owner of a key."""
+    if owner is None:
+        raise UserNotFound
+    if not roles.outranks(ctx.policy, ctx.signed_in.user, owner):  # defence: KEY21 rank
+        raise YouAreNotAllowedToManageApiKeys
+    return owner
+
+
+async def _lock_owner(ctx: Context, user_id: str | None) -> UserRow:
+    """Lock the owner of a key: the caller with their session, or a user with no more powers than the caller."""
+    if user_id is None or user_id == ctx.signed_in.user.id:
+        return await locking.lock_caller(ctx)
+    return _check_rank(ctx, await locking.lock(ctx, user_id))
+
+
+async def _check_limit(ctx: Context, user_id: str) -> None:
+    """Check that a user, whose row is locked, may have one more key; expired ones do not count."""
+    is_live = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > ctx.now)
+    live = select(func.count()).select_from(_TABLE).where(col(ApiKey.user_id) == user_id, is_live)
+    if (await ctx.db.execute(live)).scalar() >= ctx.policy[
+        ApiKeyPolicy
+    ].limit_per_owner:  # defence: KEY20 limit
+        raise ApiKeyLimitReached

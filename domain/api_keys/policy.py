@@ -1,0 +1,52 @@
+"""Policy for API keys, from the operator's settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+DEFAULT = "default"
+"""The kind of keys that always exists."""
+
+Statements = Mapping[str, Sequence[str]]
+"""Actions by resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyKind:
+    """One kind of keys: the values of keys that are created without their own, and what their owners may choose."""
+
+    default_prefix: str
+    expires_in: timedelta
+    """Zero for keys without end."""
+    minimum_expires_in: timedelta
+    maximum_expires_in: timedelta
+    custom_expiry: bool
+    rate_limit_enabled: bool
+    rate_limit_window: timedelta
+    rate_limit_max: int
+    default_permissions: Statements
+    grantable: Statements
+    """The permissions that owners may give their keys; empty if only administrators give them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyPolicy:
+    """What keys look like, and what they may do."""
+
+    enabled: bool
+    kinds: Mapping[str, KeyKind]
+    minimum_prefix_length: int
+    maximum_prefix_length: int
+    starting_characters: int
+    require_name: bool
+    minimum_name_length: int
+    maximum_name_length: int
+    metadata: bool
+    """Whether keys have data of their owners."""
+    allow_never: bool
+    """Whether keys may live for ever."""
+    accept_imported: bool
+    """Whether texts that were not created here may be keys."""
+    limit_per_owner: int
+    disable_on_reset: bool
+    """Whether the reset of a password disables the user's keys."""

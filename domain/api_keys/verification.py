@@ -1,0 +1,146 @@
+"""Verify a key: its form, its row, its owner, what it permits, and what is left of its limits."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, NoReturn
+
+import orjson
+
+from domain import tokens
+from domain.api_keys import events, key_text
+from domain.api_keys.errors import (
+    ApiKeyConfigurationNotFound,
+    InvalidApiKey,
+    KeyDisabled,
+    KeyExpired,
+    KeyPermissionsInsufficient,
+    RateLimited,
+    UsageExceeded,
+    UserBanned,
+)
+from domain.api_keys.policy import ApiKeyPolicy
+from domain.context import Context, StaleRead
+from domain.errors import Limited, Unauthenticated
+from domain.rate_limits import events as limit_events
+from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
+from models.base import EPOCH
+from models.queries import UserRow
+
+REFUSALS = (Unauthenticated, Limited)
+"""The families of the errors that say why a key is refused."""
+
+METHOD = "api_key"
+"""The method of a session that an API key stands for."""
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class VerifiedKey(NamedTuple):
+    """A valid key after its use, and its user."""
+
+    key: ApiKeyRow
+    user: UserRow
+
+
+async def verify(
+    ctx: Context, text: str, *, asked: Mapping[str, Sequence[str]] | None = None, kind: str | None = None
+) -> VerifiedKey:
+    """Verify a key, and use it once; a refused one is not used.
+
+    Raises ApiKeyConfigurationNotFound, and the reason why a key is refused: InvalidApiKey, UserBanned, KeyDisabled,
+    KeyExpired, KeyPermissionsInsufficient, RateLimited or UsageExceeded.
+    """
+    if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
+        raise ApiKeyConfigurationNotFound
+    found = await find(ctx, text)
+    if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
+        _refuse_unknown(ctx)
+    try:
+        check(found, asked, ctx.now)
+        return found._replace(key=await _use(ctx, found, asked))
+    except REFUSALS as refusal:
+        if ctx.resources.key_usage.is_first(found.key.id, refusal.code, now=ctx.now):
+            events.refused(ctx, found.key, refusal, ctx.verifier)
+        raise
+
+
+async def find(ctx: Context, text: str) -> VerifiedKey | None:
+    """Return the stored key with this text, by one read; a text without the form of a key is not looked up."""
+    policy = ctx.policy[ApiKeyPolicy]
+    imported = policy.accept_imported and key_text.could_be_imported(text)
+    if not key_text.has_form(text) and not imported:
+        return None
+    found = await ctx.reads.one(KEY_BY_DIGEST, tokens.digest(text))  # defence: KEY13 digest
+    # Keys of a kind that is no longer configured are unknown.
+    return None if found is None or found[0].kind not in policy.kinds else VerifiedKey(*found)
+
+
+def check(found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None, now: datetime) -> None:
+    """Check everything that a row says; the order of the checks is part of the contract. Raises the reason."""
+    key, user = found
+    if user.is_banned(now):  # defence: KEY6 ban
+        raise UserBanned
+    if not key.enabled:  # defence: KEY7 enabled
+        raise KeyDisabled
+    if key.has_expired(now):  # defence: KEY7 expiry
+        raise KeyExpired
+    if asked and not _permits(key, asked):  # defence: KEY5 permissions
+        raise KeyPermissionsInsufficient
+    ends = key.window_ends_at()
+    if key.rate_limit_enabled and ends is not None and ends > now and key.request_count >= key.rate_limit_max:
+        raise _spent(RateLimited, ends, now)
+    refills = key.refills_at()
+    if key.remaining == 0 and (refills is None or refills > now):
+        raise _spent(UsageExceeded, refills, now)
+
+
+def _permits(key: ApiKeyRow, asked: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether the key grants every asked action; an empty list of actions is not granted, as with roles."""
+    granted = orjson.loads(key.permissions or "{}")
+    return all(
+        actions and set(actions) <= set(granted.get(resource, ())) for resource, actions in asked.items()
+    )
+
+
+def _spent(error: type[Limited], until: datetime | None, now: datetime) -> Limited:
+    if until is None:
+        return error()
+    wait = max(1, (until - now) // _MILLISECOND)
+    return error(retry_after=-(-wait // 1000), tryAgainIn=wait)
+
+
+async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None) -> ApiKeyRow:
+    """Use a key once, and return its row afterwards. Raises the reason why others have left nothing, StaleRead."""
+    key = found.key
+    if not key.is_counted():
+        ctx.resources.key_usage.used(key.id, ctx.now)
+        return key
+    used = await ctx.db.execute(  # defence: KEY8 use
+        USE_KEY,
+        key_id=key.id,
+        seen=key.updated_at,
+        at=ctx.now,
+        window_floor=_floor(ctx.now, key.rate_limit_window_ms),
+        refill_floor=None if key.refill_interval_ms is None else _floor(ctx.now, key.refill_interval_ms),
+    )
+    row: ApiKeyRow | None = (used or await ctx.db.execute(FIND_KEY, key_id=key.id)).first()
+    if row is None:
+        raise InvalidApiKey
+    if not used:
+        check(found._replace(key=row), asked, ctx.now)
+        raise StaleRead  # It was changed a moment ago, and is good as it is now.
+    return row
+
+
+def _floor(now: datetime, milliseconds: int) -> datetime:
+    """Return the moment before `now` at which an interval must have begun to be over now."""
+    try:
+        return now - timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return EPOCH
+
+
+def _refuse_unknown(ctx: Context) -> NoReturn:
+    if ctx.verifier is not None and ctx.resources.key_usage.is_burst(ctx.verifier, ctx.now):
+        limit_events.limit_reached(ctx, "api_keys", verifier=ctx.verifier)
+    raise InvalidApiKey

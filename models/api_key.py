@@ -1,0 +1,188 @@
+"""The table `api_key`: credentials of programs, which other services verify."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Index, and_, bindparam, case, func, or_, select, text, update
+from sqlmodel import Field, col
+
+from models.base import Instant, Record, Retention
+from models.queries import USER_COLUMNS, ReadStatement, UserRow, by
+from models.statements import table_of
+from models.user import User
+
+_EXPIRES, _CREATED_BY = text("expires_at IS NOT NULL"), text("created_by IS NOT NULL")
+
+
+class ApiKey(Record, table=True):
+    """One key. Its text is shown once and never stored."""
+
+    __tablename__ = "api_key"
+    __export__ = "apiKeys"
+    __retention__ = (Retention("expires_at", timedelta(days=30)),)
+    __table_args__ = (
+        Index(None, "user_id", "created_at"),
+        Index(None, "expires_at", postgresql_where=_EXPIRES, sqlite_where=_EXPIRES),
+        Index(None, "created_by", postgresql_where=_CREATED_BY, sqlite_where=_CREATED_BY),
+    )
+
+    digest: bytes = Field(unique=True, repr=False)
+    kind: str = Field(max_length=32)
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    created_by: str | None = Field(default=None, foreign_key="user.id", ondelete="SET NULL", max_length=32)
+    name: str | None = None
+    prefix: str | None = None
+    start: str | None = None
+    """The first characters of the key, to recognize it by."""
+    enabled: bool = True
+    expires_at: datetime | None = Field(default=None, sa_type=Instant)
+    last_request: datetime | None = Field(default=None, sa_type=Instant)
+    remaining: int | None = Field(default=None, sa_type=BigInteger)
+    refill_amount: int | None = Field(default=None, sa_type=BigInteger)
+    refill_interval_ms: int | None = Field(default=None, sa_type=BigInteger)
+    last_refill_at: datetime | None = Field(default=None, sa_type=Instant)
+    rate_limit_enabled: bool
+    rate_limit_window_ms: int = Field(sa_type=BigInteger)
+    rate_limit_max: int = Field(sa_type=BigInteger)
+    request_count: int = Field(default=0, sa_type=BigInteger)
+    window_start: datetime | None = Field(default=None, sa_type=Instant)
+    permissions: str | None = None
+    """Actions by resource, as JSON."""
+    custom_data: str | None = None
+    """Data of the owner, as JSON; `metadata` on the wire."""
+
+
+class ApiKeyRow(NamedTuple):
+    """A key as read by a query; the fields are those of `ApiKey`, without the digest."""
+
+    id: str
+    kind: str
+    user_id: str
+    created_by: str | None
+    name: str | None
+    prefix: str | None
+    start: str | None
+    enabled: bool
+    expires_at: datetime | None
+    last_request: datetime | None
+    remaining: int | None
+    refill_amount: int | None
+    refill_interval_ms: int | None
+    last_refill_at: datetime | None
+    rate_limit_enabled: bool
+    rate_limit_window_ms: int
+    rate_limit_max: int
+    request_count: int
+    window_start: datetime | None
+    permissions: str | None
+    custom_data: str | None
+    created_at: datetime
+    updated_at: datetime
+
+    def has_expired(self, now: datetime) -> bool:
+        """Return whether the key has expired at `now`."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def is_counted(self) -> bool:
+        """Return whether uses of the key are counted."""
+        return self.rate_limit_enabled or self.remaining is not None
+
+    def refills_at(self) -> datetime | None:
+        """Return when the uses are refilled, or None if they never are."""
+        if self.refill_amount is None or self.refill_interval_ms is None:
+            return None
+        since = self.created_at if self.last_refill_at is None else self.last_refill_at
+        return _later(since, self.refill_interval_ms)
+
+    def window_ends_at(self) -> datetime | None:
+        """Return the end of the current window of the rate limit, or None before the first use."""
+        return None if self.window_start is None else _later(self.window_start, self.rate_limit_window_ms)
+
+
+_FOREVER = datetime.max.replace(tzinfo=UTC)
+"""Later than every interval that is added to a moment."""
+
+
+def _later(moment: datetime, milliseconds: int) -> datetime:
+    try:
+        return moment + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return _FOREVER
+
+
+KEY_COLUMNS = tuple(col(getattr(ApiKey, name)) for name in ApiKeyRow._fields)
+
+
+def _key_and_user(columns: Sequence[Any]) -> tuple[ApiKeyRow, UserRow]:
+    return ApiKeyRow(*columns[: len(KEY_COLUMNS)]), UserRow(*columns[len(KEY_COLUMNS) :])
+
+
+KEY_BY_DIGEST = ReadStatement(
+    select(*KEY_COLUMNS, *USER_COLUMNS)
+    .join(User, col(User.id) == col(ApiKey.user_id))
+    .where(by(ApiKey.digest)),
+    _key_and_user,
+    key=ApiKey.digest,
+    cacheable=True,
+)
+"""The key with a SHA-256 digest, and its user."""
+
+KEY_BY_ID = ReadStatement(select(*KEY_COLUMNS).where(by(ApiKey.id)), ApiKeyRow._make, key=ApiKey.id)
+"""A key, by its id."""
+
+FIND_KEY = select(*KEY_COLUMNS).where(col(ApiKey.id) == bindparam("key_id")).execution_options(row=ApiKeyRow)
+"""The key `key_id`, as the transaction sees it."""
+
+_at = bindparam("at", type_=Instant())
+_refill_due = and_(
+    col(ApiKey.refill_amount).is_not(None),
+    func.coalesce(col(ApiKey.last_refill_at), col(ApiKey.created_at))
+    <= bindparam("refill_floor", type_=Instant()),
+)
+_window_over = or_(
+    col(ApiKey.window_start).is_(None),
+    col(ApiKey.window_start) <= bindparam("window_floor", type_=Instant()),
+)
+USE_KEY = (
+    update(table_of(ApiKey))
+    .where(
+        col(ApiKey.id) == bindparam("key_id"),
+        # The floors are computed from what was read: it must not have changed.
+        col(ApiKey.updated_at) == bindparam("seen", type_=Instant()),
+        col(ApiKey.enabled),
+        or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > _at),
+        or_(col(ApiKey.remaining).is_(None), col(ApiKey.remaining) > 0, _refill_due),
+        or_(
+            ~col(ApiKey.rate_limit_enabled),
+            _window_over,
+            col(ApiKey.request_count) < col(ApiKey.rate_limit_max),
+        ),
+    )
+    .values(
+        remaining=case(
+            (col(ApiKey.remaining).is_(None), None),
+            (_refill_due, col(ApiKey.refill_amount) - 1),
+            else_=col(ApiKey.remaining) - 1,
+        ),
+        last_refill_at=case(
+            (and_(col(ApiKey.remaining).is_not(None), _refill_due), _at), else_=col(ApiKey.last_refill_at)
+        ),
+        request_count=case(
+            (~col(ApiKey.rate_limit_enabled), col(ApiKey.request_count)),
+            (_window_over, 1),
+            else_=col(ApiKey.request_count) + 1,
+        ),
+        window_start=case(
+            (and_(col(ApiKey.rate_limit_enabled), _window_over), _at), else_=col(ApiKey.window_start)
+        ),
+        last_request=_at,
+    )
+    .returning(*KEY_COLUMNS)
+    .execution_options(row=ApiKeyRow)
+)
+"""Use the key `key_id` once `at` a moment if its limits allow it.
+
+Both counters move together or not at all, however many requests use the key. `refill_floor` and `window_floor` are
+`at` less the interval of the refill (None without one) and of the rate limit.
+"""

@@ -1,0 +1,183 @@
+"""The settings of API keys, their kinds, and the services that verify them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, SecretStr
+
+from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, Items, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+Statements = dict[str, Annotated[tuple[str, ...], Items]]
+"""Lists of actions by resource."""
+
+_VERIFIER = re.compile(r"([a-z0-9-]{1,32}):([A-Za-z0-9_-]{32,128})", re.ASCII)
+_KIND = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
+_PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}", re.ASCII)
+_ACTION = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,63}", re.ASCII)
+
+
+class KeyRateLimit(Group):
+    """`rate_limit.*` of keys: of those that are created without their own."""
+
+    enabled: bool = Field(default=False, description="Whether uses of a key are limited in rate.")
+    window: Duration = duration_between("1m", "Window of the rate limit.", at_most="365d")
+    max: int = Field(default=600, ge=1, le=2**31 - 1, description="Uses of a key within a window.")
+
+
+class Kind(Group):
+    """`api_keys.kinds.<id>.*`: a further kind of keys; other settings are those of `api_keys`."""
+
+    references: Literal["user", "organization"] = Field(description="Owner of the keys: `user`.")
+    default_prefix: str | None = Field(default=None, description="Prefix of keys without their own.")
+    expires_in: Duration | None = Field(default=None, description="Lifetime of keys without their own.")
+    minimum_expires_in: Duration | None = Field(default=None, description="Shortest lifetime.")
+    maximum_expires_in: Duration | None = Field(default=None, description="Longest lifetime.")
+    custom_expiry: bool | None = Field(default=None, description="Whether users choose lifetimes.")
+    rate_limit: KeyRateLimit | None = Field(default=None, description="Rate limit of keys without their own.")
+    default_permissions: Statements | None = Field(default=None, description="Permissions of new keys.")
+    grantable: Statements | None = Field(default=None, description="Permissions that users may give.")
+
+
+class ApiKeys(Group):
+    """`api_keys.*`: keys of programs, and the services that verify them."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether the operations under /api-key/ exist; by default true in development.",
+    )
+    verifiers: Annotated[tuple[SecretStr, ...], Items] = Field(
+        default=(),
+        max_length=32,
+        description="Services that verify keys, each as `name:token`; a name may occur twice, to change its token.",
+    )
+    sessions: bool = Field(
+        default=False, description="Whether /get-session accepts keys in the header x-api-key."
+    )
+    default_prefix: str = Field(default="gwk_", description="Prefix of keys that are created without one.")
+    minimum_prefix_length: int = Field(default=1, ge=1, le=32, description="Shortest prefix in a request.")
+    maximum_prefix_length: int = Field(default=32, ge=1, le=32, description="Longest prefix in a request.")
+    starting_characters: int = Field(
+        default=4,
+        ge=0,
+        le=8,
+        description="Characters shown of each key after its prefix; 0 = nothing is shown.",
+    )
+    require_name: bool = Field(default=False, description="Whether every key needs a name.")
+    minimum_name_length: int = Field(default=1, ge=0, le=256, description="Shortest name, in characters.")
+    maximum_name_length: int = Field(default=32, ge=1, le=256, description="Longest name, in characters.")
+    metadata: bool = Field(default=False, description="Whether keys have data of their owners.")
+    expires_in: Duration = duration_between(
+        "0s", "Lifetime of keys that are created without one; 0 = for ever.", at_least="0s"
+    )
+    minimum_expires_in: Duration = duration_between("1d", "Shortest lifetime in a request.")
+    maximum_expires_in: Duration = duration_between("365d", "Longest lifetime in a request.")
+    custom_expiry: bool = Field(default=True, description="Whether requests may choose the lifetime.")
+    allow_never: bool = Field(
+        default=True,
+        description="False: every key expires, after `expires_in` or `maximum_expires_in` at the latest.",
+    )
+    accept_imported: bool = Field(
+        default=False, description="Whether keys are accepted that another service has created."
+    )
+    limit_per_owner: int = Field(
+        default=100, ge=1, le=10_000, description="Keys of one user; expired ones do not count."
+    )
+    rate_limit: KeyRateLimit = KeyRateLimit()
+    default_permissions: Statements = Field(
+        default={}, description="Permissions of keys that are created without any: actions by resource."
+    )
+    grantable: Statements = Field(
+        default={},
+        description="Permissions that users may give their keys; empty = only administrators give any.",
+    )
+    last_request_interval: Duration = duration_between(
+        "60s", "How exact `lastRequest` of a key is.", at_most="1d"
+    )
+    disable_on_reset: bool = Field(
+        default=False, description="Whether a password reset disables the keys of the user."
+    )
+    kinds: dict[str, Kind] = Field(
+        default={}, description="Further kinds of keys (`configId`), by id; only in the settings file."
+    )
+
+    @property
+    def verifies(self) -> bool:
+        """Return whether /api-key/verify exists."""
+        return self.enabled and bool(self.verifiers)
+
+    def verifier_tokens(self) -> list[tuple[str, str]]:
+        """Return the names and tokens of the services that verify keys; malformed entries are left out."""
+        found = (_VERIFIER.fullmatch(entry.get_secret_value()) for entry in self.verifiers)
+        return [(match[1], match[2]) for match in found if match]
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return what keys look like, and their kinds."""
+        kinds = {DEFAULT: self._kind({})}
+        kinds |= {name: self._kind(dict(kind)) for name, kind in self.kinds.items()}
+        return [fill(ApiKeyPolicy, self, kinds=kinds)]
+
+    def _kind(self, written: Mapping[str, Any]) -> KeyKind:
+        """Return a kind; what it leaves out is as for all keys."""
+        chosen = {**dict(self), **{name: value for name, value in written.items() if value is not None}}
+        limit: KeyRateLimit = chosen["rate_limit"]
+        return KeyKind(
+            default_prefix=chosen["default_prefix"],
+            expires_in=chosen["expires_in"],
+            minimum_expires_in=chosen["minimum_expires_in"],
+            maximum_expires_in=chosen["maximum_expires_in"],
+            custom_expiry=chosen["custom_expiry"],
+            rate_limit_enabled=limit.enabled,
+            rate_limit_window=limit.window,
+            rate_limit_max=limit.max,
+            default_permissions=chosen["default_permissions"],
+            grantable=chosen["grantable"],
+        )
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield malformed verifiers, prefixes, permissions and kinds."""
+        if len(self.verifier_tokens()) < len(self.verifiers):
+            yield (
+                "api_keys.verifiers: each is name:token, a name of a-z, 0-9 and -, and a token of 32 to 128 letters, "
+                "digits, _ and -; make one with: gatewright api-keys verifier NAME"
+            )
+        if self.sessions and not self.enabled:
+            yield "api_keys.sessions: needs api_keys.enabled"
+        for least, most in (("prefix_length", "prefix_length"), ("name_length", "name_length")):
+            if getattr(self, f"minimum_{least}") > getattr(self, f"maximum_{most}"):
+                yield f"api_keys.minimum_{least}: is above api_keys.maximum_{most}"
+        if DEFAULT in self.kinds:
+            yield f"api_keys.kinds.{DEFAULT}: this kind has the settings of api_keys itself"
+        for name, kind in self.kinds.items():
+            if not _KIND.fullmatch(name):
+                yield f"api_keys.kinds.{name}: an id has 1 to 32 characters of a-z, 0-9, _ and -"
+            if kind.references == "organization":
+                yield f"api_keys.kinds.{name}.references: organizations do not exist yet"
+        for name, chosen in {
+            "": self._kind({}),
+            **{f".kinds.{n}": self._kind(dict(k)) for n, k in self.kinds.items()},
+        }.items():
+            yield from _kind_problems(f"api_keys{name}", chosen)
+
+
+def _kind_problems(key: str, kind: KeyKind) -> Iterator[str]:
+    if not _PREFIX.fullmatch(kind.default_prefix):
+        yield f"{key}.default_prefix: at most 32 letters, digits, _ and -"
+    if kind.minimum_expires_in > kind.maximum_expires_in:
+        yield f"{key}.minimum_expires_in: is above maximum_expires_in"
+    if kind.expires_in < timedelta(0):
+        yield f"{key}.expires_in: must be 0 or more"
+    for name in ("default_permissions", "grantable"):
+        statements: Mapping[str, Iterable[str]] = getattr(kind, name)
+        if not all(
+            _ACTION.fullmatch(word)
+            for resource, actions in statements.items()
+            for word in (resource, *actions)
+        ):
+            yield f"{key}.{name}: names have 1 to 64 letters, digits and _:.-, the first a letter"

@@ -1,0 +1,89 @@
+"""What one process remembers of the use of API keys; `lastRequest` of keys is written in the background."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+
+from sqlalchemy import bindparam, update
+from sqlmodel import col
+
+from models.api_key import ApiKey
+from models.base import Instant
+from models.statements import table_of
+from server.database.database import Database
+
+EVERY = 5.0
+"""Seconds between two writes."""
+
+_BATCH = 500
+"""Keys that one statement writes."""
+
+_MOST = 100_000
+"""Keys, and refusals, that are remembered; more are forgotten."""
+
+_MINUTE = timedelta(minutes=1)
+_BURST = 100
+"""Texts that are no keys, within a minute, that are worth an audit record."""
+
+_latest = bindparam("latest", type_=Instant())
+
+
+class ApiKeyUsage:
+    """The uses of keys without counters, and the refusals of the last minute. Implements `domain.ports.KeyUsage`."""
+
+    def __init__(self, interval: timedelta, database: Callable[[], Database]) -> None:
+        self._interval = interval
+        self._database = database
+        self._used: dict[str, datetime] = {}
+        """Keys whose last use is to be written."""
+        self._written: dict[str, datetime] = {}
+        """Keys whose last use was written a short time ago."""
+        self._seen: dict[tuple[str, ...], datetime] = {}
+        self._unknown: dict[str, tuple[datetime, int]] = {}
+
+    def used(self, key_id: str, now: datetime) -> None:
+        """Note a use, unless one within the interval is written."""
+        written = self._written.get(key_id)
+        if (written is None or now - written >= self._interval) and len(self._used) < _MOST:
+            self._used[key_id] = now
+
+    def is_first(self, *what: str, now: datetime) -> bool:
+        """Return whether this has not happened within the last minute."""
+        last = self._seen.get(what)
+        if last is not None and last <= now < last + _MINUTE:
+            return False
+        if len(self._seen) >= _MOST:
+            self._seen.clear()
+        self._seen[what] = now
+        return True
+
+    def is_burst(self, verifier: str, now: datetime) -> bool:
+        """Count a text that is no key, and return whether this fills the minute's limit of a verifier."""
+        begin, number = self._unknown.get(verifier, (now, 0))
+        if not begin <= now < begin + _MINUTE:
+            begin, number = now, 0
+        self._unknown[verifier] = begin, number + 1
+        return number + 1 == _BURST
+
+    async def write(self) -> None:
+        """Write the last uses; what cannot be written is dropped: no decision depends on it."""
+        used, self._used = self._used, {}
+        if not used:
+            return
+        latest = max(used.values())
+        self._written = {
+            key: moment for key, moment in self._written.items() if latest - moment < self._interval
+        }
+        self._written |= used
+        for batch in _batches(used):
+            async with self._database().transaction() as transaction:
+                statement = (
+                    update(table_of(ApiKey)).where(col(ApiKey.id).in_(batch)).values(last_request=_latest)
+                )
+                await transaction.execute(statement, latest=latest)
+
+
+def _batches(keys: dict[str, datetime]) -> Iterator[list[str]]:
+    remaining = iter(keys)
+    while batch := list(islice(remaining, _BATCH)):
+        yield batch
