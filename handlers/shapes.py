@@ -999,7 +999,7 @@ class VerifyApiKeyRequest(TypedDict):
 
     key: str
     configId: NotRequired[str]
-    permissions: NotRequired[dict[str, list[Permission]]]
+    permissions: NotRequired[ApiKeyPermissions]
 
 
 class VerifyBackupCodeRequest(TypedDict):

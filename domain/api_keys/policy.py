@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 DEFAULT = "default"
 """The kind of keys that always exists."""
@@ -11,8 +12,7 @@ Statements = Mapping[str, Sequence[str]]
 """Actions by resource."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyKind:
+class KeyKind(NamedTuple):
     """One kind of keys: the values of keys that are created without their own, and what their owners may choose."""
 
     default_prefix: str

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from domain.context import Caller
+from domain.errors import Unauthenticated
 from domain.policy import Policy
 from handlers.reply import Header
 from models.queries import SessionRow, UserRow
@@ -110,8 +111,8 @@ def caller(token: str = TOKEN, name: str = "Ada") -> Caller:
     return Caller(token, session, user, by_cookie=False)
 
 
-class NoKeys:
-    """A service without API keys."""
+class Verifiers:
+    """API keys of nobody, and one service that verifies them."""
 
     are_sessions = False
 
@@ -119,7 +120,7 @@ class NoKeys:
         raise Unauthenticated
 
     def verifier(self, token: str) -> str | None:
-        return None
+        return "service" if token == TOKEN else None
 
 
 def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependencies:
@@ -127,7 +128,7 @@ def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependenci
     return Dependencies(
         sessions=memory,
         challenges=Challenges(memory.live_challenges),
-        api_keys=NoKeys(),
+        api_keys=Verifiers(),
         endpoint=endpoint or memory,
         addresses=ClientAddressResolver([]),
         clock=lambda: NOW,

@@ -87,7 +87,22 @@ class TestDevelopment:
         assert [secret.get_secret_value() for secret in first.secrets] == [file.read_text("utf-8").strip()]
         assert len(file.read_text("utf-8").strip()) >= 32
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert [path.name for path in tmp_path.iterdir()] == ["gatewright.secret"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == [
+            "gatewright.secret",
+            "gatewright.verifier",
+        ]
+
+    def test_makes_a_verifier_token_once_unless_verifiers_are_set(
+        self, development: Load, tmp_path: Path
+    ) -> None:
+        first, second = development(), development()
+
+        file = tmp_path / "gatewright.verifier"
+        assert first.api_keys.verifier_tokens() == [("dev", file.read_text("utf-8").strip())]
+        assert first.api_keys.verifiers == second.api_keys.verifiers
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert not development(API_KEYS__VERIFIERS="").api_keys.verifies
+        assert development(API_KEYS__ENABLED="false").api_keys.verifiers == ()
 
     def test_secrets_differ_between_folders(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
