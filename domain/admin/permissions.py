@@ -29,9 +29,8 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
     Raises TwoFactorRequired, SessionNotFresh, and the error of the operation.
     """
     caller, policy = ctx.signed_in, ctx.policy[AdminPolicy]
-    if (
-        ctx.policy[RolePolicy].require_two_factor and not caller.user.two_factor_enabled
-    ):  # defence: ADM22 second-factor
+    needs_factor = ctx.policy[RolePolicy].require_two_factor
+    if needs_factor and not caller.user.two_factor_enabled:  # defence: ADM22 second-factor
         refuse(ctx, TwoFactorRequired)
     if not roles.grants(ctx.policy, caller.user.role, {resource: [action]}):  # defence: ADM19 permission
         refuse(ctx, error)

@@ -259,7 +259,6 @@ async def _check_limit(ctx: Context, user_id: str) -> None:
     """Check that a user, whose row is locked, may have one more key; expired ones do not count."""
     is_live = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > ctx.now)
     live = select(func.count()).select_from(_TABLE).where(col(ApiKey.user_id) == user_id, is_live)
-    if (await ctx.db.execute(live)).scalar() >= ctx.policy[
-        ApiKeyPolicy
-    ].limit_per_owner:  # defence: KEY20 limit
+    most = ctx.policy[ApiKeyPolicy].limit_per_owner
+    if (await ctx.db.execute(live)).scalar() >= most:  # defence: KEY20 limit
         raise ApiKeyLimitReached

@@ -49,7 +49,8 @@ def _greet(settings: "Settings", created: Path | None) -> None:
     typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
     if settings.admin.enabled:
         typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
-    if settings.api_keys.verifies:
-        typer.echo(f"  API keys:    verify them with the token in {Path.cwd() / profiles.VERIFIER_FILE}")
+    verifier = profiles.verifier_file(settings, Path.cwd())
+    if verifier is not None:
+        typer.echo(f"  API keys:    verify them with the token in {verifier}")
     if created is not None:
         typer.echo(f"  Settings:    {created} (created)")

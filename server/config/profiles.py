@@ -63,6 +63,17 @@ def warnings(environ: Mapping[str, str]) -> list[str]:
     return [f"{name}: {fault}" for name, fault in settings.unknown_variables(environ).items()]
 
 
+def verifier_file(chosen: Settings, directory: Path) -> Path | None:
+    """Return the file with the token of the verifier that the development profile supplied, or None."""
+    path = directory / VERIFIER_FILE
+    supplied = chosen.profile == "development" and chosen.api_keys.verifies and path.exists()
+    return (
+        path
+        if supplied and ("dev", path.read_text("utf-8").strip()) in chosen.api_keys.verifier_tokens()
+        else None
+    )
+
+
 def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     supplied: dict[str, Any] = {}
     if not written.base_url:

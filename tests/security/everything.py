@@ -32,8 +32,10 @@ SETTINGS = {
     "password.argon2_memory_kib": "19456",
     "password.argon2_time": "2",
     "two_factor.backup_code_count": "3",
+    "api_keys.verifiers": "files:the-token-of-a-service-that-verifies-keys",
 }
-CONFIGURED = (SETTINGS["mail.smtp.password"], SETTINGS["secrets"])
+VERIFIER = SETTINGS["api_keys.verifiers"].partition(":")[2]
+CONFIGURED = (SETTINGS["mail.smtp.password"], SETTINGS["secrets"], VERIFIER)
 
 PROVIDER = "test"
 
@@ -285,6 +287,29 @@ def _administer(ada: Traveller) -> Iterator[None]:
     yield
 
 
+def _keys(ada: Traveller) -> Iterator[None]:
+    call, session = ada.witness.call, ada.session
+    created = call("api_keys.create", {"name": "ci", "prefix": "ci_"}, session=session)
+    call("api_keys.create", {"prefix": "rvk_"}, session=session)
+    yield
+    key, known = created.body["key"], {"keyId": created.body["id"]}
+    for text, token in (
+        (key, VERIFIER),
+        (key[:-1], VERIFIER),
+        (key, UNKNOWN),
+        (key, key),
+        (VERIFIER, VERIFIER),
+    ):
+        call("api_keys.verify", {"key": text}, session=token)
+    call("sessions.get_current", session=key)
+    call("api_keys.get", session=session, query={"id": known["keyId"]})
+    call("api_keys.list_own", session=session)
+    call("api_keys.update", {**known, "enabled": False}, session=session)
+    call("api_keys.verify", {"key": key}, session=VERIFIER)
+    call("api_keys.delete", known, session=session)
+    yield
+
+
 def _leave(ada: Traveller) -> Iterator[None]:
     call = ada.witness.call
     call("users.delete", {"password": THIRD}, session=ada.session)
@@ -297,5 +322,5 @@ def _leave(ada: Traveller) -> Iterator[None]:
 
 LEGS = (
     _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service,
-    _tokens, _administer, _leave,
+    _tokens, _administer, _keys, _leave,
 )  # fmt: skip

@@ -46,6 +46,7 @@ GREETING = (
     "  Emails: ",
     "  Settings: ",
     "  First admin: ",
+    "  API keys: ",
 )
 
 

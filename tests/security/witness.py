@@ -17,10 +17,10 @@ from tests.live import PATIENCE, LiveService
 from tests.provider.process import ProviderProcess
 from tests.security.second_factor import secret_in
 
-SENT = ("password", "currentPassword", "newPassword", "code", "token", "idToken", "state")
+SENT = ("password", "currentPassword", "newPassword", "code", "token", "idToken", "state", "key")
 """The members of a body, and the parameters of a query or path, that hold secrets."""
 
-ANSWERED = ("token", "accessToken", "refreshToken", "idToken")
+ANSWERED = ("token", "accessToken", "refreshToken", "idToken", "key")
 """The members of an answer that do."""
 
 ASKED = ("state", "nonce")

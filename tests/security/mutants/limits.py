@@ -56,7 +56,7 @@ MUTANTS = (
         "V67",
         "requests are counted for each network",
         "request-limit",
-        Replace("'everybody'", "test.values[1].operand.args[0]"),
+        Replace("'everybody'", "test.values[2].operand.args[0]"),
     ),
     Mutant(
         "V67",

@@ -10,8 +10,9 @@ FORM = "application/x-www-form-urlencoded"
 ODD: list[Any] = [None, 1, 1.5, True, [], {}, "", [1], {"a": "b"}, "x" * 70000]
 """Values that are wrong nearly everywhere."""
 
-SCOPE_BY_PATTERN = (("^[ !#", SCOPE_LETTERS), ("^[A-Za-z", string.ascii_letters))
-LETTERS = string.ascii_letters + string.digits + " :._-"
+SCOPE_LETTERS = string.ascii_letters + string.digits + " :._-"
+BY_PATTERN = (("^[ !#", SCOPE_LETTERS), ("^[A-Za-z", string.ascii_letters))
+"""The letters of texts by the beginnings of their patterns."""
 LETTERS = string.ascii_letters + string.digits + " äß漢😀-_.@"
 
 
@@ -69,7 +70,9 @@ def _text(schema: dict[str, Any]) -> st.SearchStrategy[str]:
     if "[Tt]" in schema.get("pattern", ""):
         return st.sampled_from(["true", "FALSE", "tRue"])
     shortest, longest = schema.get("minLength", 0), min(schema.get("maxLength", 40), 40)
-    letters = next((found for begin, found in BY_PATTERN if schema.get("pattern", "").startswith(begin)), LETTERS)
+    letters = next(
+        (found for begin, found in BY_PATTERN if schema.get("pattern", "").startswith(begin)), LETTERS
+    )
     return st.text(letters, min_size=max(shortest, letters == string.ascii_letters), max_size=longest)
 
 

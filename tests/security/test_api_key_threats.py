@@ -1,0 +1,218 @@
+"""Rows KEY1 to KEY23, as far as tests/handlers/test_api_keys.py does not show them: API keys."""
+
+import asyncio
+import io
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from domain.api_keys import key_text
+from tests.conftest import Headers, MakeService, SignIn
+from tests.service import PASSWORD, Service
+
+VERIFIER = "v" * 40
+BEARER = {"Authorization": f"Bearer {VERIFIER}"}
+KEYS = {"api_keys.verifiers": f"files:{VERIFIER}"}
+
+Create = Callable[..., Awaitable[dict[str, Any]]]
+
+
+@pytest.fixture
+async def service(make_service: MakeService, request: pytest.FixtureRequest) -> Service:
+    return await make_service({**KEYS, **getattr(request, "param", {})})
+
+
+@pytest.fixture
+async def ada(sign_up: SignIn) -> Headers:
+    return await sign_up("ada@example.com")
+
+
+@pytest.fixture
+def create(service: Service, ada: Headers) -> Create:
+    async def create(**body: Any) -> dict[str, Any]:
+        answer = await service.post("/api-key/create", body, headers=ada)
+        assert answer.status_code == 200, answer.text
+        made: dict[str, Any] = answer.json()
+        return made
+
+    return create
+
+
+async def code(service: Service, key: str) -> str:
+    """Return the reason why a key is refused, or an empty text."""
+    answer = await service.post("/api-key/verify", {"key": key}, headers=BEARER)
+    return "" if answer.json()["valid"] else str(answer.json()["error"]["code"])
+
+
+def statements(service: Service) -> list[str]:
+    """Collect the statements that are executed in transactions from now on."""
+    seen: list[str] = []
+
+    @contextmanager
+    def hook(sql: str, _: object) -> Iterator[None]:
+        seen.append(sql)
+        yield
+
+    service.services.database.hook = hook
+    return seen
+
+
+class TestCredentials:
+    @pytest.mark.threat("KEY10")
+    @pytest.mark.parametrize("service", [{"api_keys.sessions": "true"}], indirect=True)
+    async def test_each_opens_only_its_own_door(self, service: Service, ada: Headers, create: Create) -> None:
+        key = (await create())["key"]
+        session = (await service.get("/get-session", headers=ada)).json()["session"]["token"]
+        cookie = service.services.policy.cookies.session_name
+
+        for text_ in (session, VERIFIER):
+            assert await code(service, text_) == "INVALID_API_KEY"
+            assert (await service.get("/get-session", headers={"x-api-key": text_})).status_code == 401
+        for headers in (
+            {"Authorization": f"Bearer {key}"},
+            {"Authorization": f"Bearer {VERIFIER}"},
+            {"Cookie": f"{cookie}={key}"},
+        ):
+            assert (await service.get("/get-session", headers=headers)).status_code == 401
+        assert (await service.get("/get-session", params={"x-api-key": key, "key": key})).status_code == 401
+        for token in (key, session):
+            answer = await service.post(
+                "/api-key/verify", {"key": key}, headers={"Authorization": f"Bearer {token}"}
+            )
+            assert answer.status_code == 401
+
+    @pytest.mark.threat("KEY13")
+    async def test_a_copy_of_the_database_opens_nothing(self, service: Service, create: Create) -> None:
+        made = await create()
+        (row,) = await service.rows("SELECT digest, start FROM api_key")
+        digest = bytes(row.digest)
+
+        assert made["key"] not in str(tuple(row))
+        for text_ in (digest.hex(), key_text.create("gwk_"), made["start"], row.start + "a" * 60, made["id"]):
+            assert await code(service, text_) == "INVALID_API_KEY"
+        assert await code(service, made["key"]) == ""
+
+    @pytest.mark.threat("KEY13")
+    async def test_keys_that_begin_alike_are_different_keys(self, service: Service, create: Create) -> None:
+        one, other = await create(name="one"), await create(name="other")
+        async with service.services.database.transaction() as db:
+            await db.execute(
+                text("UPDATE api_key SET start = 'gwk_same', prefix = 'gwk_', enabled = (name = 'one')")
+            )
+
+        assert [await code(service, key["key"]) for key in (one, other)] == ["", "KEY_DISABLED"]
+
+
+class TestGuessing:
+    @pytest.mark.threat("KEY14")
+    @pytest.mark.parametrize("service", [{"limits.requests": "20"}], indirect=True)
+    async def test_strangers_are_limited_and_verifiers_are_not(
+        self, service: Service, create: Create
+    ) -> None:
+        key = (await create())["key"]
+        for headers in ({}, {"Authorization": "Bearer " + "w" * 40}):
+            service.clock.advance(minutes=10)
+            answers = [
+                await service.post("/api-key/verify", {"key": key}, headers=headers) for _ in range(30)
+            ]
+            assert [answer.status_code for answer in answers] == [401] * 20 + [429] * 10
+
+        assert [await code(service, key) for _ in range(50)] == [""] * 50
+
+    @pytest.mark.threat("KEY14")
+    async def test_a_text_without_the_form_is_not_looked_up(self, service: Service, create: Create) -> None:
+        key = (await create())["key"]
+        wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
+        async with service.services.database.transaction() as db:
+            await db.execute(text("ALTER TABLE api_key RENAME TO elsewhere"))
+        try:
+            assert await code(service, wrong) == "INVALID_API_KEY"
+            assert (await service.post("/api-key/verify", {"key": key}, headers=BEARER)).status_code in (
+                500,
+                503,
+            )
+            assert (await service.post("/api-key/verify", {"key": key})).status_code == 401
+        finally:
+            async with service.services.database.transaction() as db:
+                await db.execute(text("ALTER TABLE elsewhere RENAME TO api_key"))
+
+    @pytest.mark.threat("KEY15")
+    async def test_refused_keys_cost_the_one_read_of_valid_ones(
+        self, service: Service, create: Create
+    ) -> None:
+        disabled, expired, valid = await create(), await create(expiresIn=86400), await create()
+        async with service.services.database.transaction() as db:
+            await db.execute(text("UPDATE api_key SET enabled = false WHERE id = :id"), id=disabled["id"])
+        service.clock.advance(days=2)
+        executed = statements(service)
+
+        found = [await code(service, key) for key in (
+            valid["key"], disabled["key"], expired["key"], key_text.create("gwk_"))]  # fmt: skip
+
+        assert found == ["", "KEY_DISABLED", "KEY_EXPIRED", "INVALID_API_KEY"]
+        # The read is outside any transaction, and nothing is written but the audit trail.
+        assert [sql for sql in executed if "audit" not in sql] == []
+
+
+class TestPaths:
+    @pytest.mark.threat("KEY23")
+    @pytest.mark.parametrize("path", ["//api-key/list", "/api-key/list/", "/API-KEY/list", "/api-key/List",
+                                      "/api-key/delete-all-expired-api-keys", "/api-key/%2e%2e/list"])  # fmt: skip
+    async def test_another_spelling_leads_nowhere(self, service: Service, ada: Headers, path: str) -> None:
+        answer = await service.get(path, headers=ada)
+
+        assert answer.status_code in (404, 405)
+        assert "apiKeys" not in answer.text
+
+
+class TestSecrecy:
+    @pytest.mark.threat("KEY17")
+    async def test_no_key_stands_in_the_log_or_the_audit_trail(
+        self, service: Service, create: Create, log_stream: io.BytesIO
+    ) -> None:
+        made = await create(name="ci")
+        for _ in range(2):
+            await code(service, made["key"])
+        async with service.services.database.transaction() as db:
+            await db.execute(text("UPDATE api_key SET enabled = false"))
+        await code(service, made["key"])
+        await service.services.audit_writer.flush()
+
+        trail = [tuple(row) for row in await service.rows("SELECT event, details FROM audit")]
+        assert {"api_key.created", "api_key.refused"} <= {event for event, _ in trail}
+        written = log_stream.getvalue().decode() + json.dumps(trail, default=str)
+        assert made["id"] in written
+        assert [secret for secret in (made["key"], made["key"][-20:], VERIFIER) if secret in written] == []
+
+
+class TestStolenSessions:
+    @pytest.mark.threat("KEY12")
+    async def test_a_key_made_with_a_stolen_session_is_told_and_can_be_deleted(
+        self, service: Service, ada: Headers, create: Create
+    ) -> None:
+        made = await create()
+        assert len(await service.inbox("ada@example.com", "api-key-created")) == 1
+
+        again = await service.post("/sign-in/email", {"email": "ada@example.com", "password": PASSWORD})
+        own = {"Authorization": f"Bearer {again.json()['token']}"}
+        assert [key["id"] for key in (await service.get("/api-key/list", headers=own)).json()["apiKeys"]] == [
+            made["id"]
+        ]
+        assert (await service.post("/api-key/delete", {"keyId": made["id"]}, headers=own)).status_code == 200
+        assert await code(service, made["key"]) == "INVALID_API_KEY"
+
+    @pytest.mark.threat("KEY12")
+    async def test_no_key_is_made_with_a_session_that_ends_meanwhile(
+        self, service: Service, ada: Headers
+    ) -> None:
+        made, _ = await asyncio.gather(
+            service.post("/api-key/create", {}, headers=ada),
+            service.post("/revoke-sessions", {}, headers=ada),
+        )
+
+        assert (made.status_code == 200) == (len(await service.rows("SELECT id FROM api_key")) == 1)
+        assert (await service.post("/api-key/create", {}, headers=ada)).status_code == 401
