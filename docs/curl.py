@@ -21,7 +21,7 @@ _USELESS_WITHOUT = {
 
 
 def command(document: Document, operation: Operation, security: frozenset[str]) -> str:
-    """Return the curl command; `$BASE`, `$TOKEN` and `$PENDING` are defined at the beginning of the reference."""
+    """Return the curl command; its variables are defined at the beginning of the reference."""
     parts = [f'curl -sS "$BASE{_target(document, operation)}"']
     parts += _caller(security)
     parts += _body(document, operation)
@@ -46,6 +46,8 @@ def _target(document: Document, operation: Operation) -> str:
 def _caller(security: frozenset[str]) -> list[str]:
     if "pendingBearerAuth" in security:
         return ['-H "Authorization: Bearer $PENDING"']
+    if "verifierAuth" in security:
+        return ['-H "Authorization: Bearer $VERIFIER"']
     return ['-H "Authorization: Bearer $TOKEN"'] if "bearerAuth" in security else []
 
 

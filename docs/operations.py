@@ -19,6 +19,8 @@ _AUTHENTICATION = {
     frozenset({"bearerAuth", "cookieAuth", "pendingBearerAuth", "pendingCookieAuth"}): (
         "session or pending sign-in"
     ),
+    frozenset({"bearerAuth", "cookieAuth", "apiKeyAuth"}): "session or API key",
+    frozenset({"verifierAuth"}): "verifier token",
 }
 """The required authentication, by the security schemes of an operation."""
 
@@ -66,11 +68,12 @@ def _index(document: dict[str, Any]) -> str:
         "## All operations",
         table(("Operation", "Description", "Authentication"), rows),
         "## Examples",
-        "The example requests are curl commands. They use three variables: the URL of the service, the token of a"
-        " session, and the token of a pending sign-in:",
+        "The example requests are curl commands. They use four variables: the URL of the service, the token of a"
+        " session, the token of a pending sign-in, and the token of a service that verifies API keys:",
         fenced(
             "sh",
-            "BASE=http://127.0.0.1:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'",
+            "BASE=http://127.0.0.1:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'"
+            "\nVERIFIER='the token of a verifier'",
         ),
     )
 

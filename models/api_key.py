@@ -152,7 +152,9 @@ USE_KEY = (
         col(ApiKey.updated_at) == bindparam("seen", type_=Instant()),
         col(ApiKey.enabled),
         or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > _at),
+        # defence: KEY8 remaining
         or_(col(ApiKey.remaining).is_(None), col(ApiKey.remaining) > 0, _refill_due),
+        # defence: KEY8 rate-limit
         or_(
             ~col(ApiKey.rate_limit_enabled),
             _window_over,

@@ -58,7 +58,7 @@ async def create(
     YouAreNotAllowedToManageApiKeys, the errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
     """
     name = kind or DEFAULT
-    chosen, policy = _kind(ctx, name), ctx.policy[ApiKeyPolicy]
+    chosen, policy = kind_of(ctx, name), ctx.policy[ApiKeyPolicy]
     fields.check_manager_only(wanted, chosen, is_manager=_is_manager(ctx))
     if user_id is not None:
         _require_manager(ctx)
@@ -66,14 +66,18 @@ async def create(
     if policy.require_name and "name" not in wanted:
         raise NameRequired
     owner = await _lock_owner(ctx, user_id)
-    return await _add(ctx, owner, name, wanted.get("prefix", chosen.default_prefix), values)
+    return await add(ctx, owner, name, wanted.get("prefix"), values)
 
 
-async def _add(
-    ctx: Context, owner: UserRow, kind: str, prefix: str, values: dict[str, Any]
+async def add(
+    ctx: Context, owner: UserRow, kind: str, prefix: str | None, values: dict[str, Any]
 ) -> tuple[ApiKeyRow, str]:
-    """Store a key of a user whose row is locked, and notify them. Raises ApiKeyLimitReached."""
-    chosen, policy = _kind(ctx, kind), ctx.policy[ApiKeyPolicy]
+    """Create a key of a user whose row is locked, and notify them; return it, and its text.
+
+    Raises ApiKeyConfigurationNotFound, ApiKeyLimitReached.
+    """
+    chosen, policy = kind_of(ctx, kind), ctx.policy[ApiKeyPolicy]
+    prefix = chosen.default_prefix if prefix is None else prefix
     await _check_limit(ctx, owner.id)
     text, lasts = key_text.create(prefix), fields.default_expiry(policy, chosen)
     created: dict[str, Any] = {
@@ -126,7 +130,7 @@ async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow],
     Raises ApiKeyConfigurationNotFound, UnauthorizedSession, UserNotFound, YouAreNotAllowedToManageApiKeys.
     """
     if query.kind is not None:
-        _kind(ctx, query.kind)
+        kind_of(ctx, query.kind)
     owner = ctx.signed_in.user.id
     if query.user_id is not None:
         _require_manager(ctx)
@@ -152,9 +156,7 @@ async def update_key(ctx: Context, key_id: str, wanted: Fields, *, kind: str | N
     `fields.columns`, NoValuesToUpdate.
     """
     row = await _find(ctx, key_id, kind)
-    chosen = ctx.policy[ApiKeyPolicy].kinds.get(row.kind)
-    if chosen is None:
-        raise ApiKeyConfigurationNotFound
+    chosen = kind_of(ctx, row.kind)
     await _lock_owner(ctx, row.user_id)
     fields.check_manager_only(wanted, chosen, is_manager=_is_manager(ctx))
     values = fields.columns(ctx, wanted, chosen)
@@ -210,7 +212,8 @@ async def enabled_after_reset(ctx: Context, user_id: str) -> int:
     return 0
 
 
-def _kind(ctx: Context, name: str) -> KeyKind:
+def kind_of(ctx: Context, name: str) -> KeyKind:
+    """Return a configured kind of keys. Raises ApiKeyConfigurationNotFound."""
     kind = ctx.policy[ApiKeyPolicy].kinds.get(name)
     if kind is None:
         raise ApiKeyConfigurationNotFound
@@ -229,7 +232,7 @@ def _require_manager(ctx: Context) -> None:
 async def _find(ctx: Context, key_id: str, kind: str | None) -> ApiKeyRow:
     """Return a key of the caller, or for a manager of any user; one of another kind does not exist."""
     if kind is not None:
-        _kind(ctx, kind)
+        kind_of(ctx, kind)
     row = await ctx.reads.one(KEY_BY_ID, key_id)
     # defence: KEY2 owner
     if row is None or not (row.user_id == ctx.signed_in.user.id or _is_manager(ctx)):

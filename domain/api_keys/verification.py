@@ -115,7 +115,7 @@ async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[st
     if not key.is_counted():
         ctx.resources.key_usage.used(key.id, ctx.now)
         return key
-    used = await ctx.db.execute(  # defence: KEY8 use
+    used = await ctx.db.execute(
         USE_KEY,
         key_id=key.id,
         seen=key.updated_at,

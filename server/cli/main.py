@@ -25,6 +25,7 @@ COMMANDS = {
     "check-config": ("check_config", "check_config"),
     "doctor": ("doctor", "doctor"),
     "settings": ("settings", "settings"),
+    "api-keys": ("api_keys", "app"),
     "audit": ("audit", "audit"),
     "export": ("export", "app"),
     "import": ("import_users", "app"),

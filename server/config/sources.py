@@ -41,12 +41,12 @@ def variable(path: tuple[str, ...]) -> str:
 def fields(
     model: type[BaseModel], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Yield every setting of a model and the models in it, with its path; tables by name are left out."""
+    """Yield every setting of a model and the models in it, with its path; tables by name at the top are left out."""
     for name, field in model.model_fields.items():
         path = (*above, field.alias or name)
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from fields(field.annotation, path)
-        elif table_of(field) is None:
+        elif above or table_of(field) is None:
             yield path, field
 
 

@@ -122,9 +122,13 @@ class TestOperations:
             assert f".{camel(tag)}.{camel(verb)}(" in typescript, id_of(one)
 
 
+VERIFIER = "v" * 40
+
+
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
-    with serving(tmp_path_factory.mktemp("reference"), {"limits.enabled": "false"}) as service:
+    settings = {"limits.enabled": "false", "api_keys.verifiers": f"docs:{VERIFIER}"}
+    with serving(tmp_path_factory.mktemp("reference"), settings) as service:
         yield service
 
 
@@ -132,7 +136,10 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
 def test_its_command_is_understood(operation: Operation, live: LiveService, tmp_path: Path) -> None:
     person = {"name": "Ada", "email": f"{id_of(operation)}@example.com", "password": "seven red bicycles"}
     signed_up = httpx.post(f"{live.url}/sign-up/email", json=person, trust_env=False).json()
-    shell = Shell(tmp_path, {"BASE": live.url, "TOKEN": signed_up["token"], "PENDING": signed_up["token"]})
+    shell = Shell(
+        tmp_path,
+        {"BASE": live.url, "TOKEN": signed_up["token"], "PENDING": signed_up["token"], "VERIFIER": VERIFIER},
+    )
 
     typed = command(DOCUMENT, operation, security(DOCUMENT, operation))
     *body, status = shell.type(f"{typed} -w '\\n%{{http_code}}'").strip().splitlines()

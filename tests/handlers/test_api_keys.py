@@ -413,6 +413,56 @@ class TestOwnKeys:
         ] == [1, 2, 1]
 
 
+KINDS = {
+    "ci": {"references": "user", "default_prefix": "ci_", "expires_in": "30d", "maximum_expires_in": "60d",
+           "rate_limit": {"enabled": True, "max": 1}, "default_permissions": {"builds": ["read"]},
+           "grantable": {"builds": ["read", "run"]}},
+    "plain": {"references": "user", "custom_expiry": False, "grantable": {}},
+}  # fmt: skip
+
+
+@settings(kinds=json.dumps(KINDS))
+class TestKinds:
+    @pytest.mark.threat("KEY2")
+    async def test_each_has_its_own_values(self, ada: Headers, call: Call, get: Call, verify: Call) -> None:
+        ci, plain = [await call(ada, "create", configId=kind) for kind in KINDS]
+
+        assert (ci["configId"], ci["prefix"], ci["expiresAt"]) == ("ci", "ci_", "2026-01-31T12:00:00.000Z")
+        assert (ci["permissions"], ci["rateLimitEnabled"], ci["rateLimitMax"]) == (
+            {"builds": ["read"]},
+            True,
+            1,
+        )
+        assert (plain["prefix"], plain["expiresAt"], plain["permissions"]) == ("gwk_", None, None)
+        changed = await call(ada, "update", keyId=ci["id"], permissions={"builds": ["run"]})
+        assert changed["permissions"] == {"builds": ["run"]}
+        assert (
+            await call(ada, "update", keyId=plain["id"], permissions={"builds": ["run"]})
+            == "SERVER_ONLY_PROPERTY"
+        )
+        assert await call(ada, "update", keyId=ci["id"], expiresIn=61 * DAY) == "EXPIRES_IN_IS_TOO_LARGE"
+        assert await call(ada, "update", keyId=plain["id"], expiresIn=DAY) == "KEY_DISABLED_EXPIRATION"
+        assert [(await get(ada, "list", **query))["total"] for query in ({}, {"configId": "ci"})] == [2, 1]
+        for wrong in ("plain", "default"):
+            assert await verify(ci["key"], configId=wrong) == "INVALID_API_KEY"
+            assert await get(ada, "get", id=ci["id"], configId=wrong) == "KEY_NOT_FOUND"
+            assert await call(ada, "update", keyId=ci["id"], configId=wrong, enabled=False) == "KEY_NOT_FOUND"
+            assert await call(ada, "delete", keyId=ci["id"], configId=wrong) == "KEY_NOT_FOUND"
+        assert (await verify(ci["key"], configId="ci"))["requestCount"] == 1
+
+    async def test_keys_of_a_kind_that_is_gone_are_unknown_and_stay(
+        self, service: Service, ada: Headers, call: Call, get: Call, verify: Call
+    ) -> None:
+        made = await call(ada, "create", configId="ci")
+        async with service.services.database.transaction() as db:
+            await db.execute(text("UPDATE api_key SET kind = 'gone'"))
+
+        assert await verify(made["key"]) == "INVALID_API_KEY"
+        assert (await get(ada, "list"))["apiKeys"][0]["configId"] == "gone"
+        assert await call(ada, "update", keyId=made["id"], name="n") == "API_KEY_CONFIGURATION_NOT_FOUND"
+        assert await call(ada, "delete", keyId=made["id"]) == {"success": True}
+
+
 class TestVerify:
     async def test_a_valid_key(self, service: Service, ada: Headers, call: Call, verify: Call) -> None:
         made = await call(ada, "create")
@@ -742,6 +792,7 @@ class TestSession:
         assert (await self.session(service, key))["session"]["token"] == key
 
 
+@pytest.mark.threat("KEY11")
 @settings(sessions="false")
 async def test_keys_are_no_sessions_unless_the_settings_say_so(
     service: Service, ada: Headers, call: Call

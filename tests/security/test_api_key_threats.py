@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 
+from domain import tokens
 from domain.api_keys import key_text
+from models.api_key import ApiKey
 from tests.conftest import Headers, MakeService, SignIn
 from tests.service import PASSWORD, Service
 
@@ -125,20 +127,12 @@ class TestGuessing:
 
     @pytest.mark.threat("KEY14")
     async def test_a_text_without_the_form_is_not_looked_up(self, service: Service, create: Create) -> None:
-        key = (await create())["key"]
-        wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
+        made = await create()
+        wrong = made["key"][:-1] + ("a" if made["key"][-1] != "a" else "b")
         async with service.services.database.transaction() as db:
-            await db.execute(text("ALTER TABLE api_key RENAME TO elsewhere"))
-        try:
-            assert await code(service, wrong) == "INVALID_API_KEY"
-            assert (await service.post("/api-key/verify", {"key": key}, headers=BEARER)).status_code in (
-                500,
-                503,
-            )
-            assert (await service.post("/api-key/verify", {"key": key})).status_code == 401
-        finally:
-            async with service.services.database.transaction() as db:
-                await db.execute(text("ALTER TABLE elsewhere RENAME TO api_key"))
+            await db.execute(update(ApiKey).values(digest=tokens.digest(wrong)))
+
+        assert await code(service, wrong) == "INVALID_API_KEY"
 
     @pytest.mark.threat("KEY15")
     async def test_refused_keys_cost_the_one_read_of_valid_ones(

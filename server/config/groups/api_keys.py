@@ -104,7 +104,10 @@ class ApiKeys(Group):
         default=False, description="Whether a password reset disables the keys of the user."
     )
     kinds: dict[str, Kind] = Field(
-        default={}, description="Further kinds of keys (`configId`), by id; only in the settings file."
+        default={},
+        description="Further kinds of keys (`configId`), by id: each with `references` = user and its own "
+        "default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
+        "default_permissions or grantable.",
     )
 
     @property

@@ -12,7 +12,8 @@ MUTANTS = (
     Mutant("KEY6", "the ban of the owner counts", "ban", Always(False)),
     Mutant("KEY7", "disabled keys are refused", "enabled", Always(False)),
     Mutant("KEY7", "expired keys are refused", "expiry", Always(False)),
-    Mutant("KEY8", "one statement checks and counts", "use", Replace("[key]", "value.value")),
+    Mutant("KEY8", "the statement looks at what remains", "remaining", Remove()),
+    Mutant("KEY8", "the statement looks at the rate limit", "rate-limit", Remove()),
     Mutant(
         "KEY11",
         "keys are sessions only by the settings",

@@ -149,6 +149,7 @@ DEFAULTS = {
     "api_keys.grantable": {},
     "api_keys.last_request_interval": timedelta(seconds=60),
     "api_keys.disable_on_reset": False,
+    "api_keys.kinds": {},
     "jwt.enabled": False,
     "jwt.algorithms": ("ES256", "RS256"),
     "jwt.issuer": None,

@@ -1,0 +1,290 @@
+"""`gatewright api-keys`: the keys of programs."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.config import durations
+
+if TYPE_CHECKING:
+    from domain.api_keys.verification import VerifiedKey
+    from models.api_key import ApiKeyRow
+
+app = typer.Typer(help="Administer API keys.", no_args_is_help=True)
+
+KeyId = Annotated[str, typer.Argument(metavar="KEY_ID", help="Identifier of the key, as listed.")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the key.")]
+Lasts = Annotated[
+    str | None, typer.Option("--for", metavar="DURATION", help="Lifetime from now, such as 90d, or never.")
+]
+Permissions = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RESOURCE=ACTIONS", help="Permissions, such as files=read,write; may be repeated."),
+]
+Remaining = Annotated[int | None, typer.Option(min=0, metavar="NUMBER", help="Number of uses.")]
+Refill = Annotated[
+    str | None, typer.Option(metavar="NUMBER/DURATION", help="Uses after each refill, such as 1000/1d.")
+]
+Rate = Annotated[
+    str | None, typer.Option(metavar="NUMBER/DURATION", help="Rate limit, such as 600/1m, or none.")
+]
+
+
+@app.command()
+def create(  # noqa: PLR0913 - one parameter per option
+    user: Annotated[
+        str, typer.Option(metavar="USER", help="Owner: email address, username or id.", show_default=False)
+    ],
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Kind of the key.")] = "default",
+    name: Name = None,
+    prefix: Annotated[str | None, typer.Option(metavar="PREFIX", help="Beginning of the key.")] = None,
+    lasts: Lasts = None,
+    permissions: Permissions = None,
+    remaining: Remaining = None,
+    refill: Refill = None,
+    rate: Rate = None,
+) -> None:
+    """Create a key of a user and print it, alone, on standard output.
+
+    It is shown only once.
+
+    Example: gatewright api-keys create --user ada@example.com --name ci --for 90d --permissions files=read
+    """
+    from domain.api_keys import operator
+
+    wanted = _fields(name, lasts, permissions, remaining, refill, rate)
+    if prefix is not None:
+        wanted["prefix"] = prefix
+    row, text = run(lambda ctx: operator.create(ctx, user, kind, wanted))
+    typer.echo(f"Created the key {row.id} of {user}; it is shown only here:", err=True)
+    typer.echo(text)
+
+
+@app.command("list")
+def list_keys(
+    user: Annotated[str | None, typer.Option(metavar="USER", help="Only keys of this user.")] = None,
+    created_by: Annotated[
+        str | None, typer.Option(metavar="USER", help="Only keys that this user has created.")
+    ] = None,
+    unused: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Only keys not used for so long, such as 90d.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List keys, newest first.
+
+    Example: gatewright api-keys list --unused 90d
+    """
+    from domain.api_keys import operator
+    from handlers import wire
+
+    period = None if unused is None else _duration(unused)
+    found = run(lambda ctx: operator.list_keys(ctx, user=user, created_by=created_by, unused=period))
+    if as_json:
+        print_json([wire.api_key(row) for row in found])
+        return
+    if found:
+        titles = ("ID", "Owner", "Kind", "Name", "Begins with", "Created", "Last used", "Expires", "State")
+        print_table(titles, map(_row, found), {"disabled": "red"})
+    typer.echo(count(len(found), "key"))
+
+
+@app.command()
+def show(key: KeyId, as_json: AsJson = False) -> None:
+    """Show one key; its text is never shown.
+
+    Example: gatewright api-keys show pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
+    """
+    from domain.api_keys import operator
+    from handlers import wire
+
+    shape = wire.api_key(run(lambda ctx: operator.get(ctx, key)))
+    if as_json:
+        print_json(shape)
+    else:
+        print_table(("", ""), [(name, cell(value)) for name, value in shape.items()])
+
+
+@app.command()
+def update(
+    key: KeyId,
+    name: Name = None,
+    lasts: Lasts = None,
+    permissions: Permissions = None,
+    remaining: Remaining = None,
+    refill: Refill = None,
+    rate: Rate = None,
+) -> None:
+    """Change a key.
+
+    Example: gatewright api-keys update pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe --rate 100/1m
+    """
+    from domain.api_keys import operator
+
+    wanted = _fields(name, lasts, permissions, remaining, refill, rate)
+    if not wanted:
+        raise typer.BadParameter("name what to change; gatewright api-keys update --help lists the options")
+    run(lambda ctx: operator.update(ctx, key, wanted))
+    typer.echo(f"Changed {key}.")
+
+
+@app.command()
+def disable(key: KeyId) -> None:
+    """Refuse a key from now on; it can be enabled again.
+
+    Example: gatewright api-keys disable pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
+    """
+    _enable(key, enabled=False)
+
+
+@app.command()
+def enable(key: KeyId) -> None:
+    """Accept a disabled key again.
+
+    Example: gatewright api-keys enable pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
+    """
+    _enable(key, enabled=True)
+
+
+@app.command()
+def delete(key: KeyId, yes: Yes = False) -> None:
+    """Delete a key.
+
+    Example: gatewright api-keys delete pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
+    """
+    from domain.api_keys import operator
+
+    confirm(f"Delete the key {key}?", yes)
+    run(lambda ctx: operator.delete(ctx, key))
+    typer.echo(f"Deleted {key}.")
+
+
+@app.command()
+def find() -> None:
+    """Tell whose key a text is, such as one that was found in public.
+
+    Asks for the key, or reads it from standard input if that is not a terminal.
+
+    Example: gatewright api-keys find < found.txt
+    """
+    from domain.api_keys import operator
+
+    text = _read_key()
+    _print_found(run(lambda ctx: operator.find(ctx, text)))
+
+
+@app.command()
+def verify(permissions: Permissions = None) -> None:
+    """Verify a key as services do, without using it up.
+
+    Asks for the key, or reads it from standard input if that is not a terminal.
+
+    Example: gatewright api-keys verify --permissions files=read < key.txt
+    """
+    from domain.api_keys import operator
+
+    text, asked = _read_key(), _permissions(permissions or [])
+    _print_found(run(lambda ctx: operator.verify(ctx, text, asked)))
+
+
+@app.command()
+def verifier(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the service.")]) -> None:
+    """Make a token with which a service verifies keys.
+
+    Prints it, and on standard error the entry for the settings; nothing is stored.
+
+    Example: gatewright api-keys verifier files
+    """
+    from domain import tokens
+
+    token = tokens.token(40)
+    typer.echo(f'Add to api_keys.verifiers: "{name}:{token}"', err=True)
+    typer.echo(token)
+
+
+def _enable(key: str, *, enabled: bool) -> None:
+    from domain.api_keys import operator
+
+    run(lambda ctx: operator.update(ctx, key, {"enabled": enabled}))
+    typer.echo(f"{key} is {'enabled' if enabled else 'disabled'}.")
+
+
+def _print_found(found: "VerifiedKey") -> None:
+    row = found.key
+    print_table(
+        ("", ""),
+        [
+            ("Key", row.id),
+            ("Owner", f"{found.user.email} ({found.user.id})"),
+            ("Name", row.name or ""),
+            ("Kind", row.kind),
+            ("State", "enabled" if row.enabled else "disabled"),
+            ("Expires", cell(row.expires_at)),
+            ("Last used", cell(row.last_request)),
+        ],
+    )
+
+
+def _row(row: "ApiKeyRow") -> tuple[str, ...]:
+    moments = map(cell, (row.created_at, row.last_request, row.expires_at))
+    state = "" if row.enabled else "disabled"
+    return row.id, row.user_id, row.kind, row.name or "", row.start or "", *moments, state
+
+
+def _read_key() -> str:
+    """Read a key from the terminal without showing it, or from standard input; never from an argument."""
+    if sys.stdin.isatty():
+        return str(typer.prompt("Key", hide_input=True)).strip()
+    return sys.stdin.readline().strip()
+
+
+def _fields(
+    name: str | None,
+    lasts: str | None,
+    permissions: list[str] | None,
+    remaining: int | None,
+    refill: str | None,
+    rate: str | None,
+) -> dict[str, Any]:
+    """Return the options that were given as fields of a request."""
+    given: dict[str, Any] = {"name": name, "remaining": remaining}
+    wanted = {key: value for key, value in given.items() if value is not None}
+    if lasts is not None:
+        wanted["expiresIn"] = None if lasts == "never" else int(_duration(lasts).total_seconds())
+    if permissions:
+        wanted["permissions"] = _permissions(permissions)
+    if refill is not None:
+        wanted["refillAmount"], wanted["refillInterval"] = _quota(refill)
+    if rate == "none":
+        wanted["rateLimitEnabled"] = False
+    elif rate is not None:
+        wanted["rateLimitEnabled"] = True
+        wanted["rateLimitMax"], wanted["rateLimitTimeWindow"] = _quota(rate)
+    return wanted
+
+
+def _permissions(written: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for entry in written:
+        resource, equals, actions = entry.partition("=")
+        if not equals or not all(actions.split(",")):
+            raise typer.BadParameter(f"{entry} should be like files=read,write")
+        found.setdefault(resource, []).extend(actions.split(","))
+    return found
+
+
+def _quota(written: str) -> tuple[int, int]:
+    """Return a number, and a duration in milliseconds."""
+    number, _, period = written.partition("/")
+    if not number.isdecimal() or not int(number):
+        raise typer.BadParameter(f"{written} should be like 1000/1d")
+    return int(number), int(_duration(period).total_seconds() * 1000)
+
+
+def _duration(text: str) -> Any:
+    try:
+        return durations.parse(text)
+    except ValueError as fault:
+        raise typer.BadParameter(str(fault)) from None
