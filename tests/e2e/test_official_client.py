@@ -14,6 +14,12 @@ from tests.provider.settings import social_settings
 HERE = Path(__file__).parent / "official_client"
 TIME_LIMIT = 180.0
 ADMINISTRATION = {"admin.roles": '{"support": {"user": ["list", "get", "ban"]}}'}
+VERIFIER = "v" * 40
+API_KEYS = {
+    "api_keys.verifiers": f"files:{VERIFIER}",
+    "api_keys.metadata": "true",
+    "api_keys.grantable": '{"files": ["read"]}',
+}
 ISSUER = {"jwt.issuer": "https://auth.example.com"}
 
 
@@ -35,6 +41,7 @@ def test_every_method_of_the_client_works(
             "base_path": base_path,
             "jwt.header": "true",
             **ADMINISTRATION,
+            **API_KEYS,
             **ISSUER,
             **social_settings(provider_process),
         },
@@ -44,6 +51,7 @@ def test_every_method_of_the_client_works(
             "SERVICE_ROOT": live.url,
             "SERVICE_BASE_PATH": base_path or "/",
             "CARRIED_BY": carried_by,
+            "VERIFIER": VERIFIER,
             "PROVIDER_ISSUER": provider_process.issuer,
             "ADMIN_EMAIL": administrator(live.url + base_path, tmp_path),
             "MAIL_FILE": str(tmp_path / "mail.jsonl"),

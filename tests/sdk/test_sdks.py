@@ -36,6 +36,10 @@ SLOW = pytest.mark.skipif(
 Command = list[str | Path]
 
 
+VERIFIER = "v" * 40
+"""The token of a service that verifies API keys."""
+
+
 def run(*command: str | Path, where: Path = ROOT, **environment: str) -> None:
     """Run a command to its end; what it prints is the text of the failure."""
     finished = subprocess.run(
@@ -60,11 +64,13 @@ def drive(
 ) -> None:
     """Run a journey beside a service of its own, and see that it asked for every operation of the contract."""
     provider.reset()
-    with serving(directory, social_settings(provider)) as live:
+    settings = {**social_settings(provider), "api_keys.verifiers": f"journey:{VERIFIER}"}
+    with serving(directory, settings) as live:
         mails = str(directory / "mail.jsonl")
         admin = administrator(live.url, directory)
         known = {
             "ADMIN_EMAIL": admin,
+            "VERIFIER": VERIFIER,
             "SERVICE_ROOT": live.url,
             "PROVIDER_ISSUER": provider.issuer,
             "MAIL_FILE": mails,

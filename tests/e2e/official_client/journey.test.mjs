@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import {
   atProvider,
+  BASE_PATH,
   CARRIED_BY,
   codeOf,
   holdToken,
@@ -12,6 +13,7 @@ import {
   mail,
   newAddress,
   newClient,
+  ROOT,
   succeeded,
   tokenIn,
   visit,
@@ -303,4 +305,56 @@ test("decides on permissions as the server does", async () => {
     }
   }
   assert.equal((await client.admin.listUsers({ query: {} })).error.code, "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS");
+});
+
+async function verdictOn(key, more = {}) {
+  const answer = await fetch(`${ROOT}${BASE_PATH.replace(/\/$/, "")}/api-key/verify`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${process.env.VERIFIER}` },
+    body: JSON.stringify({ key, ...more }),
+  });
+  return answer.json();
+}
+
+test("makes and administers API keys", async () => {
+  const { client } = await joined();
+  const { apiKey } = client;
+
+  const plain = succeeded(await apiKey.create({}));
+  const wanted = { name: "ci", expiresIn: 86400, prefix: "ci_", metadata: { team: "build" } };
+  const made = succeeded(await apiKey.create(wanted));
+
+  assert.ok(made.key.startsWith("ci_") && made.start.startsWith("ci_"));
+  assert.deepEqual([made.name, made.metadata, made.configId], ["ci", { team: "build" }, "default"]);
+  assert.equal(succeeded(await apiKey.get({ query: { id: made.id } })).key, undefined);
+  const page = succeeded(await apiKey.list({ query: { limit: 1, sortBy: "createdAt", sortDirection: "asc" } }));
+  assert.deepEqual([page.total, page.apiKeys.map((key) => key.id)], [2, [plain.id]]);
+  const changed = succeeded(await apiKey.update({ keyId: made.id, name: "new", expiresIn: null }));
+  assert.deepEqual([changed.name, changed.expiresAt], ["new", null]);
+  assert.equal((await verdictOn(made.key)).key.id, made.id);
+  succeeded(await apiKey.update({ keyId: made.id, enabled: false }));
+  assert.equal((await verdictOn(made.key)).error.code, "KEY_DISABLED");
+  assert.deepEqual(succeeded(await apiKey.delete({ keyId: made.id })), { success: true });
+  assert.equal((await apiKey.get({ query: { id: made.id } })).error.code, "KEY_NOT_FOUND");
+  assert.equal((await verdictOn(made.key)).error.code, "INVALID_API_KEY");
+  assert.equal((await apiKey.create({ remaining: 5 })).error.code, "SERVER_ONLY_PROPERTY");
+  assert.equal((await apiKey.create({ expiresIn: 1 })).error.code, "EXPIRES_IN_IS_TOO_SMALL");
+  assert.equal((await apiKey.create({ name: "n".repeat(33) })).error.code, "INVALID_NAME_LENGTH");
+  assert.equal((await apiKey.update({ keyId: plain.id })).error.code, "NO_VALUES_TO_UPDATE");
+});
+
+test("gives keys their limits as an administrator", async () => {
+  const { client } = await joined();
+  const admin = await signedIn(process.env.ADMIN_EMAIL);
+  const { user } = await sessionOf(client);
+
+  const made = succeeded(
+    await admin.apiKey.create({ userId: user.id, remaining: 1, permissions: { files: ["read", "write"] } }),
+  );
+
+  assert.deepEqual([made.referenceId, made.remaining], [user.id, 1]);
+  assert.equal((await verdictOn(made.key, { permissions: { files: ["delete"] } })).error.code, "KEY_PERMISSIONS_INSUFFICIENT");
+  assert.equal((await verdictOn(made.key, { permissions: { files: ["write"] } })).key.remaining, 0);
+  assert.equal((await verdictOn(made.key)).error.code, "USAGE_EXCEEDED");
+  assert.equal(succeeded(await admin.apiKey.update({ keyId: made.id, remaining: 9 })).remaining, 9);
 });

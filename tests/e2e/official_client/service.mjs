@@ -1,6 +1,7 @@
 // The service under test as this suite sees it: where it is, how the session travels, and the mails it has sent.
 
 import { readFile } from "node:fs/promises";
+import { apiKeyClient } from "@better-auth/api-key/client";
 import { createAuthClient } from "better-auth/client";
 import { adminClient, jwtClient, twoFactorClient, usernameClient } from "better-auth/client/plugins";
 import { TOTP, URI } from "otpauth";
@@ -27,7 +28,7 @@ export function newClient() {
   const client = createAuthClient({
     baseURL: ROOT,
     basePath: BASE_PATH,
-    plugins: [twoFactorClient(), usernameClient(), adminClient(), jwtClient()],
+    plugins: [twoFactorClient(), usernameClient(), adminClient(), jwtClient(), apiKeyClient()],
     fetchOptions: memory.fetchOptions,
   });
   memories.set(client, memory);

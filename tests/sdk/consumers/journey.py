@@ -41,6 +41,12 @@ from gatewright_client.api.admin import (
     unban_user,
     update_user,
 )
+from gatewright_client.api.api_keys import create as create_key
+from gatewright_client.api.api_keys import delete as delete_key
+from gatewright_client.api.api_keys import get as get_key
+from gatewright_client.api.api_keys import list_own
+from gatewright_client.api.api_keys import update as update_key
+from gatewright_client.api.api_keys import verify as verify_key
 from gatewright_client.api.authentication import (
     sign_in_email,
     sign_in_social,
@@ -72,12 +78,18 @@ from gatewright_client.api.users import check_username, confirm_deletion
 from gatewright_client.api.users import delete as delete_user
 from gatewright_client.api.users import update as update_profile
 from gatewright_client.models import (
+    ApiKey,
+    ApiKeyPage,
+    ApiKeyRefusal,
+    ApiKeyVerdict,
     BanUserRequest,
     ChangeEmailRequest,
     ChangePasswordRequest,
     CheckUsernameRequest,
+    CreateApiKeyRequest,
     CreateUserRequest,
     CurrentSession,
+    DeleteApiKeyRequest,
     DeleteUserRequest,
     DisableTwoFactorRequest,
     EnableTwoFactorRequest,
@@ -88,6 +100,7 @@ from gatewright_client.models import (
     HasPermissionRequestPermissions,
     KeySet,
     LinkSocialRequest,
+    NewApiKey,
     NewBackupCodes,
     PermissionVerdict,
     ProviderCallbackForm,
@@ -111,6 +124,7 @@ from gatewright_client.models import (
     SocialSignIn,
     TotpUri,
     UnlinkAccountRequest,
+    UpdateApiKeyRequest,
     UpdateUserAsAdminRequest,
     UpdateUserData,
     UpdateUserRequest,
@@ -118,6 +132,7 @@ from gatewright_client.models import (
     UserAnswer,
     UserIdRequest,
     UserPage,
+    VerifyApiKeyRequest,
     VerifyBackupCodeRequest,
     VerifyOtpRequest,
     VerifyPasswordRequest,
@@ -351,8 +366,24 @@ def administration() -> None:
     assert of(get_user.sync(client=admin, id=user.id), Error).code == "USER_NOT_FOUND"
 
 
+def api_keys() -> None:
+    ada, service = signed_in(), holding(os.environ["VERIFIER"])
+    made = of(create_key.sync(client=ada, body=CreateApiKeyRequest(name="ci")), NewApiKey)
+    assert of(get_key.sync(client=ada, id=made.id), ApiKey).start == made.start
+    assert of(list_own.sync(client=ada, limit=10), ApiKeyPage).total == 1
+    asked = VerifyApiKeyRequest(key=made.key)
+    verdict = of(verify_key.sync(client=service, body=asked), ApiKeyVerdict)
+    assert verdict.valid
+    assert of(verdict.key, ApiKey).id == made.id
+    ok(update_key.sync(client=ada, body=UpdateApiKeyRequest(key_id=made.id, enabled=False)))
+    refused = of(verify_key.sync(client=service, body=asked), ApiKeyVerdict)
+    assert of(refused.error, ApiKeyRefusal).code == "KEY_DISABLED"
+    ok(delete_key.sync(client=ada, body=DeleteApiKeyRequest(key_id=made.id)))
+    assert of(get_key.sync(client=ada, id=made.id), Error).code == "KEY_NOT_FOUND"
+
+
 STAGES: tuple[Callable[[], None], ...] = (
-    service, sessions, passwords, emails_and_profile, two_factor, providers, administration, deletion,
+    service, sessions, passwords, emails_and_profile, two_factor, providers, administration, api_keys, deletion,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -332,6 +332,23 @@ func administration() {
 	refusedAs[*gatewright.User](404, gatewright.ERRORCODE_USER_NOT_FOUND)(api.AdminGetUser(as).Id(user.Id).Execute())
 }
 
+func apiKeys() {
+	as, api, verifier := signedIn(), client.ApiKeysAPI, holding(os.Getenv("VERIFIER"))
+	wanted := *gatewright.NewCreateApiKeyRequest()
+	wanted.SetName("ci")
+	made := ok(api.ApiKeysCreate(as).CreateApiKeyRequest(wanted).Execute())
+	ensure(ok(api.ApiKeysGet(as).Id(made.Id).Execute()).GetStart() == made.GetStart())
+	ensure(ok(api.ApiKeysListOwn(as).SortBy("name").Execute()).Total == 1)
+	asked := *gatewright.NewVerifyApiKeyRequest(made.Key)
+	ensure(ok(api.ApiKeysVerify(verifier).VerifyApiKeyRequest(asked).Execute()).Valid)
+	changes := *gatewright.NewUpdateApiKeyRequest(made.Id)
+	changes.SetEnabled(false)
+	ok(api.ApiKeysUpdate(as).UpdateApiKeyRequest(changes).Execute())
+	ensure(!ok(api.ApiKeysVerify(verifier).VerifyApiKeyRequest(asked).Execute()).Valid)
+	ok(api.ApiKeysDelete(as).DeleteApiKeyRequest(*gatewright.NewDeleteApiKeyRequest(made.Id)).Execute())
+	refusedAs[*gatewright.ApiKey](404, gatewright.ERRORCODE_KEY_NOT_FOUND)(api.ApiKeysGet(as).Id(made.Id).Execute())
+}
+
 func deletion() {
 	as, api := signedIn(), client.UsersAPI
 	refusedAs[*gatewright.UserDeleted](404, gatewright.ERRORCODE_INVALID_TOKEN)(
@@ -343,7 +360,7 @@ func deletion() {
 }
 
 func main() {
-	for _, stage := range []func(){service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, deletion} {
+	for _, stage := range []func(){service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, deletion} {
 		stage()
 	}
 }
