@@ -54,6 +54,27 @@ def test_users_are_administered_as_it_says(tmp_path: Path) -> None:
     assert "2 administrators" in shared
 
 
+def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
+    with serving(tmp_path, {"mail.sender": "console"}) as live:
+        printed = walk(guide("api-keys"), live, tmp_path, {BASE: live.url})
+
+    created, verified, permissions, ended = printed
+    assert re.search(r"^gwk_[A-Za-z0-9]{64}$", created, re.MULTILINE)
+    assert '"total":1' in created
+    assert [verified.count(part) for part in ('"valid":true', '"INVALID_API_KEY"')] == [1, 1]
+    verdicts = re.findall(r'"code":"(\w+)"|"(valid)":true', permissions)
+    assert ["".join(verdict) for verdict in verdicts] == [
+        "KEY_PERMISSIONS_INSUFFICIENT", "valid", "valid", "USAGE_EXCEEDED",
+    ]  # fmt: skip
+    assert [ended.count(part) for part in ('"enabled":false', '"KEY_DISABLED"', '{"success":true}')] == [
+        1,
+        1,
+        1,
+    ]
+    assert "ada@example.com (" in ended
+    assert "2 keys" in ended
+
+
 def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
     printing = {"mail.sender": "console", "password_reset.sender": "console"}
     pages = f"127.0.0.1:{free_port()}"

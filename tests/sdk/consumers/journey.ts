@@ -219,7 +219,7 @@ async function administration(): Promise<void> {
 }
 
 async function apiKeys(): Promise<void> {
-  const sdk = await signedIn();
+  const { sdk } = await signedIn();
   const verifier = holding(process.env.VERIFIER);
   const made = ok(await sdk.apiKeys.create({ body: { name: "ci" } }));
   assert.equal(ok(await sdk.apiKeys.get({ query: { id: made.id } })).start, made.start);
