@@ -473,3 +473,43 @@ class TestAdministration:
             ADMIN__ROLES='{"reader": {"report": ["read"]}}',
             ADMIN__DEFAULT_ROLE="reader",
         )
+
+
+class TestApiKeys:
+    """The settings `api_keys`."""
+
+    @pytest.mark.parametrize(
+        ("settings", "key"),
+        [
+            ({"VERIFIERS": "files"}, "api_keys.verifiers"),
+            ({"VERIFIERS": "files:" + "v" * 31}, "api_keys.verifiers"),
+            ({"VERIFIERS": "Files:" + "v" * 32}, "api_keys.verifiers"),
+            ({"VERIFIERS": ",".join(f"s{n}:{'v' * 32}" for n in range(33))}, "api_keys.verifiers"),
+            ({"SESSIONS": "true"}, "api_keys.sessions"),
+            ({"DEFAULT_PREFIX": "a b"}, "api_keys.default_prefix"),
+            ({"STARTING_CHARACTERS": "9"}, "api_keys.starting_characters"),
+            ({"MINIMUM_PREFIX_LENGTH": "9", "MAXIMUM_PREFIX_LENGTH": "8"}, "api_keys.minimum_prefix_length"),
+            ({"MINIMUM_NAME_LENGTH": "9", "MAXIMUM_NAME_LENGTH": "8"}, "api_keys.minimum_name_length"),
+            ({"MINIMUM_EXPIRES_IN": "2d", "MAXIMUM_EXPIRES_IN": "1d"}, "api_keys.minimum_expires_in"),
+            ({"LIMIT_PER_OWNER": "0"}, "api_keys.limit_per_owner"),
+            ({"GRANTABLE": '{"files": ["read it"]}'}, "api_keys.grantable"),
+            ({"DEFAULT_PERMISSIONS": '{"1x": ["read"]}'}, "api_keys.default_permissions"),
+            ({"KINDS": '{"ci": {}}'}, "api_keys.kinds.ci.references"),
+            ({"KINDS": '{"ci": {"references": "organization"}}'}, "api_keys.kinds.ci.references"),
+            ({"KINDS": '{"default": {"references": "user"}}'}, "api_keys.kinds.default"),
+            ({"KINDS": '{"C I": {"references": "user"}}'}, "api_keys.kinds.C I"),
+            (
+                {"KINDS": '{"ci": {"references": "user", "default_prefix": "a b"}}'},
+                "api_keys.kinds.ci.default_prefix",
+            ),
+            ({"KINDS": '{"ci": {"references": "user", "color": "red"}}'}, "api_keys.kinds.ci.color"),
+        ],
+    )
+    def test_refuse(self, production: Load, settings: dict[str, str], key: str) -> None:
+        variables = {f"API_KEYS__{name}": text for name, text in settings.items()}
+
+        assert key in refused(production, **variables)
+
+    def test_nothing_is_on_in_production_until_it_is_said(self, production: Load) -> None:
+        assert not production().api_keys.enabled
+        assert not production(API_KEYS__VERIFIERS="files:" + "v" * 32).api_keys.verifies
