@@ -8,7 +8,7 @@ import httpx
 
 from tests.bench.accounts import PASSWORD, SESSIONS, sign_up
 from tests.bench.crowd import numbered_token
-from tests.bench.servers import Server
+from tests.bench.servers import VERIFIER, Server
 
 CONSTANT = "constant"
 """The case of the bare ASGI application."""
@@ -20,7 +20,14 @@ READERS = 32
 
 GET_SESSION = ("get-session (bearer)", "get-session (cookie)")
 TOKEN, JWKS = "token (ES256)", "jwks"
+KEY, NO_KEY, COUNTED, HOT = "verify key", "verify no key", "verify counted keys", "verify one counted key"
+USERS = "list-users"
+KEYS = 2_000
+"""Keys with counters: more than are verified at the same time, and each often enough."""
 SIGNING = ("sign-in", "sign-up")
+
+BESIDE_OWN = {JWKS: "ok", KEY: GET_SESSION[0], NO_KEY: "ok", COUNTED: "sign-out"}
+"""Cases that are compared with another one of the same server."""
 
 NAMES = (
     *GET_SESSION,
@@ -32,6 +39,11 @@ NAMES = (
     DURING,
     TOKEN,
     JWKS,
+    KEY,
+    NO_KEY,
+    COUNTED,
+    HOT,
+    USERS,
     "ok",
 )
 """Every case, in the order of the table; a user is chosen to be left alone by the cases before."""
@@ -47,7 +59,7 @@ class Case:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
     presented: Sequence[str] = ()
-    """Headers, each with its value, of which every request has the next one."""
+    """Headers, each with its value, of which every request has the next one; `Body` is the body itself."""
     beside: "Case | None" = None
     """What else is asked of the server meanwhile, over a few connections more."""
     renew: Callable[[int], None] | None = None
@@ -63,10 +75,10 @@ class Case:
         method = "GET" if self.body is None else "POST"
         headers = {**self.headers, "Content-Type": "application/json"} if self.body else {**self.headers}
         headers |= dict(line.split(": ", 1) for line in self.presented[:1])
+        content = headers.pop("Body", self.body and self.body.replace("{number}", "once"))
         if self.renew is not None:
             self.renew(1)
             headers["Authorization"] = "Bearer " + numbered_token(0)
-        content = self.body and self.body.replace("{number}", "once")
         httpx.request(
             method, self.url, headers=headers, content=content, timeout=30, trust_env=False
         ).raise_for_status()
@@ -113,6 +125,31 @@ def tokens(server: Server) -> list[Case]:
     reader = sign_up(server, "tokens@example.com")
     bearer = {"Authorization": f"Bearer {reader.bearer}"}
     return [Case(TOKEN, server, "/token", bearer), Case(JWKS, server, "/jwks")]
+
+
+def keys(server: Server) -> list[Case]:
+    """Return the cases of API keys and of administration, which are ours alone."""
+    admin = sign_up(server, "keys@example.com")
+    server.promote(admin.email)
+    as_admin = {"Authorization": f"Bearer {admin.bearer}"}
+    verifier = {"Authorization": f"Bearer {VERIFIER}"}
+    counted = {"remaining": 2**53 - 1}
+    with httpx.Client(base_url=server.url, headers=as_admin, trust_env=False, timeout=30) as client:
+
+        def key(**body: object) -> str:
+            made = client.post("/api-key/create", json=body).raise_for_status().json()["key"]
+            return "Body: " + json.dumps({"key": made})
+
+        plain = [key() for _ in range(READERS)]
+        distinct = [key(**counted) for _ in range(KEYS)]
+    path = "/api-key/verify"
+    return [
+        Case(KEY, server, path, verifier, "{}", plain),
+        Case(NO_KEY, server, path, verifier, json.dumps({"key": "x" * 64})),
+        Case(COUNTED, server, path, verifier, "{}", distinct),
+        Case(HOT, server, path, verifier, "{}", distinct[:1]),
+        Case(USERS, server, "/admin/list-users", as_admin),
+    ]
 
 
 def signing_in(server: Server) -> list[Case]:

@@ -40,6 +40,7 @@ class Contest:
         self._start(server, partial(crowd.fill_gatewright, url))
         self.cases += cases.operations(server, partial(crowd.renew_gatewright, url))
         self.cases += cases.tokens(server)
+        self.cases += cases.keys(server)
 
     def add_better_auth(self, database: str, cluster: Cluster | None, installed: Path) -> None:
         """Let Better Auth, installed in a folder, take part on a kind of database. Raises ServerFailed."""

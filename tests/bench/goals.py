@@ -24,7 +24,15 @@ _OF_BARE = 0.48
 _OF_HASHES = 0.9
 _P99_MS, _P99_DURING_MS = 10.0, 50.0
 _SECOND_WORKER = 1.6
-_TOKENS, _FLAT, _OF_CONSTANT = 3000.0, 0.9, 0.9
+_TOKENS, _FLAT = 3000.0, 0.9
+_OF_OWN = {
+    cases.JWKS: 0.9,
+    cases.KEY: 0.9,
+    cases.NO_KEY: 0.95,
+    cases.COUNTED: 0.6,
+}
+"""The share that a case is meant to reach of another one of the same server."""
+_P99_HOT_MS = 100.0
 _MEMORY_MB, _START_MS = 170.0, 1000.0
 
 Row = tuple[str, str, str, str, str]
@@ -54,8 +62,13 @@ def _rows(result: Result, rates: dict[tuple[str, str], float], peers: dict[str, 
         return
     if name == cases.TOKEN:
         yield _least(f"{name}, per second", server, _TOKENS, rate, "{:,.0f}")
-    if name == cases.JWKS and share:
-        yield _least(f"{name}, of ok", server, _OF_CONSTANT, share, "{:.0%}")
+    if name in _OF_OWN and share:
+        beside = cases.BESIDE_OWN[name]
+        yield _least(f"{name}, of {beside}", server, _OF_OWN[name], share, "{:.0%}")
+    if name == cases.KEY:
+        yield _most(f"{name}, p99 ms", server, _P99_MS, result.median("p99"))
+    if name == cases.HOT:
+        yield _most(f"{name}, p99 ms", server, _P99_HOT_MS, result.median("p99"))
     if name in _PEER and peer:
         yield _least(f"{name}, times Better Auth", server, _PEER[name], rate / peer, "{:.1f}")
     if name in cases.GET_SESSION and share:

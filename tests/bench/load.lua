@@ -1,6 +1,6 @@
 -- What wrk sends and what it tells. The first argument is the JSON body of a POST, in which "{number}" becomes a fresh
 -- number for every request, or nothing for a GET. The others are headers, of which each request presents the next one;
--- "own sessions" stands for a session for every request, whose token is its number in 32 digits. The last line of the
+-- "Body" is the body itself, and "own sessions" stands for a session for every request, whose token is its number in 32 digits. The last line of the
 -- output is one JSON object.
 
 local began = os.time()
@@ -9,7 +9,7 @@ local body, presented, turn = "", {}, 0
 local function present()
   if #presented > 0 then
     local name, value = presented[turn % #presented + 1]:match("^(.-): (.*)$")
-    wrk.headers[name] = value
+    if name == "Body" then wrk.body = value else wrk.headers[name] = value end
   end
   turn = turn + 1
 end

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.bench import hashes, load
-from tests.bench.cases import CONSTANT, GET_SESSION, JWKS, SIGNING, Case
+from tests.bench.cases import BESIDE_OWN, CONSTANT, GET_SESSION, SIGNING, Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
 from tests.bench.servers import MANY_KEYS, OURS, TWO_WORKERS, Server, settle
@@ -109,8 +109,8 @@ def _bounds(other: Case, case: Case) -> bool:
         return other.name == case.name and other.server.name == TWO_WORKERS[case.server.name]
     if case.server.name in MANY_KEYS:
         return other.name == case.name and other.server.name == MANY_KEYS[case.server.name]
-    if case.name == JWKS:
-        return other.name == "ok" and other.server is case.server
+    if case.name in BESIDE_OWN:
+        return other.name == BESIDE_OWN[case.name] and other.server is case.server
     return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS
 
 

@@ -31,6 +31,9 @@ class ServerFailed(Exception):
     """A server did not come up; the message ends with what it said."""
 
 
+VERIFIER = "v" * 40
+"""The token with which API keys are verified."""
+
 OURS = ("Gatewright, SQLite", "Gatewright, PostgreSQL")
 """The servers that are compared with all others."""
 
@@ -104,6 +107,12 @@ class Server:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
+    def promote(self, email: str) -> None:
+        """Make a user of the service an administrator."""
+        command = [self.command[0], "users", "promote", email]
+        environment = {**_clean_environment(), **self.environment}
+        subprocess.run(command, cwd=self.directory, env=environment, check=True, capture_output=True)
+
     def start_time(self) -> float:
         """Return the median of the seconds to the first answer."""
         return statistics.median(self.start_times)
@@ -152,6 +161,8 @@ def gatewright(
         # peer sends no mail either.
         "GATEWRIGHT_LIMITS__REQUESTS": "1000000000",
         "GATEWRIGHT_SESSION__MAX_PER_USER": "0",
+        "GATEWRIGHT_API_KEYS__VERIFIERS": f"bench:{VERIFIER}",
+        "GATEWRIGHT_API_KEYS__LIMIT_PER_OWNER": "10000",
         "GATEWRIGHT_MAIL__SENDER": "none",
         "GATEWRIGHT_PASSWORD_RESET__SENDER": "none",
     }
