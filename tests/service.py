@@ -21,6 +21,9 @@ BASE_URL = "http://127.0.0.1:8000"
 PASSWORD = "correct horse battery"
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
+VERIFIER = "v" * 40
+"""The token of a service that verifies API keys."""
+
 CHEAP = {
     "GATEWRIGHT_PROFILE": "development",
     "GATEWRIGHT_MAIL__SENDER": "file",
@@ -29,6 +32,7 @@ CHEAP = {
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
     "GATEWRIGHT_PASSWORD__HASH_NICE": "0",
     "GATEWRIGHT_JWT__ALGORITHMS": "ES256",
+    "GATEWRIGHT_API_KEYS__VERIFIERS": f"tests:{VERIFIER}",
 }
 """Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none."""
 

@@ -10,8 +10,8 @@ from server.config.settings import Settings
 from server.database.database import Address
 from server.database.errors import first_line, is_read_only, sqlstate
 from server.database.postgresql.engine import FAULTS, Driver, postgresql_connect
-from server.doctor import schema
-from server.doctor.findings import Finding, odd, ok, wrong
+from server.doctor import names, schema
+from server.doctor.findings import Finding, Verdict, odd, ok, skipped, wrong
 
 LEAST_POSTGRESQL = 140000
 MOST_APART = 60.0
@@ -47,13 +47,23 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
             await _server(connection, chosen, address),
             *await _timeouts(connection, timeout),
             *await _privileges(connection),
-            schema.judge(chosen, await _revision(connection)),
+            (judged := schema.judge(chosen, await _revision(connection))),
+            *(await _names(connection, chosen) if judged.verdict is Verdict.OK else ()),
             await _clock(connection, chosen, clock),
         ]
     except FAULTS as fault:
         return [wrong("database", f"{address.label}: {_reason(fault)}", _fix(fault, address))]
     finally:
         connection.terminate()
+
+
+async def _names(connection: Driver, chosen: Settings) -> list[Finding]:
+    """Check that roles of users and kinds of keys are configured; so many rows may take too long to count."""
+    try:
+        users, keys = await connection.fetch(names.ROLES), await connection.fetch(names.KINDS)
+    except TimeoutError:
+        return [skipped("roles", "counting the users takes longer than database.timeout")]
+    return list(names.unknown(chosen, map(tuple, users), map(tuple, keys)))
 
 
 async def _server(connection: Driver, chosen: Settings, address: Address) -> Finding:

@@ -7,9 +7,9 @@ from stat import S_IMODE, S_IRWXG, S_IRWXO
 
 from server.config.settings import Settings
 from server.database.database import Address
-from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file
-from server.doctor import schema
-from server.doctor.findings import Finding, odd, ok, wrong
+from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file, rows_in_file
+from server.doctor import names, schema
+from server.doctor.findings import Finding, Verdict, odd, ok, wrong
 
 LEAST_SQLITE = (3, 35)
 LEAST_FREE = 256 * 2**20
@@ -49,7 +49,10 @@ def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
         yield _fault(path, str(fault))
         return
     yield ok("database", f"{path}: SQLite {_version()}, writable")
-    yield schema.judge(chosen, revision)
+    judged = schema.judge(chosen, revision)
+    yield judged
+    if judged.verdict is Verdict.OK:
+        yield from names.unknown(chosen, *(rows_in_file(path, sql) for sql in (names.ROLES, names.KINDS)))
 
 
 def _version() -> str:

@@ -16,6 +16,7 @@ from codegen.version_3_1 import to_3_1
 from tests.live import serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
+from tests.service import VERIFIER
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -36,7 +37,8 @@ class Door:
 def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """A service that knows a provider of the present time."""
     provider_process.reset()
-    settings = {**social_settings(provider_process), "limits.enabled": "false"}
+    verifiers = {"api_keys.verifiers": f"tests:{VERIFIER}"}
+    settings = {**social_settings(provider_process), **verifiers, "limits.enabled": "false"}
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())
     documents = {"3.0": folder / "3.0.json", "3.1": folder / "3.1.json"}

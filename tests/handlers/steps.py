@@ -7,9 +7,10 @@ import httpx
 from sqlalchemy import delete, text, update
 from sqlmodel import SQLModel, col
 
+from codegen.walk import Operation
 from models import CREDENTIAL, Account, User
 from tests.conftest import Headers
-from tests.service import BASE_URL, PASSWORD, Service
+from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
 
 ADA = "ada@example.com"
 EVE = "eve@example.com"
@@ -33,6 +34,11 @@ CLEARED = "service.session-token=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Se
 
 def bearer(token: str) -> Headers:
     return {"Authorization": f"Bearer {token}"}
+
+
+def credentials_for(operation: Operation, session: Headers) -> Headers:
+    """Return the headers with which an operation is asked: those of a session, or of a service that verifies keys."""
+    return bearer(VERIFIER) if operation.spec.get("security") == [{"verifierAuth": []}] else session
 
 
 def token_of(headers: Headers) -> str:

@@ -329,7 +329,8 @@ class TestNul:
             for field in schema_of(operation).get("properties", {}):
                 for sent in (value, [value], {value: value}):
                     body = {**example_of(operation), field: sent}
-                    answer = await service.post(operation.path, body, headers=ada)
+                    headers = steps.credentials_for(operation, ada)
+                    answer = await service.post(operation.path, body, headers=headers)
                     assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), (operation.path, field)
                     assert f"[body.{field}" in answer.json()["message"], (operation.path, field)
         assert await user_of(service, ada) == before

@@ -68,6 +68,16 @@ def revision_in_file(path: Path, timeout: float) -> str | None:
     return row[0] if row else None
 
 
+def rows_in_file(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query of a file, which is not written; none if it cannot be read."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+            return connection.execute(sql).fetchall()
+    except sqlite3.Error:
+        return []
+
+
 def _keep_what_is_no_text(connection: Any, record: object) -> None:
     """Accept text that is not UTF-8, so that only its row is refused; the driver would end the whole import."""
     connection.driver_connection.text_factory = lambda octets: octets.decode("utf-8", "surrogateescape")

@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import pytest
 from redis.asyncio import Redis
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
 from typer.testing import Result
 
 from server.clock import system_clock
@@ -28,13 +28,14 @@ from server.doctor.examination import examine_database
 from server.doctor.findings import Finding, Verdict
 from server.services import load_settings
 from tests.bench.servers import free_port
+from tests.conftest import SignIn
 from tests.live import ROOT, serving
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.redis_server import RedisServer
 from tests.server.terminal import typing_in
-from tests.service import environment
+from tests.service import Service, environment
 from tests.smtp_peer import CREDENTIALS, HOST, SmtpPeer, certificate
 
 STRONG = "Jx8kQ2vN5rT7yUw3EoPzA6sDfG9hLbCm4XtVn1RqK0WiYeSdB"
@@ -259,6 +260,26 @@ class TestSqlite:
         found = await examine_database(settings(tmp_path), system_clock, least_free=2**62)
 
         assert is_wrong(only(found, "disk"), "MiB free")
+
+
+@pytest.mark.both_databases
+async def test_names_that_are_not_configured(service: Service, sign_up: SignIn, tmp_path: Path) -> None:
+    """The roles of users, and the kinds of keys, whichever the database."""
+    for name in ("ada", "bo", "eve"):
+        headers = await sign_up(f"{name}@example.com")
+        assert (await service.post("/api-key/create", {}, headers=headers)).status_code == 200
+    async with service.services.database.transaction() as db:
+        await db.execute(text("UPDATE \"user\" SET role = 'user,owner' WHERE email <> 'ada@example.com'"))
+        await db.execute(text("UPDATE \"user\" SET role = 'owner' WHERE email = 'bo@example.com'"))
+        await db.execute(text("UPDATE api_key SET kind = 'gone'"))
+
+    found = await look(service.services.settings.database_url.get_secret_value(), tmp_path)
+
+    odd = [(one.check, one.found) for one in found if one.verdict is Verdict.WARNING]
+    assert odd == [
+        ("roles", "2 users have the role owner, which is not configured"),
+        ("keys", "3 API keys are of the kind gone, which is not configured, and are refused"),
+    ]
 
 
 @asynccontextmanager

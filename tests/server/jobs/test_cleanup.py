@@ -21,6 +21,7 @@ from models import (
     Session,
     TrustedDevice,
 )
+from models.api_key import ApiKey
 from models.base import tables
 from server.config.settings import Settings
 from server.config.sources import setting
@@ -56,6 +57,13 @@ def device(user_id: str, name: str, expires_at: datetime) -> TrustedDevice:
     )  # fmt: skip
 
 
+def key(user_id: str, name: str, expires_at: datetime | None) -> ApiKey:
+    return ApiKey(
+        id=name, user_id=user_id, digest=name.encode(), kind="default", expires_at=expires_at,
+        rate_limit_enabled=False, rate_limit_window_ms=1000, rate_limit_max=1, created_at=NOW, updated_at=NOW,
+    )  # fmt: skip
+
+
 def mail(name: str, state: MailState, since: datetime) -> Outbox:
     return Outbox(
         id=name, state=state, template="t", sender="s", next_attempt=since, expires_at=NOW - 99 * DAY,
@@ -68,6 +76,15 @@ def record(name: str, time: datetime) -> Audit:
 
 
 class TestSweep:
+    async def test_removes_keys_a_month_after_they_have_expired(self, migrated: Database) -> None:
+        ada = user("ada")
+        await add(migrated, ada)
+        ends = {"over": NOW - 30 * DAY, "kept": NOW - 30 * DAY + MOMENT, "endless": None}
+        await add(migrated, *(key(ada.id, name, expires_at) for name, expires_at in ends.items()))
+
+        assert (await cleanup.sweep(migrated, NOW))["api_key"] == 1
+        assert await left(migrated, ApiKey.id) == {"kept", "endless"}
+
     async def test_removes_expired_sessions_at_once(self, migrated: Database) -> None:
         ada = user("ada")
         await add(migrated, ada)
@@ -78,6 +95,7 @@ class TestSweep:
         )
 
         assert await cleanup.sweep(migrated, NOW) == {
+            "api_key": 0,
             "session": 1,
             "grant": 0,
             "outbox": 0,

@@ -1,0 +1,38 @@
+"""Names that rows have and the settings do not: roles of users, and kinds of API keys."""
+
+from collections.abc import Iterable, Iterator
+
+from domain.api_keys.policy import ApiKeyPolicy
+from domain.users import roles
+from domain.users.policy import RolePolicy
+from server.config.policy import policy_of
+from server.config.settings import Settings
+from server.doctor.findings import Finding, odd
+
+ROLES = 'SELECT role, count(*) FROM "user" GROUP BY role'
+KINDS = "SELECT kind, count(*) FROM api_key GROUP BY kind"
+"""The names in use, each with its number of rows."""
+
+Counts = Iterable[tuple[str, int]]
+
+
+def unknown(chosen: Settings, users: Counts, keys: Counts) -> Iterator[Finding]:
+    """Yield a finding for each name that is not configured, with its number of rows."""
+    policy = policy_of(chosen)
+    configured, kinds = policy[RolePolicy].roles, policy[ApiKeyPolicy].kinds
+    held = [(name, number) for role, number in users for name in roles.split(role)]
+    for name, number in _totals(entry for entry in held if entry[0] not in configured):
+        fix = f"add admin.roles.{name}, or take the role away with gatewright users demote"
+        yield odd("roles", f"{number} users have the role {name}, which is not configured", fix)
+    for name, number in _totals(entry for entry in keys if entry[0] not in kinds):
+        fix = f"add api_keys.kinds.{name}, or delete the keys with gatewright api-keys delete"
+        yield odd(
+            "API keys", f"{number} keys are of the kind {name}, which is not configured, and are refused", fix
+        )
+
+
+def _totals(counts: Counts) -> list[tuple[str, int]]:
+    totals: dict[str, int] = {}
+    for name, number in counts:
+        totals[name] = totals.get(name, 0) + number
+    return sorted(totals.items())
