@@ -27,7 +27,7 @@ def unknown(chosen: Settings, users: Counts, keys: Counts) -> Iterator[Finding]:
     for name, number in _totals(entry for entry in keys if entry[0] not in kinds):
         fix = f"add api_keys.kinds.{name}, or delete the keys with gatewright api-keys delete"
         yield odd(
-            "API keys", f"{number} keys are of the kind {name}, which is not configured, and are refused", fix
+            "keys", f"{number} API keys are of the kind {name}, which is not configured, and are refused", fix
         )
 
 
