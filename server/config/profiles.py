@@ -12,6 +12,7 @@ from sqlalchemy import URL
 
 from domain import tokens
 from server.config import settings
+from server.config.groups.admin import Admin
 from server.config.settings import Settings
 from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
@@ -75,6 +76,10 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     for name, group in (("jwt", written.jwt), ("admin", written.admin)):
         if "enabled" not in group.model_fields_set:
             supplied[name] = group.model_copy(update={"enabled": True})
+    admin: Admin = supplied.get("admin", written.admin)
+    if admin.enabled and "enabled" not in admin.impersonation.model_fields_set:
+        on = admin.impersonation.model_copy(update={"enabled": True})
+        supplied["admin"] = admin.model_copy(update={"impersonation": on})
     for name, sender in (("mail", written.mail), ("password_reset", written.password_reset)):
         if "sender" not in sender.model_fields_set:
             supplied[name] = sender.model_copy(update={"sender": "console"})
