@@ -5,14 +5,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import listing, operations, user_fields, user_sessions
+from domain.admin import impersonation, listing, operations, user_fields, user_sessions
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
 from domain.errors import Field, ValidationError
+from domain.sessions.sessions import OpenedSession
 from domain.users.errors import FieldNotAllowed
-from handlers import shapes, wire
+from handlers import cookies, shapes, wire
 from handlers.reply import Reply
-from handlers.session_responses import sign_out_response
+from handlers.session_responses import (
+    impersonated_response,
+    restored_response,
+    sign_out_response,
+    stopped_response,
+)
 
 _COLUMNS = {
     "name": "name",
@@ -173,6 +179,26 @@ async def remove_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.Succes
     """Delete a user."""
     await operations.remove_user(ctx, body["userId"])
     return {"success": True}
+
+
+async def impersonate_user(ctx: Context, body: shapes.UserIdRequest) -> Reply[shapes.Impersonation]:
+    """Open a session in the name of a user."""
+    opened = await impersonation.start(ctx, body["userId"])
+    return impersonated_response(ctx, opened, _opened(opened))
+
+
+async def stop_impersonating(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.StoppedImpersonation]:
+    """End the caller's session in the name of a user."""
+    presented = ctx.cookies.cookie(cookies.admin_name(ctx.policy.cookies).encode())
+    opened = await impersonation.stop(ctx, presented)
+    if opened is None:
+        return stopped_response(ctx, {"session": None, "user": None})
+    restored: shapes.StoppedImpersonation = {**_opened(opened)}
+    return restored_response(ctx, opened, restored)
+
+
+def _opened(opened: OpenedSession) -> shapes.Impersonation:
+    return {"session": wire.session(opened.session, opened.token), "user": wire.user(opened.user)}
 
 
 def _answer(row: Any) -> shapes.UserAnswer:

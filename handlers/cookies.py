@@ -1,5 +1,6 @@
 """Set and clear the cookies of the service: one Set-Cookie per name, with the same attributes for both."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from domain.policy import Cookies
@@ -10,6 +11,10 @@ PENDING = "two-factor"
 
 TRUSTED = "trust-device"
 """The cookie of a trusted device; its name begins with `session.cookie_prefix`."""
+
+ADMIN = "admin-session"
+"""The cookie of an administrator's own session while the session cookie is that of one in the name of a user; its name
+begins with `session.cookie_prefix`. It authenticates nothing."""
 
 STATE = "oauth-state-"
 """The cookie of a flow; its name begins with `session.cookie_prefix` and ends with the first characters of the
@@ -28,6 +33,27 @@ def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
 def clear_session(cookies: Cookies) -> Header:
     """Return the Set-Cookie header that clears the session token."""
     return _set(cookies, cookies.session_name, "", 0)
+
+
+def clear_sessions(cookies: Cookies, sent: Callable[[bytes], str | None]) -> tuple[Header, ...]:
+    """Return the headers that clear the session token, and an administrator's own if the browser has `sent` one."""
+    return clear_session(cookies), *clear_sent_admin(cookies, sent)
+
+
+def set_admin(cookies: Cookies, token: str) -> Header:
+    """Return the Set-Cookie header for an administrator's own token while they act in the name of a user."""
+    return _set(cookies, admin_name(cookies), token, None)
+
+
+def clear_sent_admin(cookies: Cookies, sent: Callable[[bytes], str | None]) -> tuple[Header, ...]:
+    """Return the header that clears an administrator's own token, if the browser has `sent` one."""
+    name = admin_name(cookies)
+    return (_set(cookies, name, "", 0),) if sent(name.encode()) is not None else ()
+
+
+def admin_name(cookies: Cookies) -> str:
+    """Return the name of the cookie of an administrator's own session."""
+    return cookies.prefix + ADMIN
 
 
 def set_pending(cookies: Cookies, token: str, *, max_age: int) -> Header:

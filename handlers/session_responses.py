@@ -82,8 +82,45 @@ def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: 
 
 
 def sign_out_response(ctx: Context, body: Shape) -> Reply[Shape]:
-    """Respond with `body` and clear the session cookie."""
-    return Reply(body, (cookies.clear_session(ctx.policy.cookies),))
+    """Respond with `body` and clear the session cookie, with an administrator's own."""
+    return Reply(body, cookies.clear_sessions(ctx.policy.cookies, ctx.cookies.cookie))
+
+
+def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
+    """Respond with `body` and the token of a session in the name of a user.
+
+    Only a caller with a cookie gets cookies: the new session's, and their own kept in another.
+    """
+    policy, caller = ctx.policy.cookies, ctx.signed_in
+    headers: tuple[Header, ...] = ((b"set-auth-token", opened.token.encode()),)
+    if caller.by_cookie:
+        headers += (
+            cookies.set_session(policy, opened.token, max_age=None),
+            cookies.set_admin(policy, caller.token),
+        )
+    return Reply(body, headers)
+
+
+def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
+    """Respond with `body`, the session cookie and `set-auth-token` of an administrator's own session."""
+    policy, session = ctx.policy.cookies, opened.session
+    max_age = int((session.expires_at - ctx.now).total_seconds()) if session.remembered else None
+    return Reply(
+        body,
+        (
+            cookies.set_session(policy, opened.token, max_age=max_age),
+            (b"set-auth-token", opened.token.encode()),
+            *cookies.clear_sent_admin(policy, ctx.cookies.cookie),
+        ),
+    )
+
+
+def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
+    """Respond with `body`, and clear an administrator's own cookie, and the session cookie if it is the caller's."""
+    policy, sent = ctx.policy.cookies, ctx.cookies.cookie
+    if sent(policy.session_name.encode()) == ctx.signed_in.token:  # defence: ADM11 own-cookie
+        return sign_out_response(ctx, body)
+    return Reply(body, cookies.clear_sent_admin(policy, sent))
 
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:

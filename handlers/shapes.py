@@ -284,6 +284,10 @@ ErrorCode: TypeAlias = Literal[
     "KEY_EXPIRED",
     "RATE_LIMITED",
     "USAGE_EXCEEDED",
+    "YOU_ARE_NOT_ALLOWED_TO_IMPERSONATE_USERS",
+    "YOU_CANNOT_IMPERSONATE_ADMINS",
+    "NOT_ALLOWED_WHILE_IMPERSONATING",
+    "NOT_IMPERSONATING",
 ]
 
 
@@ -874,11 +878,25 @@ class CurrentSession(TypedDict):
     user: User
 
 
+class Impersonation(TypedDict):
+    """A session in the name of a user, and the user."""
+
+    session: Session
+    user: User
+
+
 class PasswordReset(TypedDict):
     """The password has been replaced."""
 
     status: bool
     user: User
+
+
+class StoppedImpersonation(TypedDict):
+    """The administrator's own session and user; null without their cookie."""
+
+    session: Session | None
+    user: User | None
 
 
 class UserAnswer(TypedDict):

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Select, bindparam, select
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from models.account import CREDENTIAL, Account
@@ -124,6 +125,20 @@ SESSION_BY_DIGEST = ReadStatement(
     cacheable=True,
 )
 """The session behind a token's SHA-256 digest, and its user."""
+
+_IMPERSONATION = aliased(Session)
+
+IMPERSONATOR_OF_SESSION = ReadStatement(
+    select(*_SESSION, *USER_COLUMNS)
+    .join(_IMPERSONATION, col(_IMPERSONATION.impersonator_session_id) == col(Session.id))
+    # defence: ADM7 impersonator
+    .join(
+        User, (col(User.id) == col(Session.user_id)) & (col(User.id) == col(_IMPERSONATION.impersonated_by))
+    )
+    .where(by(_IMPERSONATION.id)),
+    _session_and_user,
+)
+"""The administrator's own session behind one in the name of a user, active or not, and the administrator."""
 
 SESSIONS_OF_USER = ReadStatement(
     select(*_SESSION, col(Session.token_copy)).where(by(Session.user_id)),  # defence: V22 sessions-of-user

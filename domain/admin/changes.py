@@ -8,7 +8,7 @@ from datetime import datetime
 
 from domain import one_time_tokens
 from domain.accounts import accounts
-from domain.admin import events, mails
+from domain.admin import events, impersonation, mails
 from domain.admin.errors import EmailTaken
 from domain.context import Context
 from domain.passwords import passwords, strength
@@ -44,7 +44,10 @@ async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow
 
 
 async def set_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> UserRow:
-    """Replace the roles of a user, who is notified when they become privileged; return the updated user."""
+    """Replace the roles of a user; return the updated user.
+
+    They are notified when they become privileged. Their sessions in the name of others end when they may open none.
+    """
     role = ",".join(names)
     if role == user.role:
         return user
@@ -52,6 +55,9 @@ async def set_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> UserRo
     events.user_role_changed(ctx, user.id, user.role, role)
     if roles.is_privileged(ctx.policy, role) and not roles.is_privileged(ctx.policy, user.role):
         await mails.role_changed(ctx, changed)
+    could, can = (impersonation.may_impersonate(ctx.policy, row) for row in (user, changed))
+    if could and not can:  # defence: ADM7 lost-permission
+        await impersonation.end_all_of(ctx, user)
     return changed
 
 

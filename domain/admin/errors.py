@@ -39,6 +39,12 @@ class YouCannotBanYourself(BadRequest):
     message = "You cannot ban yourself"
 
 
+class NotImpersonating(BadRequest):
+    """The session is an ordinary one."""
+
+    message = "You are not impersonating anyone"
+
+
 class YouCannotRemoveYourself(BadRequest):
     """The caller is the user to delete."""
 
@@ -121,6 +127,24 @@ class YouAreNotAllowedToDeleteUsers(Forbidden):
     """No role of the caller grants it, or the user has powers that the caller lacks."""
 
     message = "You are not allowed to delete users"
+
+
+class YouAreNotAllowedToImpersonateUsers(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to impersonate users"
+
+
+class YouCannotImpersonateAdmins(Forbidden):
+    """The user is the caller, or has an administrative role."""
+
+    message = "You cannot impersonate admins"
+
+
+class NotAllowedWhileImpersonating(Forbidden):
+    """The caller acts in the name of a user."""
+
+    message = "Not allowed while impersonating"
 
 
 class TwoFactorRequired(Forbidden):

@@ -13,6 +13,9 @@ USER_ROLE_CHANGED = Event("user.role_changed")
 USER_BANNED = Event("user.banned")
 USER_UNBANNED = Event("user.unbanned")
 PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin")
+IMPERSONATION_STARTED = Event("impersonation.started")
+IMPERSONATION_STOPPED = Event("impersonation.stopped")
+IMPERSONATION_ENDED = Event("impersonation.ended")
 
 
 def refused(ctx: Context, refusal: Refused) -> None:
@@ -46,4 +49,42 @@ def password_set_by_admin(ctx: Context, user_id: str, sessions_ended: int) -> No
     by_operator = ctx.caller is None
     record(
         ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended
+    )
+
+
+def impersonation_started(ctx: Context, user_id: str, session_id: str, expires_at: datetime) -> None:
+    """The caller opened a session in the name of a user; the time is in milliseconds since 1970."""
+    record(
+        ctx,
+        IMPERSONATION_STARTED,
+        user_id=user_id,
+        session_id=session_id,
+        expires_at=to_milliseconds(expires_at),
+    )
+
+
+def impersonation_stopped(ctx: Context) -> None:
+    """The caller ended the session in the name of a user."""
+    record(ctx, IMPERSONATION_STOPPED)
+
+
+def impersonation_ended(
+    ctx: Context,
+    *,
+    user_id: str,
+    impersonator_id: str,
+    session_id: str,
+    reason: str,
+    by_operator: bool = False,
+) -> None:
+    """A session in the name of a user was ended by somebody else than its administrator, for a reason."""
+    record(
+        ctx,
+        IMPERSONATION_ENDED,
+        user_id=user_id,
+        actor_id=None if by_operator or ctx.caller is not None else impersonator_id,
+        session_id=session_id,
+        by_operator=by_operator,
+        reason=reason,
+        impersonator=impersonator_id,
     )

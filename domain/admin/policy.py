@@ -17,3 +17,15 @@ class AdminPolicy:
     """The number up to which the users of a list are counted."""
     scan_timeout: timedelta
     """How long a statement of a list may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImpersonationPolicy:
+    """Whether administrators may act in the name of users, and what they may do there."""
+
+    enabled: bool
+    expires_in: timedelta
+    restricted: bool
+    """Whether operations are refused that could leave a lasting credential."""
+    notify: bool
+    """Whether the user gets an email."""

@@ -20,6 +20,9 @@ from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, User
 from models.statements import END_SESSION, OVER_LIMIT, insert
 
 HANDLE_PREFIX = "rvk_"
+IMPERSONATION = "impersonation"
+"""The method of a session that an administrator has opened in the name of a user."""
+
 COPY_PURPOSE = "session.token_copy"
 """The purpose under which the copy of a token is encrypted."""
 
@@ -57,23 +60,16 @@ async def create(
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
-    session = SessionRow(
-        id=tokens.token(),
-        user_id=user.id,
+    session = _new(
+        ctx,
+        user,
         remembered=remembered,
-        expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
-        ip_address=ctx.client.address,
-        user_agent=ctx.client.user_agent,  # defence: V87 user-agent
-        impersonated_by=None,
-        active_organization_id=None,
         method=method,
-        created_at=ctx.now,
-        updated_at=ctx.now,
+        expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
     )
-    digest = tokens.digest(token)
-    added = {**session._asdict(), "token_digest": digest}
+    added = {**session._asdict(), "token_digest": tokens.digest(token)}
     if under_session_limit:
         ctx.db.defer(_ADD, **added)
         return OpenedSession(token, session, user)
@@ -82,6 +78,44 @@ async def create(
     if over_limit.scalar() and rules.max_per_user:
         await _evict_oldest(ctx, session)
     return OpenedSession(token, session, user)
+
+
+async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> OpenedSession:
+    """Create a session in the name of a user for the caller, whose session is locked.
+
+    It counts in no limit, and no list shows its token.
+    """
+    token, caller = tokens.token(), ctx.signed_in
+    session = _new(ctx, user, remembered=False, method=IMPERSONATION, expires_at=expires_at)
+    session = session._replace(impersonated_by=caller.user.id)
+    added = {**session._asdict(), "token_digest": tokens.digest(token)}
+    await ctx.db.execute(_ADD, **added, impersonator_session_id=caller.session.id)
+    return OpenedSession(token, session, user)
+
+
+def _new(
+    ctx: Context,
+    user: UserRow,
+    *,
+    remembered: bool,
+    method: str,
+    expires_at: datetime,
+    token_copy: bytes | None = None,
+) -> SessionRow:
+    return SessionRow(
+        id=tokens.token(),
+        user_id=user.id,
+        remembered=remembered,
+        expires_at=expires_at,
+        ip_address=ctx.client.address,
+        user_agent=ctx.client.user_agent,  # defence: V87 user-agent
+        impersonated_by=None,
+        active_organization_id=None,
+        method=method,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+        token_copy=token_copy,
+    )
 
 
 async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
@@ -143,6 +177,8 @@ async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
 def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
     if row.id == caller.session.id:
         return caller.token
+    if caller.session.impersonated_by is not None:  # defence: ADM9 handles
+        return HANDLE_PREFIX + row.id
     copy = row.token_copy if ctx.policy[SessionPolicy].list_tokens else None  # defence: V40 list-tokens
     token = ctx.cipher.decrypt(COPY_PURPOSE, copy) if copy is not None else None
     return token or HANDLE_PREFIX + row.id
@@ -207,11 +243,13 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def sign_out(ctx: Context) -> None:
-    """Revoke every session in the request: the Bearer token's and the cookie's.
+    """Revoke every session in the request: the Bearer token's and the cookie's; of an administrator in the name of a
+    user only that one.
 
     A session that has ended meanwhile is not recorded as a sign-out.
     """
-    beside = await _beside_bearer(ctx)
+    impersonates = ctx.caller is not None and ctx.caller.session.impersonated_by is not None
+    beside = None if impersonates else await _beside_bearer(ctx)
     if beside is not None:
         await _end_presented(ctx, [beside] if ctx.caller is None else [ctx.caller, beside])
     elif ctx.caller is not None:
@@ -258,6 +296,7 @@ async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
 
 def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
     """Return the new expiry of a session that is due for extension, or None."""
+    # Sessions in the name of a user are never remembered.
     if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
         return None
     expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)

@@ -8,8 +8,8 @@ from connexion.operations import AbstractOperation
 from connexion.security import SecurityHandlerFactory
 from connexion.spec import Specification
 
+from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
-from handlers import cookies
 from server.api import request_body
 from server.api.arguments import check_signature, compile_inputs
 from server.api.extension import OperationExtension, extension_of
@@ -86,7 +86,13 @@ def compile_operation(
         signs_in=extension.signs_in,
         answers_head=extension.answers_head,
         is_public=extension.public_document,
+        refuses_impersonation=_refuses_impersonation(extension, policy),
         is_limited=extension.rate_limited,
         limits_failures=extension.failures_limited,
-        forget=(cookies.clear_session(policy.cookies),) if extension.signs_out else (),
+        signs_out=extension.signs_out,
     )
+
+
+def _refuses_impersonation(extension: OperationExtension, policy: Policy) -> bool:
+    rule = extension.impersonation
+    return rule == "never" or (rule == "restricted" and policy[ImpersonationPolicy].restricted)

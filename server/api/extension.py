@@ -1,6 +1,6 @@
 """The extension `x-gatewright`: what the contract says of an operation to this service alone, unpublished."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -31,6 +31,9 @@ class OperationExtension(BaseModel):
     """Whether HEAD is answered like GET: only where no token can be used up."""
     public_document: bool = False
     """Whether caches may keep the response and pages of every origin may read it: it is the same for all."""
+    impersonation: Literal["allowed", "restricted", "never"] = "allowed"
+    """Whether administrators may call it in the name of a user: `restricted` while `admin.impersonation.restricted` is
+    false, `never` not at all."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 

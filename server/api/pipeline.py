@@ -1,7 +1,7 @@
 """The compiled pipeline: a request goes through every check, in one order, and gets one response.
 
-Routing (1), size (2), rate limit (3), authentication (4), origin (5), parameters and body (6), redirect targets (7),
-handler (8).
+Routing (1), size (2), rate limit (3), authentication (4), origin and impersonation (5), parameters and body (6),
+redirect targets (7), handler (8).
 """
 
 import asyncio
@@ -10,8 +10,10 @@ import time
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
+from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.errors import Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
+from handlers import cookies
 from handlers.reply import Redirect
 from server.api import cors, errors, request_body, responses
 from server.api.client_address import client_of
@@ -133,17 +135,24 @@ class Pipeline:
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
         """Clear the session cookie of a sign-out whose session cannot be looked up."""
-        if operation.forget:
+        if operation.signs_out:
             self._check_origin(request, operation, by_cookie=False)
-            request.cookies += operation.forget
+            self._clear_cookies(request)
+
+    def _clear_cookies(self, request: Request) -> None:
+        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookie)
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""
         self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
+        # defence: ADM5 ADM8 while-impersonating
+        if operation.refuses_impersonation and request.impersonates:
+            raise NotAllowedWhileImpersonating
         request.arguments = operation.inputs.arguments(  # 6, 7
             request.scope["query_string"], request.captured, request.head, request.body
         )
-        request.cookies += operation.forget
+        if operation.signs_out:
+            self._clear_cookies(request)
 
     def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
         # defence: V11 V84 origin-check

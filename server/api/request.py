@@ -43,12 +43,14 @@ class Operation:
     answers_head: bool
     is_public: bool
     """Whether caches may keep the response, and pages of every origin may read it."""
+    refuses_impersonation: bool
+    """Whether administrators cannot call it in the name of a user."""
     is_limited: bool
     """Whether its requests are counted."""
     limits_failures: bool
     """Whether its requests without valid credentials are counted, if others are not."""
-    forget: tuple[Header, ...]
-    """Headers that clear the session cookie even if the operation fails: a user who signs out is signed out."""
+    signs_out: bool
+    """Whether the session cookie is cleared even if the operation fails: a user who signs out is signed out."""
 
 
 # Not frozen: the stages fill in what they found.
@@ -92,6 +94,11 @@ class Request:
     def operation_id(self) -> str | None:
         """The operation's name in the contract; None without one."""
         return None if self.operation is None else self.operation.operation_id
+
+    @property
+    def impersonates(self) -> bool:
+        """Return whether the caller is an administrator in the name of a user."""
+        return self.caller is not None and self.caller.session.impersonated_by is not None
 
     @property
     def disable_refresh(self) -> bool:

@@ -45,7 +45,7 @@ class RequireSession:
 
     sessions: Sessions
     cookie: bytes
-    forget: tuple[Header, ...]
+    policy: Cookies
     optional: bool
 
     async def authenticate(self, request: Request) -> None:
@@ -59,7 +59,8 @@ class RequireSession:
             if request.caller is not None:
                 return
         if by_cookie and token is not None:
-            request.cookies += self.forget  # defence: V27 clear-cookie
+            # defence: V27 clear-cookie
+            request.cookies += cookies.clear_sessions(self.policy, request.head.cookie)
         if not self.optional:  # defence: V27 session-required
             raise errors.Unauthenticated
 
@@ -107,7 +108,7 @@ class RequireChallenge:
     challenges: Challenges
     session_cookie: bytes
     pending_cookie: bytes
-    forget_session: tuple[Header, ...]
+    policy: Cookies
     forget_pending: tuple[Header, ...]
 
     async def authenticate(self, request: Request) -> None:
@@ -132,7 +133,7 @@ class RequireChallenge:
                 request.by_cookie = by_cookie
                 return
         if session is not None:
-            request.cookies += self.forget_session
+            request.cookies += cookies.clear_sessions(self.policy, head.cookie)
         raise InvalidTwoFactorCookie
 
     async def _challenge(self, token: str | None, now: datetime, *, by_cookie: bool) -> Any:
@@ -206,9 +207,8 @@ class SecurityCompiler:
                 f"{operation.operation_id}: the contract must accept both Bearer header and cookie"
             )
         optional = without_session or any(not requirement for requirement in operation.security)
-        forget = (cookies.clear_session(self._policy),)
         # defence: V41 cookie-setting
-        session = RequireSession(self._sessions, self._policy.session_name.encode(), forget, optional)
+        session = RequireSession(self._sessions, self._policy.session_name.encode(), self._policy, optional)
         header = next((one.header for one in credentials if one.header), None)
         # defence: KEY11 sessions-setting
         if header is None or not self._api_keys.are_sessions:
@@ -232,6 +232,6 @@ class SecurityCompiler:
             challenges=self._challenges,
             session_cookie=self._policy.session_name.encode(),
             pending_cookie=cookies.pending_name(self._policy).encode(),
-            forget_session=(cookies.clear_session(self._policy),),
+            policy=self._policy,
             forget_pending=(cookies.clear_pending(self._policy),),
         )

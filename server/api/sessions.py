@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from domain import errors, tokens
+from domain.admin import impersonation
 from domain.api_keys import verification
 from domain.api_keys.verification import VerifiedKey
 from domain.context import Caller, Challenge, Context
@@ -18,7 +19,7 @@ from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
 from handlers import cookies
-from models.queries import SessionRow
+from models.queries import SessionRow, UserRow
 from server.api.request import Request
 
 
@@ -46,11 +47,18 @@ class SessionStore:
         if found is None:
             return None
         session, user = found
+        end = partial(sessions.discard, session_id=session.id)
         if session.is_active(now) and not user.is_banned(now):  # defence: V33 session-ban
-            return Caller(token, session, user, by_cookie)
+            over = session.impersonated_by and await self._impersonation_over(session, user, now)
+            if not over:
+                return Caller(token, session, user, by_cookie)
+            end = partial(impersonation.end, session=session, reason=over)
         with contextlib.suppress(errors.Unavailable):
-            await self.run(partial(sessions.discard, session_id=session.id))
+            await self.run(end)
         return None
+
+    async def _impersonation_over(self, session: SessionRow, user: UserRow, now: datetime) -> str | None:
+        return await impersonation.refusal(self.policy, self.reads(), session, user, now)
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Return the new expiry of the caller's session if the request extends it, or None."""

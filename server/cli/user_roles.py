@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from server.cli.support import AsJson, Identifier, Yes, confirm, count, print_json, print_table, run
+from server.cli.support import AsJson, Identifier, Yes, cell, confirm, count, print_json, print_table, run
 
 app = typer.Typer()
 
@@ -88,6 +88,47 @@ def admins(as_json: AsJson = False) -> None:
             ("ID", "Email", "Role", "Second factor", "State"), rows, {"banned": "red", "no": "yellow"}
         )
     typer.echo(count(len(found), "administrator"))
+
+
+@app.command()
+def impersonations(
+    end: Annotated[bool, typer.Option("--end", help="End all of them.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the sessions that administrators have opened in the name of users, or end them.
+
+    Example: gatewright users impersonations --end --yes
+    """
+    from domain.admin import impersonation
+    from handlers import wire
+
+    if end:
+        confirm("End every session in the name of a user?", yes)
+        typer.echo(f"{count(run(impersonation.end_all), 'session')} ended.")
+        return
+    found = run(impersonation.running)
+    if as_json:
+        print_json(
+            [
+                {
+                    "sessionId": row.session_id,
+                    "administrator": row.administrator,
+                    "user": row.user,
+                    "createdAt": wire.instant(row.created_at),
+                    "expiresAt": wire.instant(row.expires_at),
+                }
+                for row in found
+            ]
+        )
+        return
+    if found:
+        rows = [
+            (row.session_id, row.administrator, row.user, cell(row.created_at), cell(row.expires_at))
+            for row in found
+        ]
+        print_table(("Session", "Administrator", "User", "Since", "Expires"), rows)
+    typer.echo(f"{count(len(found), 'session')} in the name of users")
 
 
 def _confirm_last(user: str, yes: bool) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import URL
 
 from domain import tokens
 from server.config import settings
+from server.config.groups.admin import Admin
 from server.config.settings import Settings
 from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
@@ -92,6 +93,10 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     if keys.enabled and "verifiers" not in keys.model_fields_set:
         verifier = SecretStr(f"dev:{_kept_secret(directory / VERIFIER_FILE)}")
         supplied["api_keys"] = keys.model_copy(update={"verifiers": (verifier,)})
+    admin: Admin = supplied.get("admin", written.admin)
+    if admin.enabled and "enabled" not in admin.impersonation.model_fields_set:
+        on = admin.impersonation.model_copy(update={"enabled": True})
+        supplied["admin"] = admin.model_copy(update={"impersonation": on})
     for name, sender in (("mail", written.mail), ("password_reset", written.password_reset)):
         if "sender" not in sender.model_fields_set:
             supplied[name] = sender.model_copy(update={"sender": "console"})

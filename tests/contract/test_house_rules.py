@@ -243,6 +243,7 @@ class TestExtension:
         "answersHead": bool,
         "publicDocument": bool,
         "authenticationBySetting": bool,
+        "impersonation": str,
     }
 
     @each_internal
@@ -277,6 +278,16 @@ class TestExtension:
             assert operation.method == "get"
             assert operation.spec["security"] == []
             assert not [one for one in parameters(operation) if one["name"] == "token"]
+
+    @each_internal
+    def test_documents_that_administrators_cannot_call_it_in_the_name_of_a_user(
+        self, operation: Operation
+    ) -> None:
+        content = responses(operation).get(403, {}).get("content", {})
+        codes = [code for one in content.values() for code in one.get("examples", {})]
+
+        is_refused = extension_of(operation.spec).impersonation != "allowed"
+        assert is_refused <= ("NOT_ALLOWED_WHILE_IMPERSONATING" in codes)
 
     @each_internal
     def test_opens_by_setting_what_wants_a_session(self, operation: Operation) -> None:

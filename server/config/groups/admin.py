@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from domain.admin.policy import AdminPolicy
+from domain.admin.policy import AdminPolicy, ImpersonationPolicy
 from domain.users import roles
 from domain.users.policy import RolePolicy
 from server.config.groups.group import Group, fill
@@ -21,6 +21,25 @@ Statements = dict[str, Annotated[tuple[str, ...], Items]]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}", re.ASCII)
 _MOST = 64
+
+
+class Impersonation(Group):
+    """`admin.impersonation.*`: sessions of administrators in the name of users."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether administrators may act in the name of users; by default true in development, where "
+        "`admin.enabled` is.",
+    )
+    expires_in: Duration = duration_between(
+        "1h", "Life of such a session, which is never extended.", at_least="1m", at_most="24h"
+    )
+    restricted: bool = Field(
+        default=True,
+        description="Whether operations are refused there that could leave a lasting credential, such as a new "
+        "password.",
+    )
+    notify: bool = Field(default=False, description="Whether the user is notified of each such session.")
 
 
 class Admin(Group):
@@ -62,6 +81,8 @@ class Admin(Group):
         at_most="30s",
     )
 
+    impersonation: Impersonation = Impersonation()
+
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return who may do what."""
         # A search ends before the database's time-out, which would count as an outage.
@@ -69,6 +90,7 @@ class Admin(Group):
         age = settings.session.fresh_age if self.fresh_age is None else self.fresh_age
         return [
             fill(AdminPolicy, self, fresh_age=age, scan_timeout=min(self.scan_timeout, longest)),
+            fill(ImpersonationPolicy, self.impersonation),
             RolePolicy(self.default_role, self._roles(), self.require_two_factor),
         ]
 
@@ -84,7 +106,10 @@ class Admin(Group):
         return known
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield malformed names, actions that no statement has, and a default role with powers."""
+        """Yield malformed names, actions that no statement has, a default role with powers, and impersonation
+        alone."""
+        if self.impersonation.enabled and not self.enabled:
+            yield "admin.impersonation.enabled: needs admin.enabled"
         yield from _malformed("admin.statements", self.statements)
         known = self._statements()
         if len(self.roles) > _MOST:

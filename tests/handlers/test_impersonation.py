@@ -1,0 +1,399 @@
+"""Sessions of administrators in the name of users: /admin/impersonate-user and /admin/stop-impersonating."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import bearer, code, token_of
+from tests.security.second_factor import set_cookies
+from tests.service import BASE_URL, Service
+
+SESSION, ADMIN = "service.session-token", "service.admin-session"
+ROLES = {
+    "support": {"user": ["impersonate"]},
+    "lead": {"user": ["list", "get", "impersonate", "impersonate-admins"], "report": ["read"]},
+    "viewer": {"user": ["list"]},
+    "banner": {"user": ["ban"]},
+    "editor": {"report": ["read"]},
+}
+SETTINGS = {"admin.statements": json.dumps({"report": ["read"]}), "admin.roles": json.dumps(ROLES)}
+
+
+@dataclass
+class Person:
+    """A user, and the token of their session."""
+
+    id: str
+    email: str
+    token: str
+
+    @property
+    def headers(self) -> Headers:
+        """The Bearer header."""
+        return bearer(self.token)
+
+
+@pytest.fixture
+async def service(make_service: MakeService, request: pytest.FixtureRequest) -> Service:
+    """A service with roles of its own."""
+    return await make_service({**SETTINGS, **getattr(request, "param", {})})
+
+
+def settings(**names: str) -> pytest.MarkDecorator:
+    """Run a test with these settings of `admin.impersonation`."""
+    return pytest.mark.parametrize(
+        "service", [{f"admin.impersonation.{key}": value for key, value in names.items()}], indirect=True
+    )
+
+
+async def change(service: Service, statement: str, **values: Any) -> None:
+    async with service.services.database.transaction() as db:
+        await db.execute(text(statement), **values)
+
+
+async def join(service: Service, sign_up: SignIn, role: str, email: str = "") -> Person:
+    email = email or f"{role}@example.com"
+    headers = await sign_up(email)
+    await change(service, 'UPDATE "user" SET role = :role WHERE email = :email', role=role, email=email)
+    user = (await service.get("/get-session", headers=headers)).json()["user"]
+    return Person(user["id"], email, token_of(headers))
+
+
+@pytest.fixture
+async def admin(service: Service, sign_up: SignIn) -> Person:
+    """An administrator."""
+    return await join(service, sign_up, "admin")
+
+
+@pytest.fixture
+async def user(service: Service, sign_up: SignIn) -> Person:
+    """A user without any power."""
+    return await join(service, sign_up, "user")
+
+
+async def impersonate(service: Service, admin: Person, user: Person) -> str:
+    """Return the token of a session in the name of a user."""
+    answer = await service.post("/admin/impersonate-user", {"userId": user.id}, headers=admin.headers)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["session"]["token"])
+
+
+async def refusal(service: Service, by: Person, user_id: str) -> tuple[int, str]:
+    answer = await service.post("/admin/impersonate-user", {"userId": user_id}, headers=by.headers)
+    return answer.status_code, code(answer)
+
+
+async def who(service: Service, token: str) -> str | None:
+    """Return the email address of the user of a session, None if it is over."""
+    answer = await service.get("/get-session", headers=bearer(token))
+    return str(answer.json()["user"]["email"]) if answer.is_success else None
+
+
+def cookies(**values: str) -> Headers:
+    """Return the headers of a page of this origin with these cookies."""
+    names = {"session": SESSION, "admin": ADMIN}
+    line = "; ".join(f"{names[key]}={value}" for key, value in values.items())
+    return {"Cookie": line, "Origin": BASE_URL}
+
+
+async def stop(service: Service, headers: Headers) -> httpx.Response:
+    service.client.cookies.clear()
+    return await service.post("/admin/stop-impersonating", headers=headers)
+
+
+async def events(service: Service, name: str) -> list[dict[str, Any]]:
+    await service.services.audit_writer.flush()
+    rows = await service.rows(
+        "SELECT user_id, actor_id, session_id, details FROM audit WHERE event = :name", name=name
+    )
+    details = [json.loads(row[3]) if isinstance(row[3], str) else row[3] for row in rows]
+    return [
+        {"user": row[0], "actor": row[1], "session": row[2], **more}
+        for row, more in zip(rows, details, strict=True)
+    ]
+
+
+async def ids(service: Service) -> list[str]:
+    return [row[0] for row in await service.rows("SELECT id FROM session WHERE impersonated_by IS NOT NULL")]
+
+
+class TestStart:
+    async def test_a_caller_with_a_bearer_token_gets_another_and_no_cookie(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        answer = await service.post("/admin/impersonate-user", {"userId": user.id}, headers=admin.headers)
+
+        session = answer.json()["session"]
+        assert set_cookies(answer) == {}
+        assert answer.headers["set-auth-token"] == session["token"] != admin.token
+        assert (session["userId"], session["impersonatedBy"]) == (user.id, admin.id)
+        assert session["expiresAt"] == "2026-01-01T13:00:00.000Z"
+        assert answer.json()["user"]["email"] == user.email == await who(service, session["token"])
+        assert await who(service, admin.token) == admin.email
+        [started] = await events(service, "impersonation.started")
+        assert started.items() >= {"user": user.id, "actor": admin.id, "session": session["id"]}.items()
+        assert await service.inbox(user.email, "impersonated") == []
+
+    async def test_a_caller_with_a_cookie_keeps_their_own_in_another(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        headers = cookies(session=admin.token)
+        answer = await service.post("/admin/impersonate-user", {"userId": user.id}, headers=headers)
+
+        token = answer.json()["session"]["token"]
+        assert set_cookies(answer) == {SESSION: token, ADMIN: admin.token}
+        for line in answer.headers.get_list("set-cookie"):
+            assert "HttpOnly" in line
+            assert "Max-Age" not in line
+
+    @pytest.mark.threat("ADM5")
+    @pytest.mark.parametrize(
+        ("caller", "target", "told"),
+        [
+            ("user", "editor", "YOU_ARE_NOT_ALLOWED_TO_IMPERSONATE_USERS"),
+            ("viewer", "user", "YOU_ARE_NOT_ALLOWED_TO_IMPERSONATE_USERS"),
+            ("support", "editor", "YOU_ARE_NOT_ALLOWED_TO_IMPERSONATE_USERS"),
+            ("support", "viewer", "YOU_CANNOT_IMPERSONATE_ADMINS"),
+            ("admin", "admin", "YOU_CANNOT_IMPERSONATE_ADMINS"),
+            ("admin", "viewer", "YOU_CANNOT_IMPERSONATE_ADMINS"),
+            ("lead", "banner", "YOU_CANNOT_IMPERSONATE_ADMINS"),
+            ("support", "user", None),
+            ("admin", "editor", None),
+            ("lead", "support", None),
+        ],
+    )
+    async def test_rank(
+        self, service: Service, sign_up: SignIn, caller: str, target: str, told: str | None
+    ) -> None:
+        by = await join(service, sign_up, caller, "by@example.com")
+        other = await join(service, sign_up, target, "other@example.com")
+
+        if told is None:
+            assert await who(service, await impersonate(service, by, other)) == other.email
+        else:
+            assert await refusal(service, by, other.id) == (403, told)
+            assert await ids(service) == []
+
+    async def test_not_oneself_nobody_unknown_nobody_banned(
+        self, service: Service, admin: Person, sign_up: SignIn, user: Person
+    ) -> None:
+        lead = await join(service, sign_up, "lead")
+        await change(service, 'UPDATE "user" SET banned = true WHERE id = :id', id=user.id)
+
+        assert await refusal(service, lead, lead.id) == (403, "YOU_CANNOT_IMPERSONATE_ADMINS")
+        assert await refusal(service, admin, admin.id) == (403, "YOU_CANNOT_IMPERSONATE_ADMINS")
+        assert [await refusal(service, admin, one) for one in ("0", "z" * 32)] == [
+            (404, "USER_NOT_FOUND")
+        ] * 2
+        assert await refusal(service, admin, user.id) == (403, "BANNED_USER")
+        service.clock.advance(days=2)
+        await change(service, "UPDATE session SET expires_at = :at", at=_stored(service, 10 * 24 * 3600))
+        assert await refusal(service, admin, user.id) == (403, "SESSION_NOT_FRESH")
+
+    @settings(enabled="false")
+    async def test_it_is_off_by_itself(self, service: Service, admin: Person, user: Person) -> None:
+        assert await refusal(service, admin, user.id) == (404, "NOT_FOUND")
+        assert (await stop(service, admin.headers)).status_code == 404
+        assert (await service.get("/admin/list-users", headers=admin.headers)).status_code == 200
+
+    @settings(notify="true", expires_in="5m")
+    async def test_users_can_be_notified(self, service: Service, admin: Person, user: Person) -> None:
+        await impersonate(service, admin, user)
+
+        [mail] = await service.inbox(user.email, "impersonated")
+        assert admin.email not in mail["text"]
+        assert "01.01.2026" in mail["text"] or "2026" in mail["text"]
+
+    @pytest.mark.parametrize(
+        "service",
+        [{"session.max_per_user": "2", "session.list_tokens": "true"}],
+        indirect=True,
+    )
+    async def test_it_counts_in_no_limit_and_users_see_and_end_it(
+        self, service: Service, admin: Person, user: Person, sign_in: SignIn
+    ) -> None:
+        tokens = [await impersonate(service, admin, user) for _ in range(3)]
+        second = await sign_in(user.email)
+        assert await who(service, user.token) == user.email
+
+        listed = (await service.get("/list-sessions", headers=second)).json()
+
+        handles = [row["token"] for row in listed if row.get("impersonatedBy") == admin.id]
+        assert (len(listed), len(handles)) == (5, 3)
+        assert all(handle.startswith("rvk_") for handle in handles)
+        await service.post("/revoke-session", {"token": handles[0]}, headers=second)
+        assert [await who(service, token) for token in tokens].count(None) == 1
+
+
+def _stored(service: Service, seconds: float) -> Any:
+    """Return a moment as the database of the service stores it."""
+    moment = service.clock.now.timestamp() + seconds
+    if service.services.database.dialect == "sqlite":
+        return int(moment * 1000)
+    return service.clock.now.fromtimestamp(moment, service.clock.now.tzinfo)
+
+
+class TestWhileItLasts:
+    @pytest.mark.threat("ADM6")
+    async def test_nothing_extends_it(self, service: Service, admin: Person, user: Person) -> None:
+        token = await impersonate(service, admin, user)
+
+        for _ in range(6):
+            service.clock.advance(minutes=10, seconds=-1)
+            answer = await service.get("/get-session", headers=cookies(session=token))
+            assert answer.json()["session"]["expiresAt"] == "2026-01-01T13:00:00.000Z"
+            assert set_cookies(answer) == {}
+        service.clock.advance(seconds=7)
+
+        assert await who(service, token) is None
+        assert await ids(service) == []
+
+    @pytest.mark.threat("ADM7")
+    @pytest.mark.parametrize(
+        ("statement", "reason"),
+        [
+            ("UPDATE \"user\" SET role = 'user' WHERE id = :admin", "role"),
+            ("UPDATE \"user\" SET role = 'viewer' WHERE id = :user", "role"),
+            ('UPDATE "user" SET banned = true WHERE id = :admin', "banned"),
+            ("UPDATE session SET expires_at = :past WHERE user_id = :admin", "signed out"),
+            ("UPDATE session SET impersonated_by = :user WHERE user_id = :user", "signed out"),
+            ("UPDATE session SET impersonator_session_id = NULL", "signed out"),
+            ("DELETE FROM session WHERE user_id = :admin", None),
+            ('DELETE FROM "user" WHERE id = :admin', None),
+        ],
+    )
+    async def test_it_ends_with_what_it_rests_on(
+        self, service: Service, admin: Person, user: Person, statement: str, reason: str | None
+    ) -> None:
+        token = await impersonate(service, admin, user)
+        [session_id] = await ids(service)
+        named = {"admin": admin.id, "user": user.id, "past": _stored(service, 0)}
+        await change(
+            service, statement, **{key: value for key, value in named.items() if f":{key}" in statement}
+        )
+
+        assert await who(service, token) is None
+
+        left = await service.rows("SELECT id FROM session WHERE id = :id", id=session_id)
+        assert left == []
+        ended = await events(service, "impersonation.ended")
+        assert [one["reason"] for one in ended] == ([] if reason is None else [reason])
+        for one in ended:
+            assert (one["user"], one["session"]) == (user.id, session_id)
+
+    @pytest.mark.threat("ADM7")
+    async def test_loss_of_the_permission_ends_it_at_once(
+        self, service: Service, admin: Person, user: Person, sign_up: SignIn
+    ) -> None:
+        support = await join(service, sign_up, "support")
+        await impersonate(service, support, user)
+        for role, left in (("support,viewer", 1), ("viewer", 0)):
+            answer = await service.post(
+                "/admin/set-role", {"userId": support.id, "role": role}, headers=admin.headers
+            )
+            assert answer.status_code == 200, answer.text
+            assert len(await ids(service)) == left
+        [ended] = await events(service, "impersonation.ended")
+        assert (ended["user"], ended["actor"], ended["reason"]) == (user.id, admin.id, "role")
+
+    async def test_records_name_the_administrator(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        token = await impersonate(service, admin, user)
+
+        await service.post("/update-user", {"name": "Grace"}, headers=bearer(token))
+
+        assert [(one["user"], one["actor"]) for one in await events(service, "user.updated")] == [
+            (user.id, admin.id)
+        ]
+
+    async def test_permissions_are_those_of_the_user(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        token = await impersonate(service, admin, user)
+
+        answer = await service.post(
+            "/admin/has-permission", {"permissions": {"user": ["list"]}}, headers=bearer(token)
+        )
+
+        assert answer.json() == {"error": None, "success": False}
+
+
+class TestStop:
+    @pytest.mark.parametrize("remembered", [True, False])
+    async def test_the_cookie_is_the_administrators_again(
+        self, service: Service, admin: Person, user: Person, sign_in: SignIn, remembered: bool
+    ) -> None:
+        own = token_of(await sign_in(admin.email, rememberMe=remembered))
+        started = await service.post(
+            "/admin/impersonate-user", {"userId": user.id}, headers=cookies(session=own)
+        )
+        token = started.json()["session"]["token"]
+
+        answer = await stop(service, cookies(session=token, admin=own))
+
+        assert answer.status_code == 200
+        assert set_cookies(answer) == {SESSION: own, ADMIN: ""}
+        assert ("Max-Age=604800" in answer.headers["set-cookie"]) == remembered
+        assert answer.headers["set-auth-token"] == own == answer.json()["session"]["token"]
+        assert answer.json()["user"]["email"] == admin.email
+        assert await who(service, token) is None
+        assert await who(service, own) == admin.email
+        [stopped] = await events(service, "impersonation.stopped")
+        assert (stopped["user"], stopped["actor"]) == (user.id, admin.id)
+
+    async def test_without_the_administrators_cookie_it_only_ends(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        for sent, cleared in (
+            (bearer, {}),
+            (lambda token: cookies(session=token), {SESSION: ""}),
+            (lambda token: {**bearer(token), **cookies(session=admin.token)}, {}),
+            (lambda token: {**bearer(token), **cookies(session=token)}, {SESSION: ""}),
+        ):
+            token = await impersonate(service, admin, user)
+            answer = await stop(service, sent(token))
+
+            assert (answer.status_code, answer.json()) == (200, {"session": None, "user": None})
+            assert set_cookies(answer) == cleared
+            assert "set-auth-token" not in answer.headers
+            assert await who(service, token) is None
+        assert await who(service, admin.token) == admin.email
+
+    async def test_an_ordinary_session_cannot_stop(self, service: Service, admin: Person) -> None:
+        answer = await stop(service, cookies(session=admin.token, admin=admin.token))
+
+        assert (answer.status_code, code(answer)) == (400, "NOT_IMPERSONATING")
+        assert await who(service, admin.token) == admin.email
+
+    async def test_when_it_is_over_its_cookies_are_cleared(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        token = await impersonate(service, admin, user)
+        service.clock.advance(hours=1)
+
+        answer = await stop(service, cookies(session=token, admin=admin.token))
+
+        assert answer.status_code == 401
+        assert set_cookies(answer) == {SESSION: "", ADMIN: ""}
+
+    async def test_sign_out_ends_only_this_session_and_clears_both_cookies(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
+        for sent in (
+            lambda token: cookies(session=token, admin=admin.token),
+            lambda token: {**bearer(token), **cookies(session=admin.token, admin=admin.token)},
+        ):
+            token = await impersonate(service, admin, user)
+
+            answer = await service.post("/sign-out", headers=sent(token))
+
+            service.client.cookies.clear()
+            assert set_cookies(answer) == {SESSION: "", ADMIN: ""}
+            assert [await who(service, one) for one in (token, admin.token, user.token)] == [
+                None, admin.email, user.email]  # fmt: skip
