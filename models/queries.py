@@ -131,7 +131,6 @@ _IMPERSONATION = aliased(Session)
 IMPERSONATOR_OF_SESSION = ReadStatement(
     select(*_SESSION, *USER_COLUMNS)
     .join(_IMPERSONATION, col(_IMPERSONATION.impersonator_session_id) == col(Session.id))
-    # defence: ADM7 impersonator
     .join(
         User, (col(User.id) == col(Session.user_id)) & (col(User.id) == col(_IMPERSONATION.impersonated_by))
     )

@@ -26,9 +26,6 @@ from domain.users.errors import BannedUser, UserNotFound
 from models import Session, User
 from models.queries import IMPERSONATOR_OF_SESSION, SessionRow, UserRow
 
-_IMPERSONATE = {"user": ["impersonate"]}
-_IMPERSONATE_ADMINS = {"user": ["impersonate-admins"]}
-
 
 async def start(ctx: Context, user_id: str) -> OpenedSession:
     """Create a session in the name of a user.
@@ -70,10 +67,10 @@ async def _lock(ctx: Context, user_id: str) -> UserRow:
 
 def may_impersonate(policy: Policy, administrator: UserRow, user: UserRow | None = None) -> bool:
     """Return whether the roles of an administrator allow sessions in the name of this user (of any), rank apart."""
-    needed = [_IMPERSONATE]
+    actions = ["impersonate"]
     if user is not None and roles.is_privileged(policy, user.role):
-        needed.append(_IMPERSONATE_ADMINS)
-    return all(roles.grants(policy, administrator.role, one) for one in needed)
+        actions.append("impersonate-admins")
+    return all(roles.permits(policy, administrator, "user", action) for action in actions)
 
 
 async def refusal(

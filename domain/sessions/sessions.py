@@ -69,7 +69,7 @@ async def create(
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
     )
-    added = {**session._asdict(), "token_digest": tokens.digest(token)}
+    added = {**session._asdict(), "token_digest": tokens.digest(token)}  # defence: V87 token-digest
     if under_session_limit:
         ctx.db.defer(_ADD, **added)
         return OpenedSession(token, session, user)
@@ -108,7 +108,7 @@ def _new(
         remembered=remembered,
         expires_at=expires_at,
         ip_address=ctx.client.address,
-        user_agent=ctx.client.user_agent,  # defence: V87 user-agent
+        user_agent=ctx.client.user_agent,
         impersonated_by=None,
         active_organization_id=None,
         method=method,

@@ -45,12 +45,19 @@ def test_users_are_administered_as_it_says(tmp_path: Path) -> None:
     with serving(tmp_path, {"mail.sender": "console"}) as live:
         printed = walk(guide("administer-users"), live, tmp_path, {BASE: live.url})
 
-    first, found, banned, helped, shared = printed
+    first, found, banned, helped, acting, shared = printed
     assert "Roles of ada@example.com: user,admin." in first
     assert [found.count(part) for part in ('"total":1', "eve@example.com")] == [1, 2]
     assert [banned.count(part) for part in ('"banned":true', "BANNED_USER", '"banned":false')] == [1, 1, 1]
     assert '"token":"' in banned.rpartition("BANNED_USER")[2]
     assert ['"token":"rvk_' in helped, '{"status":true}' in helped] == [True, True]
+    parts = (
+        '"impersonatedBy":"',
+        "NOT_ALLOWED_WHILE_IMPERSONATING",
+        "1 session in the name",
+        '{"session":null',
+    )
+    assert [acting.count(part) for part in parts] == [1, 1, 1, 1]
     assert "2 administrators" in shared
 
 

@@ -276,6 +276,10 @@ def _administer(ada: Traveller) -> Iterator[None]:
     new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
     call("admin.create_user", new, session=session)
     call("admin.update_user", {**user, "data": {"name": "Grace H."}}, session=session)
+    acting = call("admin.impersonate_user", user, session=session)
+    for token in (acting.body["session"]["token"], session) if acting.response.is_success else (session,):
+        call("sessions.list_active", session=token)
+        call("admin.stop_impersonating", session=token)
     call("admin.set_role", {**user, "role": "admin"}, session=session)
     for body in ({"sessionToken": UNKNOWN}, {"sessionToken": grace.token}):
         call("admin.list_user_sessions", user, session=session)

@@ -1,4 +1,4 @@
-"""Rows ADM1 to ADM23, as far as tests/handlers/test_admin.py does not show them: administration."""
+"""Rows ADM1 to ADM23, as far as tests/handlers/test_admin.py and test_impersonation.py do not show them."""
 
 import asyncio
 from typing import Any
@@ -7,8 +7,12 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from codegen.walk import Operation
+from server.jobs import cleanup
 from tests.conftest import Headers, MakeService, SignIn
-from tests.service import PASSWORD, Service
+from tests.contract.reading import OPERATIONS, bodies
+from tests.handlers.steps import bearer
+from tests.service import BASE_URL, PASSWORD, Service
 
 ADMIN = "admin@example.com"
 
@@ -190,3 +194,179 @@ class TestDoors:
             await service.post("/reset-password", {"token": reset, "newPassword": new["password"]})
         ).is_success
         assert code(await service.post("/sign-in/email", new)) == "BANNED_USER"
+
+
+LASTING = {
+    "/change-password", "/verify-password", "/change-email", "/delete-user", "/delete-user/callback", "/link-social",
+    "/unlink-account", "/get-access-token", "/refresh-token", "/account-info", "/revoke-session", "/revoke-sessions",
+    "/revoke-other-sessions", "/two-factor/enable", "/two-factor/disable", "/two-factor/get-totp-uri",
+    "/two-factor/verify-totp", "/two-factor/send-otp", "/two-factor/verify-otp", "/two-factor/verify-backup-code",
+    "/two-factor/generate-backup-codes", "/api-key/create", "/api-key/update", "/api-key/delete",
+}  # fmt: skip
+"""Operations that could leave something behind."""
+
+ADMINISTRATION = [
+    operation
+    for operation in OPERATIONS.values()
+    if operation.path.startswith("/admin/")
+    and operation.path not in ("/admin/has-permission", "/admin/stop-impersonating")
+]
+
+
+class TestImpersonation:
+    """Sessions of administrators in the name of users."""
+
+    @pytest.fixture
+    async def user(self, service: Service, sign_up: SignIn) -> Headers:
+        return await sign_up("user@example.com")
+
+    async def impersonate(self, service: Service, admin: Headers, user: Headers) -> str:
+        body = {"userId": await id_of(service, user)}
+        answer = await service.post("/admin/impersonate-user", body, headers=admin)
+        assert answer.status_code == 200, answer.text
+        service.client.cookies.clear()
+        return str(answer.json()["session"]["token"])
+
+    async def ask(self, service: Service, operation: Operation, token: str) -> str:
+        """Return the code with which an operation refuses a token, with the body of its example."""
+        body = {
+            name: value
+            for content in bodies(operation).values()
+            for name, value in content["example"].items()
+        }
+        answer = await service.client.request(
+            operation.method,
+            operation.path,
+            params={"id": "x", "token": "x" * 32, "providerId": "test"}
+            if operation.method == "get"
+            else None,
+            json=body if operation.method == "post" else None,
+            headers=bearer(token),
+        )
+        return "" if answer.is_success else code(answer)
+
+    @pytest.mark.threat("ADM5", "ADM8")
+    async def test_nothing_lasting_and_no_administration(
+        self, service: Service, admin: Headers, user: Headers
+    ) -> None:
+        token = await self.impersonate(service, admin, user)
+        lasting = [operation for operation in OPERATIONS.values() if operation.path in LASTING]
+
+        refused = {
+            operation.path: await self.ask(service, operation, token)
+            for operation in (*lasting, *ADMINISTRATION)
+        }
+
+        assert set(refused.values()) == {"NOT_ALLOWED_WHILE_IMPERSONATING"}, refused
+        assert refused.keys() >= LASTING
+        assert len(ADMINISTRATION) == 14
+        assert await service.rows("SELECT id FROM api_key") == []
+        for allowed in ("/get-session", "/list-sessions", "/list-accounts", "/api-key/list", "/token"):
+            assert (await service.get(allowed, headers=bearer(token))).status_code == 200
+
+    @pytest.mark.threat("ADM8")
+    async def test_the_settings_lift_the_list_but_for_administration(
+        self, make_service: MakeService, sign_up: SignIn
+    ) -> None:
+        service = await make_service({"admin.impersonation.restricted": "false"})
+
+        async def signs_up(email: str) -> Headers:
+            return await sign_up(email, on=service)
+
+        token = await self.impersonate(
+            service, await administrator(service, signs_up, ADMIN), await signs_up("user@example.com")
+        )
+
+        assert (await service.post("/api-key/create", {}, headers=bearer(token))).status_code == 200
+        refused = {await self.ask(service, operation, token) for operation in ADMINISTRATION}
+        assert refused == {"NOT_ALLOWED_WHILE_IMPERSONATING"}
+
+    @pytest.mark.threat("ADM9")
+    async def test_the_sessions_of_the_user_are_handles(
+        self, service: Service, admin: Headers, user: Headers
+    ) -> None:
+        token = await self.impersonate(service, admin, user)
+
+        listed = (await service.get("/list-sessions", headers=bearer(token))).json()
+
+        assert {session["token"][:4] for session in listed if session["token"] != token} == {"rvk_"}
+        for session in listed:
+            if session["token"] != token:
+                assert (
+                    await service.get("/get-session", headers=bearer(session["token"]))
+                ).status_code == 401
+        mine = (await service.get("/list-sessions", headers=user)).json()
+        assert token not in {session["token"] for session in mine}
+        assert [session.get("impersonatedBy") is not None for session in mine].count(True) == 1
+
+    @pytest.mark.threat("ADM11")
+    async def test_the_administrators_cookie_opens_nothing_and_fits_one_session(
+        self, service: Service, sign_up: SignIn, admin: Headers, user: Headers
+    ) -> None:
+        other = await administrator(service, sign_up, "other@example.com")
+        tokens_of = [
+            (await service.get("/get-session", headers=one)).json()["session"]["token"]
+            for one in (admin, other, user)
+        ]
+        service.client.cookies.clear()
+        for operation in OPERATIONS.values():
+            if operation.spec.get("security") is None:
+                cookie = {"Cookie": f"service.admin-session={tokens_of[0]}", "Origin": BASE_URL}
+                answer = await service.client.request(operation.method, operation.path, headers=cookie)
+                assert (operation.path, answer.status_code) == (operation.path, 401)
+        for wrong in (tokens_of[1], tokens_of[2], "x" * 32, "", 'forged"\\'):
+            token = await self.impersonate(service, admin, user)
+            cookies = {**bearer(token), "Cookie": f"service.admin-session={wrong}", "Origin": BASE_URL}
+            stopped = await service.post("/admin/stop-impersonating", {}, headers=cookies)
+            assert (stopped.status_code, stopped.json()) == (200, {"session": None, "user": None})
+            assert "set-auth-token" not in stopped.headers
+            service.client.cookies.clear()
+
+    @pytest.mark.both_databases
+    async def test_of_many_who_stop_one_comes_back(
+        self, service: Service, admin: Headers, user: Headers
+    ) -> None:
+        own = (await service.get("/get-session", headers=admin)).json()["session"]["token"]
+        token = await self.impersonate(service, admin, user)
+        cookies = {
+            "Cookie": f"service.session-token={token}; service.admin-session={own}",
+            "Origin": BASE_URL,
+        }
+
+        answers = await asyncio.gather(
+            *(service.post("/admin/stop-impersonating", {}, headers=cookies) for _ in range(20))
+        )
+
+        restored = [answer.json()["session"]["token"] for answer in answers if answer.status_code == 200]
+        assert restored == [own]
+        assert {answer.status_code for answer in answers} == {200, 401}
+
+    @pytest.mark.both_databases
+    @pytest.mark.threat("ADM7")
+    async def test_none_is_left_when_the_administrator_signs_out_meanwhile(
+        self, service: Service, sign_up: SignIn, user: Headers
+    ) -> None:
+        body = {"userId": await id_of(service, user)}
+        for number in range(5):
+            admin = await administrator(service, sign_up, f"admin{number}@example.com")
+            service.client.cookies.clear()
+            started, _ = await asyncio.gather(
+                service.post("/admin/impersonate-user", body, headers=admin),
+                service.post("/revoke-sessions", {}, headers=admin),
+            )
+            assert started.status_code in (200, 401)
+            if started.status_code == 200:
+                token = started.json()["session"]["token"]
+                service.client.cookies.clear()
+                assert (await service.get("/get-session", headers=bearer(token))).status_code == 401
+        assert await service.rows("SELECT id FROM session WHERE impersonated_by IS NOT NULL") == []
+
+    async def test_the_clean_up_of_the_administrators_session_takes_it_along(
+        self, service: Service, admin: Headers, user: Headers
+    ) -> None:
+        await self.impersonate(service, admin, user)
+        await change(service, "UPDATE session SET expires_at = created_at WHERE impersonated_by IS NULL")
+
+        await cleanup.sweep(service.services.database, service.clock())
+
+        assert await service.rows("SELECT id FROM session") == []

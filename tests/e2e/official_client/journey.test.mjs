@@ -358,3 +358,26 @@ test("gives keys their limits as an administrator", async () => {
   assert.equal((await verdictOn(made.key)).error.code, "USAGE_EXCEEDED");
   assert.equal(succeeded(await admin.apiKey.update({ keyId: made.id, remaining: 9 })).remaining, 9);
 });
+
+test("acts in the name of a user and comes back", async () => {
+  const { email } = await joined();
+  const client = await signedIn(process.env.ADMIN_EMAIL);
+  const own = (await sessionOf(client)).session.token;
+  const [user] = succeeded(await client.admin.listUsers({ query: { searchValue: email } })).users;
+
+  const acting = succeeded(await client.admin.impersonateUser({ userId: user.id }));
+
+  assert.equal(acting.user.email, email);
+  assert.equal((await sessionOf(client)).user.email, email);
+  assert.equal((await client.admin.listUsers({ query: {} })).error.code, "NOT_ALLOWED_WHILE_IMPERSONATING");
+  assert.equal((await client.apiKey.create({})).error.code, "NOT_ALLOWED_WHILE_IMPERSONATING");
+  const back = succeeded(await client.admin.stopImpersonating());
+  if (CARRIED_BY === "cookie") {
+    assert.equal(back.user.email, process.env.ADMIN_EMAIL);
+    assert.equal((await sessionOf(client)).session.token, own);
+  } else {
+    assert.equal(back.session, null);
+    holdToken(client, own);
+    assert.equal((await sessionOf(client)).user.email, process.env.ADMIN_EMAIL);
+  }
+});

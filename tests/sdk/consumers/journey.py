@@ -30,6 +30,7 @@ from gatewright_client.api.admin import (
     create_user,
     get_user,
     has_permission,
+    impersonate_user,
     list_user_sessions,
     list_users,
     remove_user,
@@ -38,6 +39,7 @@ from gatewright_client.api.admin import (
     revoke_user_sessions,
     set_role,
     set_user_password,
+    stop_impersonating,
     unban_user,
     update_user,
 )
@@ -98,6 +100,7 @@ from gatewright_client.models import (
     GetTotpUriRequest,
     HasPermissionRequest,
     HasPermissionRequestPermissions,
+    Impersonation,
     KeySet,
     LinkSocialRequest,
     NewApiKey,
@@ -122,6 +125,7 @@ from gatewright_client.models import (
     SignUpRequest,
     SocialLink,
     SocialSignIn,
+    StoppedImpersonation,
     TotpUri,
     UnlinkAccountRequest,
     UpdateApiKeyRequest,
@@ -349,11 +353,15 @@ def administration() -> None:
     assert of(get_user.sync(client=admin, id=user.id), User).email == user.email
     changes = UpdateUserAsAdminRequest(user_id=user.id, data=UpdateUserData(name="Grace H."))
     assert of(update_user.sync(client=admin, body=changes), User).name == "Grace H."
+    which = UserIdRequest(user_id=user.id)
+    acting = of(impersonate_user.sync(client=admin, body=which), Impersonation)
+    assert acting.session.impersonated_by
+    stopped = of(stop_impersonating.sync(client=holding(acting.session.token)), StoppedImpersonation)
+    assert stopped.session is None
     ok(set_role.sync(client=admin, body=SetRoleRequest(user_id=user.id, role=["user", "admin"])))
     permissions = HasPermissionRequestPermissions.from_dict({"user": ["ban", "list"]})
     asked = HasPermissionRequest(permissions=permissions)
     assert of(has_permission.sync(client=admin, body=asked), PermissionVerdict).success
-    which = UserIdRequest(user_id=user.id)
     assert of(list_user_sessions.sync(client=admin, body=which), SessionsOfUser).sessions == []
     ok(revoke_user_session.sync(client=admin, body=RevokeUserSessionRequest(session_token="x" * 32)))
     assert of(revoke_user_sessions.sync(client=admin, body=which), RevokedUserSessions).count == 0

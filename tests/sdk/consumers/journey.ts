@@ -205,6 +205,9 @@ async function administration(): Promise<void> {
   assert.equal(ok(await sdk.admin.listUsers({ query: { searchValue: "grace", limit: 1 } })).users[0]?.id, user.id);
   assert.equal(ok(await sdk.admin.getUser({ query: { id: user.id } })).email, user.email);
   assert.equal(ok(await sdk.admin.updateUser({ body: { ...body, data: { name: "Grace H." } } })).name, "Grace H.");
+  const acting = ok(await sdk.admin.impersonateUser({ body }));
+  assert.ok(acting.session.impersonatedBy);
+  assert.equal(ok(await holding(acting.session.token).admin.stopImpersonating()).session, null);
   ok(await sdk.admin.setRole({ body: { ...body, role: ["user", "admin"] } }));
   assert.ok(ok(await sdk.admin.hasPermission({ body: { permissions: { user: ["ban", "list"] } } })).success);
   assert.deepEqual(ok(await sdk.admin.listUserSessions({ body })).sessions, []);

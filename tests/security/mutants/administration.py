@@ -11,6 +11,18 @@ MUTANTS = (
     Mutant("ADM3", "roles are those configured", "known-roles", Always(False)),
     Mutant("ADM3", "every role is compared with the caller's powers", "role-powers", Always(False)),
     Mutant("ADM4", "the powers of the user are compared", "rank", Always(False)),
+    Mutant("ADM5", "administrators are not impersonated", "privileged", Always(False)),
+    Mutant(
+        "ADM5", "administration refuses sessions in the name of users", "while-impersonating", Always(False)
+    ),
+    Mutant("ADM7", "the administrator's session is alive", "own-session", Always(False)),
+    Mutant("ADM7", "the administrator is not banned", "banned", Always(False)),
+    Mutant("ADM7", "the administrator may still do it", "role", Replace("None", "value")),
+    Mutant("ADM7", "the loss of the permission ends the sessions", "lost-permission", Always(False)),
+    Mutant("ADM8", "what lasts is refused", "while-impersonating", Always(False)),
+    Mutant("ADM9", "tokens of other sessions are not listed", "handles", Always(False)),
+    Mutant("ADM11", "only its own cookie is cleared", "own-cookie", Always(True)),
+    Mutant("ADM11", "the cookie is that of the same administrator", "own", Always(False)),
     Mutant("ADM10", "sessions are listed without tokens", "handles", Replace("(row, caller.token)")),
     Mutant("ADM12", "a ban ends sessions", "end-sessions", Replace("0", "value.elts[1]")),
     Mutant("ADM13", "the last administrator stays", "last-admin", Always(False)),

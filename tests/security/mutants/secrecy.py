@@ -30,7 +30,12 @@ MUTANTS = (
         "refused-log",
         Append("form=form", "value"),
     ),
-    Mutant("V87", "session tokens are kept as digests", "user-agent", Replace("token", "value")),
+    Mutant(
+        "V87",
+        "session tokens are kept as digests",
+        "token-digest",
+        Replace("{**..., 'user_agent': token}", "value"),
+    ),
     Mutant(
         "V87",
         "access tokens of providers are encrypted",

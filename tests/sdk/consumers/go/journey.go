@@ -314,6 +314,9 @@ func administration() {
 	data.SetName("Grace H.")
 	changes := *gatewright.NewUpdateUserAsAdminRequest(user.Id, data)
 	ensure(ok(api.AdminUpdateUser(as).UpdateUserAsAdminRequest(changes).Execute()).Name == "Grace H.")
+	acting := ok(api.AdminImpersonateUser(as).UserIdRequest(which).Execute()).Session
+	ensure(acting.GetImpersonatedBy() != "")
+	ok(api.AdminStopImpersonating(holding(acting.Token)).Execute())
 	roles := *gatewright.NewSetRoleRequest(user.Id, []string{"user", "admin"})
 	ok(api.AdminSetRole(as).SetRoleRequest(roles).Execute())
 	asked := *gatewright.NewHasPermissionRequest(map[string][]string{"user": {"ban", "list"}})
