@@ -32,7 +32,6 @@ CHEAP = {
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
     "GATEWRIGHT_PASSWORD__HASH_NICE": "0",
     "GATEWRIGHT_JWT__ALGORITHMS": "ES256",
-    "GATEWRIGHT_API_KEYS__VERIFIERS": f"tests:{VERIFIER}",
 }
 """Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none."""
 
@@ -103,7 +102,11 @@ _EMPTY = [delete(table) for table in reversed(metadata.sorted_tables)]
 def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a service under test; `overrides` are settings such as `session.expires_in`."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
-    places = {"GATEWRIGHT_DATABASE_URL": database_url, "GATEWRIGHT_MAIL__FILE_PATH": str(mail_file)}
+    places = {
+        "GATEWRIGHT_DATABASE_URL": database_url,
+        "GATEWRIGHT_MAIL__FILE_PATH": str(mail_file),
+        "GATEWRIGHT_API_KEYS__VERIFIERS": f"tests:{VERIFIER}",
+    }
     return {**CHEAP, **places, **named}
 
 

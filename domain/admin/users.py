@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, or_, select, true
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, true
 from sqlmodel import col
 
 from domain import errors, identifiers, one_time_tokens
@@ -19,7 +19,7 @@ from domain.trusted_devices import trusted_devices
 from domain.users import events as user_events
 from domain.users import locking, lookup, profile, roles
 from domain.users.policy import RolePolicy
-from models import Account, User
+from models import Account, KnownNetwork, User
 from models.queries import USER_COLUMNS, SessionRow, UserRow
 
 LONGEST_REASON = 1024
@@ -152,12 +152,19 @@ async def is_last_admin(ctx: Context, identifier: str) -> bool:
     return await targets.is_last_admin(ctx, await lookup.find(ctx, identifier))
 
 
-async def administrators(ctx: Context) -> Sequence[UserRow]:
-    """Return the users whose roles have a power beyond the default role's, by email address."""
+async def administrators(ctx: Context) -> Sequence[tuple[UserRow, datetime | None]]:
+    """Return the users whose roles have a power beyond the default role's, by email address.
+
+    Each comes with the time of the last sign-in, as long as it is remembered.
+    """
     texts = await targets.role_texts(ctx)
     holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]
     found = select(*USER_COLUMNS).where(col(User.role).in_(holding)).order_by(col(User.email))
-    return await ctx.db.execute(found.execution_options(row=UserRow, in_thread=True))
+    rows = await ctx.db.execute(found.execution_options(row=UserRow, in_thread=True))
+    last = select(func.max(col(KnownNetwork.last_success))).where(
+        col(KnownNetwork.user_id) == bindparam("whose")
+    )
+    return [(row, (await ctx.db.execute(last, whose=row.id)).scalar()) for row in rows]
 
 
 async def set_password(ctx: Context, identifier: str, new: str) -> int:

@@ -66,7 +66,8 @@ class ImportedUser:
     image: str | None = None
     username: str | None = None
     display_username: str | None = None
-    role: str = "user"
+    role: str | None = None
+    """None for the default role."""
     banned: bool = False
     ban_reason: str | None = None
     ban_expires: datetime | None = None

@@ -30,6 +30,7 @@ from domain.data_import.eligibility import (
 from domain.two_factor import enrolment
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import events as user_events
+from domain.users.policy import RolePolicy
 from models import CREDENTIAL, Account, TwoFactor, User
 from models.statements import insert, values_of
 
@@ -117,7 +118,7 @@ def _user(ctx: Context, user: ImportedUser) -> User:
         username=user.username,
         display_username=user.display_username,
         two_factor_enabled=user.second_factor is not None,
-        role=user.role,
+        role=user.role or ctx.policy[RolePolicy].default_role,
         banned=user.banned,
         ban_reason=user.ban_reason,
         ban_expires=user.ban_expires,

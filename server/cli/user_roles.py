@@ -71,7 +71,7 @@ def admins(as_json: AsJson = False) -> None:
 
     found = run(users.administrators)
     if as_json:
-        print_json([wire.user(user) for user in found])
+        print_json([{**wire.user(user), "lastSignIn": last and wire.instant(last)} for user, last in found])
         return
     if found:
         rows = [
@@ -80,12 +80,15 @@ def admins(as_json: AsJson = False) -> None:
                 user.email,
                 user.role,
                 "yes" if user.two_factor_enabled else "no",
+                cell(last),
                 "banned" * user.banned,
             )
-            for user in found
+            for user, last in found
         ]
         print_table(
-            ("ID", "Email", "Role", "Second factor", "State"), rows, {"banned": "red", "no": "yellow"}
+            ("ID", "Email", "Role", "Second factor", "Last sign-in", "State"),
+            rows,
+            {"banned": "red", "no": "yellow"},
         )
     typer.echo(count(len(found), "administrator"))
 
@@ -96,7 +99,7 @@ def impersonations(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the sessions that administrators have opened in the name of users, or end them.
+    """List or end the sessions in the name of users.
 
     Example: gatewright users impersonations --end --yes
     """

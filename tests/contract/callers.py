@@ -1,13 +1,15 @@
 """Who schemathesis is while it knocks at every operation. Its command line loads this module, not pytest.
 
 The environment says where and how: `LIVE_SERVER` is the root URL of the service, `CARRIED_BY` how the session
-token travels (bearer, cookie, or nothing), or `pending`: a sign-in that waits for its second factor. `PROVIDER` is
+token travels (bearer, cookie, or nothing), or who it is: `pending`, a sign-in that waits for its second factor, or
+`administrator`, in a service that runs in `SERVICE_FOLDER`. `PROVIDER` is
 the issuer of the provider that the service knows as `test` and `plain`.
 """
 
 import os
 import secrets
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from schemathesis.specs.openapi.coverage._schema import _FORMAT_PROBES
 
 from codegen.walk import change_schemas
 from tests.contract.visits import Visitor, fill_in
+from tests.live import promote
 from tests.service import VERIFIER
 
 ROOT = os.environ["LIVE_SERVER"]
@@ -132,9 +135,25 @@ class PendingCaller(Caller):
         return str(self._post("/sign-in/email", email=email, password=PASSWORD)["token"])
 
 
+class Administrator(Caller):
+    """A user with the role `admin`; another one when the last has lost it."""
+
+    def _is_live(self) -> bool:
+        asked = {"permissions": {"user": ["set-role"]}}
+        answer = self._client.post("/admin/has-permission", json=asked, headers=_bearer(self._token))
+        return answer.is_success and bool(answer.json()["success"])
+
+    def _renewed(self) -> str:
+        email = f"{secrets.token_hex(8)}@example.com"
+        token = self._sign_up(email)
+        promote(email, Path(os.environ["SERVICE_FOLDER"]), {})
+        return token
+
+
 def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
 if CARRIED_BY != "nothing":
-    schemathesis.auth(refresh_interval=None)(PendingCaller if CARRIED_BY == "pending" else Caller)
+    special = {"pending": PendingCaller, "administrator": Administrator}
+    schemathesis.auth(refresh_interval=None)(special.get(CARRIED_BY, Caller))

@@ -460,6 +460,12 @@ class TestUsers:
         unknown = run("users", "promote", ADA, "--role", "owner")
         assert complaint(unknown.stderr) == "You are not allowed to set a non-existent role value"
 
+    def test_sessions_in_the_name_of_users_are_listed_and_ended(self, run: Run, ada: str) -> None:
+        assert run("users", "impersonations").stdout == "0 sessions in the name of users\n"
+        assert json.loads(run("users", "impersonations", "--json").stdout) == []
+        assert run("users", "impersonations", "--end", stdin="n\n").exit_code == 1
+        assert run("users", "impersonations", "--end", "--yes").stdout == "0 sessions ended.\n"
+
     def test_a_role_that_is_no_longer_configured_stays(self, run: Run, ada: str) -> None:
         settings = {"GATEWRIGHT_ADMIN__ROLES": '{"editor": {}}'}
         run("users", "set-role", ADA, "editor", **settings)
