@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
@@ -154,14 +154,15 @@ class Running(NamedTuple):
 async def running(ctx: Context) -> Sequence[Running]:
     """Return the active sessions in the name of users, newest first."""
     own, administrator = aliased(Session), aliased(User)
-    found: Select[Any] = (
-        select(
-            col(Session.id),
-            col(administrator.email).label("administrator"),
-            col(User.email).label("user"),
-            col(Session.created_at),
-            col(Session.expires_at),
-        )
+    columns: tuple[Any, ...] = (
+        col(Session.id),
+        col(administrator.email).label("administrator"),
+        col(User.email).label("user"),
+        col(Session.created_at),
+        col(Session.expires_at),
+    )
+    found = (
+        select(*columns)
         .join(User, col(User.id) == col(Session.user_id))
         .join(administrator, col(administrator.id) == col(Session.impersonated_by))
         .join(own, col(own.id) == col(Session.impersonator_session_id))
