@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 Known = Mapping[str, str]
-"""The owner of each key: `id …` (the email), `email …`, `username …`, `identity …` (the user's id)."""
+"""The owner of each key: `id …` (the email), `email …`, `username …`, `identity …`, `key …` (the user's id)."""
 
 
 class Field(StrEnum):
@@ -17,6 +17,7 @@ class Field(StrEnum):
     PASSWORD = "password"  # noqa: S105 - the name of a field
     TWO_FACTOR = "two-factor"
     ACCOUNTS = "accounts"
+    API_KEYS = "api-keys"
 
 
 class Problem(Exception):
@@ -56,6 +57,30 @@ class SecondFactor:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedKey:
+    """An API key. Its text stays, because programs use it; only the digest is known."""
+
+    digest: bytes = field(repr=False)
+    kind: str
+    name: str | None = None
+    prefix: str | None = None
+    start: str | None = None
+    enabled: bool = True
+    expires_at: datetime | None = None
+    last_request: datetime | None = None
+    remaining: int | None = None
+    refill_amount: int | None = None
+    refill_interval_ms: int | None = None
+    last_refill_at: datetime | None = None
+    rate_limit_enabled: bool = False
+    rate_limit_window_ms: int = 60_000
+    rate_limit_max: int = 600
+    permissions: str | None = None
+    """As JSON."""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedUser:
     """One user to store; every value satisfies the rules of sign-up."""
 
@@ -77,6 +102,7 @@ class ImportedUser:
     """A hash that the service can check."""
     second_factor: SecondFactor | None = None
     accounts: tuple[Linked, ...] = ()
+    api_keys: tuple[ImportedKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +147,10 @@ def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tup
     if free != user.accounts:
         left.append(Problem("accounts", "an identity belongs to another user", Field.ACCOUNTS))
         user = replace(user, accounts=free)
+    unknown = tuple(key for key in user.api_keys if digest_key(key) not in known)
+    if unknown != user.api_keys:
+        left.append(Problem("apiKeys", "a key belongs to another user", Field.API_KEYS))
+        user = replace(user, api_keys=unknown)
     for problem in left:
         if problem.may_be_left not in without:
             return user, _refused(problem)
@@ -151,9 +181,15 @@ def identity_key(account: Linked) -> str:
     return f"identity {account.provider_id} {account.issuer} {account.account_id}"
 
 
+def digest_key(key: ImportedKey) -> str:
+    """Return the key of an API key."""
+    return f"key {key.digest.hex()}"
+
+
 def claims_of(user: ImportedUser) -> dict[str, str]:
     """Return all keys that this user takes."""
     claims = {id_key(user.id): user.email, email_key(user.email): user.id}
     if user.username is not None:
         claims[username_key(user.username)] = user.id
+    claims |= {digest_key(key): user.id for key in user.api_keys}
     return claims | {identity_key(account): user.id for account in user.accounts}

@@ -4,6 +4,7 @@ No password is hashed and no email is queued: an imported user keeps the hash, a
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 
 from sqlalchemy import select, tuple_
 from sqlalchemy.exc import IntegrityError
@@ -15,6 +16,7 @@ from domain.context import Context, StaleRead
 from domain.data_import.eligibility import (
     Eligibility,
     Field,
+    ImportedKey,
     ImportedUser,
     Known,
     Linked,
@@ -22,6 +24,7 @@ from domain.data_import.eligibility import (
     SecondFactor,
     check,
     claims_of,
+    digest_key,
     email_key,
     id_key,
     identity_key,
@@ -32,6 +35,7 @@ from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import events as user_events
 from domain.users.policy import RolePolicy
 from models import CREDENTIAL, Account, TwoFactor, User
+from models.api_key import ApiKey
 from models.statements import insert, values_of
 
 LOOKED_UP_AT_ONCE = 1000
@@ -93,7 +97,19 @@ async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
             known |= {id_key(user_id): email, email_key(email): user_id}
             if username is not None:
                 known[username_key(username)] = user_id
+    known |= await _known_keys(ctx, [key.digest for user in batch for key in user.api_keys])
     return known | await _known_identities(ctx, [account for user in batch for account in user.accounts])
+
+
+async def _known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
+    known: dict[str, str] = {}
+    for start in range(0, len(digests), LOOKED_UP_AT_ONCE):
+        wanted = col(ApiKey.digest).in_(digests[start : start + LOOKED_UP_AT_ONCE])
+        for digest, user_id in await ctx.db.execute(
+            select(col(ApiKey.digest), col(ApiKey.user_id)).where(wanted)
+        ):
+            known[digest_key(ImportedKey(digest, ""))] = user_id
+    return known
 
 
 async def _known_identities(ctx: Context, linked: Sequence[Linked]) -> dict[str, str]:
@@ -135,6 +151,8 @@ def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
         yield credential
     for linked in user.accounts:
         yield _account(ctx, user, linked)
+    for key in user.api_keys:
+        yield _api_key(ctx, user, key)
     if user.second_factor is not None:
         yield _two_factor(ctx, user.id, user.second_factor)
 
@@ -150,6 +168,11 @@ def _account(ctx: Context, user: ImportedUser, linked: Linked) -> Account:
         created_at=linked.created_at or user.created_at or ctx.now,
         updated_at=ctx.now,
     )
+
+
+def _api_key(ctx: Context, user: ImportedUser, key: ImportedKey) -> ApiKey:
+    columns = {**asdict(key), "created_at": key.created_at or ctx.now}
+    return ApiKey(id=tokens.token(), user_id=user.id, updated_at=ctx.now, **columns)
 
 
 def _two_factor(ctx: Context, user_id: str, second_factor: SecondFactor) -> TwoFactor:

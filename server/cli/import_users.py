@@ -204,6 +204,7 @@ def _run(open_source: Open, options: Options) -> None:
 
 
 async def _import(settings: "Settings", open_source: Open, options: Options, report: "Report") -> None:
+    from domain.api_keys.policy import ApiKeyPolicy
     from domain.two_factor.policy import TwoFactorPolicy
     from server.database.sqlite.temporary_map import temporary_map
     from server.identity_providers.configuration import stored_issuers
@@ -217,6 +218,7 @@ async def _import(settings: "Settings", open_source: Open, options: Options, rep
             issuers=stored_issuers(settings),
             mails_codes=services.policy[TwoFactorPolicy].otp_available,
             origin=source.origin,
+            kinds=frozenset(services.policy[ApiKeyPolicy].kinds),
             without=frozenset(options.without or ()),
             without_providers=frozenset(options.without_provider or ()),
         )

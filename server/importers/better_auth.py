@@ -5,6 +5,8 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+import orjson
+
 from domain.data_import.eligibility import Field, Problem
 from models import CREDENTIAL
 from server.crypto import imported_secrets
@@ -17,6 +19,7 @@ ORIGIN = "better-auth"
 _USER = ("id", "email", "name", "emailVerified", "createdAt")
 _ACCOUNT = ("id", "userId", "providerId", "accountId", "password")
 _TWO_FACTOR = ("id", "userId", "secret")
+_API_KEY = ("id", "key", "referenceId")
 _SCOPES = re.compile(r"[ ,]+")
 
 
@@ -29,6 +32,7 @@ class BetterAuth:
     users: SourceTable
     accounts: SourceTable
     second_factors: SourceTable | None
+    api_keys: SourceTable | None
     total: int | None
     secrets: Sequence[str] = field(repr=False)
     """The secrets of Better Auth, to decrypt authenticator secrets; may be empty."""
@@ -40,9 +44,11 @@ class BetterAuth:
             ids = [record["id"] for record in page]
             accounts = await self.source.belonging(self.accounts, ids)
             factors = await self.source.belonging(self.second_factors, ids)
+            keys = await self.source.belonging(self.api_keys, ids, by="referenceid")
             for record in page:
                 position, id_ = position + 1, record["id"]
                 fields = self._fields(record, accounts.get(id_, []), factors.get(id_, []))
+                fields["apiKeys"] = [_api_key(each) for each in keys.get(id_, [])]
                 yield Row(f"id {id_}", fields, str(id_), position)
 
     def _fields(self, record: Record, accounts: list[Record], factors: list[Record]) -> dict[str, object]:
@@ -87,7 +93,8 @@ async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterA
     users = source.table("user", _USER)
     accounts = source.table("account", _ACCOUNT)
     factors = source.optional_table("twoFactor", _TWO_FACTOR)
-    return BetterAuth(source, users, accounts, factors, await source.count(users), secrets)
+    keys = source.optional_table("apikey", _API_KEY)
+    return BetterAuth(source, users, accounts, factors, keys, await source.count(users), secrets)
 
 
 def _account(record: Record) -> dict[str, object]:
@@ -99,3 +106,34 @@ def _account(record: Record) -> dict[str, object]:
         "scopes": [each for each in _SCOPES.split(scope) if each] if isinstance(scope, str) else None,
         "createdAt": instant(record.get("createdat")),
     }
+
+
+def _api_key(record: Record) -> dict[str, object]:
+    """Return an API key; Better Auth stores the digest of its text, and permissions as JSON."""
+    return {
+        "digest": record["key"],
+        "configId": record.get("configid"),
+        "name": record.get("name"),
+        "prefix": record.get("prefix"),
+        "start": record.get("start"),
+        "enabled": flag(record.get("enabled")),
+        "expiresAt": instant(record.get("expiresat")),
+        "lastRequest": instant(record.get("lastrequest")),
+        "remaining": record.get("remaining"),
+        "refillAmount": record.get("refillamount"),
+        "refillInterval": record.get("refillinterval"),
+        "lastRefillAt": instant(record.get("lastrefillat")),
+        "rateLimitEnabled": flag(record.get("ratelimitenabled")),
+        "rateLimitTimeWindow": record.get("ratelimittimewindow"),
+        "rateLimitMax": record.get("ratelimitmax"),
+        "permissions": _json(record.get("permissions")),
+        "createdAt": instant(record.get("createdat")),
+    }
+
+
+def _json(value: object) -> object:
+    """Return a value that may be stored as JSON text; anything else unchanged, and refused later."""
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -100,13 +100,14 @@ class SourceDatabase:
             yield page
             page = await self._read(statement.where(key > page[-1]["id"]))
 
-    async def belonging(self, source: SourceTable | None, user_ids: Sequence[Any]) -> dict[Any, list[Record]]:
+    async def belonging(
+        self, source: SourceTable | None, user_ids: Sequence[Any], by: str = "userid"
+    ) -> dict[Any, list[Record]]:
         """Return the rows of a table that belong to these users, by user; none if the table is absent."""
         by_user: dict[Any, list[Record]] = {}
         if source is not None:
-            owner = source.columns["userid"]
-            for record in await self._read(source.selected().where(owner.in_(user_ids))):
-                by_user.setdefault(record["userid"], []).append(record)
+            for record in await self._read(source.selected().where(source.columns[by].in_(user_ids))):
+                by_user.setdefault(record[by], []).append(record)
         return by_user
 
     async def _read(self, statement: Select[Any]) -> list[Record]:
@@ -200,4 +201,4 @@ def _plain(name: str) -> str:
 
 
 def _is_key(name: str) -> bool:
-    return _plain(name) in ("id", "userid")
+    return _plain(name) in ("id", "userid", "referenceid")

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyotp
 import pytest
@@ -12,15 +13,17 @@ from models import Account, TwoFactor, User
 from server.importers.better_auth import better_auth
 from server.importers.report import Report
 from server.importers.tables import opened
+from tests.conftest import MakeService
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
 from tests.security import second_factor
 from tests.server.importers import real
 from tests.server.importers.guides import IMPORT, follow
 from tests.server.importers.moving import counts, take
 from tests.server.terminal import Run
-from tests.service import Service
+from tests.service import VERIFIER, Service
 from tests.trail import trail
 
 pytestmark = pytest.mark.long
@@ -104,6 +107,43 @@ class TestSecondFactor:
         assert counts(report) == (4, 0, 0)
         assert report.left.total() == 1
         assert "twoFactorRedirect" not in answer.json()
+
+
+class TestApiKeys:
+    async def test_a_key_goes_on_working(
+        self, make_service: MakeService, url: str, there: dict[str, str], provider: ProviderProcess
+    ) -> None:
+        known = social_settings(provider, issuer=provider.issuer)
+        target = await make_service({**known, "api_keys.accept_imported": "true"})
+        await move(target, url)
+
+        async def verdict(**asked: object) -> dict[str, Any]:
+            body = {"key": there["key"], **asked}
+            answer = await target.post("/api-key/verify", body, headers=bearer(VERIFIER))
+            found: dict[str, Any] = answer.json()
+            return found
+
+        key = (await verdict(permissions={"files": ["read"]}))["key"]
+        assert (key["referenceId"], key["name"], key["prefix"], key["configId"]) == (
+            there["bob"],
+            "ci",
+            "ci_",
+            "default",
+        )
+        assert (key["remaining"], key["refillAmount"], key["refillInterval"]) == (1, 2, 60_000)
+        assert (await verdict(permissions={"files": ["write"]}))["error"][
+            "code"
+        ] == "KEY_PERMISSIONS_INSUFFICIENT"
+        assert there["key"].startswith(key["start"])
+        assert [(await verdict())["valid"] for _ in range(2)] == [True, False]
+
+    async def test_they_need_the_setting(self, target: Service, url: str, there: dict[str, str]) -> None:
+        await move(target, url)
+
+        answer = await target.post("/api-key/verify", {"key": there["key"]}, headers=bearer(VERIFIER))
+
+        assert answer.json()["error"]["code"] == "INVALID_API_KEY"
+        assert len(await target.rows("SELECT id FROM api_key")) == 1
 
 
 class TestFields:

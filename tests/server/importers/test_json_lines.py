@@ -94,6 +94,9 @@ class TestUsers:
         assert [row.email for row in await service.rows(ENROLLED)] == [BOB]
 
 
+DIGEST = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+"""A SHA-256 in base64url."""
+
 REFUSED: list[tuple[str, Row | bytes, str]] = [
     ("no JSON", b"{", "line: is not JSON"),
     ("a list", b"[]", "line: is not a JSON object"),
@@ -144,6 +147,18 @@ REFUSED: list[tuple[str, Row | bytes, str]] = [
      "twoFactor: the secret does not have 10 to 128 bytes"),
     ("an issuer with a colon", {"email": ADA, "twoFactor": {"secret": SECRET, "issuer": "a:b"}},
      "twoFactor: the issuer contains a colon or control characters"),
+    ("keys that are no list", {"email": ADA, "apiKeys": {}}, "apiKeys: must be a list of at most 10000 objects"),
+    *((f"a key with {field}", {"email": ADA, "apiKeys": [{"digest": DIGEST, **key}]}, f"apiKeys: {reason}")
+      for field, key, reason in (
+          ("a plain text", {"digest": "gwk_secret"}, "needs the SHA-256 of a key in base64url"),
+          ("no digest", {"digest": None}, "needs the SHA-256 of a key in base64url"),
+          ("an unknown kind", {"configId": "ci"}, "ci is not a configured kind of keys"),
+          ("a negative number", {"remaining": -1}, "remaining must be a whole number of 0 or more"),
+          ("half a use", {"remaining": 0.5}, "remaining must be a whole number of 0 or more"),
+          ("an empty refill", {"refillAmount": 0}, "refillAmount must be a whole number of 1 or more"),
+          ("permissions that are text", {"permissions": "files"},
+           "permissions must be lists of actions by resource, of at most 4096 bytes"),
+      )),
     ("accounts that are no list", {"email": ADA, "accounts": {}},
      "accounts: must be a list of at most 100 objects"),
     ("a forged password account", {"email": ADA, "accounts": [{"providerId": "credential", "accountId": "1"}]},
@@ -159,6 +174,26 @@ class TestRefused:
     )
     async def test_a_row_and_why(self, file: Path, row: Row | bytes, reason: str) -> None:
         assert await refusals(file, [row, {"email": BOB}]) == [reason]
+
+    async def test_one_key_twice(self, service: Service, file: Path) -> None:
+        rows = [{"email": email, "apiKeys": [{"digest": DIGEST}]} for email in (ADA, BOB)]
+
+        for _ in range(2):
+            report = await take_lines(service, file, rows)
+            assert dict(report.refused) == {"apiKeys: a key belongs to another user": 1}
+        assert counts(await take_lines(service, file, rows, Field.API_KEYS)) == (1, 1, 0)
+        assert len(await service.rows("SELECT id FROM api_key")) == 1
+
+    async def test_users_without_a_role_get_the_default_role(
+        self, make_service: MakeService, file: Path
+    ) -> None:
+        roles = '{"reader": {}, "admin": {"user": ["list"]}}'
+        service = await make_service({"admin.roles": roles, "admin.default_role": "reader"})
+
+        await take_lines(service, file, [{"email": ADA}, {"email": BOB, "role": "admin"}])
+
+        found = await service.rows('SELECT role FROM "user" ORDER BY email')
+        assert [row.role for row in found] == ["reader", "admin"]
 
     async def test_one_address_twice(self, service: Service, file: Path) -> None:
         rows = [{"email": ADA, "name": "Ada"}, {"email": "ADA@EXAMPLE.COM", "name": "Eve"}]
@@ -211,6 +246,7 @@ class TestWithout:
             (Field.PASSWORD, {"passwordHash": "md5$a$b"}),
             (Field.TWO_FACTOR, {"twoFactor": {"secret": "0"}}),
             (Field.ACCOUNTS, {"accounts": [{"providerId": "google", "accountId": "1"}]}),
+            (Field.API_KEYS, {"apiKeys": [{"digest": DIGEST, "configId": "ci"}]}),
         ],
     )
     async def test_what_may_be_left_behind(

@@ -1,5 +1,6 @@
 // Fills empty databases (DATABASE_URLS) with users, by Better Auth's own API; prints what a test must know of each.
 
+import { apiKey } from "@better-auth/api-key";
 import { betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
 import { admin, twoFactor, username } from "better-auth/plugins";
@@ -21,7 +22,7 @@ async function fill(address) {
     secret: process.env.BETTER_AUTH_SECRET,
     database: openDatabase(address),
     emailAndPassword: { enabled: true },
-    plugins: [username(), admin(), twoFactor({ issuer: "Example" })],
+    plugins: [username(), admin(), twoFactor({ issuer: "Example" }), apiKey()],
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -57,7 +58,13 @@ async function fill(address) {
     userId: carol.id, providerId: "test", accountId: "carol-at-the-provider",
     accessToken: "access-token-of-carol", scope: "openid,email",
   });
-  return { ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI };
+  const { key } = await auth.api.createApiKey({
+    body: {
+      userId: bob.id, name: "ci", prefix: "ci_", permissions: { files: ["read"] },
+      remaining: 2, refillAmount: 2, refillInterval: 60_000, rateLimitEnabled: false,
+    },
+  });
+  return { key, ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI };
 }
 
 const known = [];
