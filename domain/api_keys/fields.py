@@ -86,8 +86,6 @@ def columns(ctx: Context, fields: Fields, kind: KeyKind) -> dict[str, Any]:
             raise MetadataDisabled
         values["custom_data"] = _stored("metadata", fields["metadata"])
     _check_refill(fields)
-    if values.get("refill_amount") is not None and values.get("remaining") is None:
-        values["remaining"] = values["refill_amount"]
     if "expiresIn" in fields:
         lasts = _lifetime(policy, kind, fields["expiresIn"])
         values["expires_at"] = None if lasts is None else ctx.now + lasts

@@ -84,7 +84,7 @@ async def add(
         "name": None,
         "enabled": True,
         "expires_at": None if lasts is None else ctx.now + lasts,
-        "remaining": None,
+        "remaining": values.get("refill_amount"),
         "refill_amount": None,
         "refill_interval_ms": None,
         "rate_limit_enabled": chosen.rate_limit_enabled,
@@ -172,6 +172,8 @@ async def change(
     begins: dict[str, Any] = {}
     if values.get("refill_amount") is not None:
         begins["last_refill_at"] = ctx.now
+        if row.remaining is None and "remaining" not in values:
+            begins["remaining"] = values["refill_amount"]
     if _RATE_LIMIT & values.keys():
         begins |= {"request_count": 0, "window_start": None}
     changed: ApiKeyRow | None = (

@@ -327,6 +327,23 @@ class TestManagers:
         assert await call(keeper, "delete", keyId=made["id"]) == refused
         assert (await get(admin, "get", id=made["id"]))["enabled"] is True
 
+    async def test_a_refill_begins_when_it_is_set_and_keeps_what_is_left(
+        self, service: Service, keeper: Headers, call: Call, verify: Call
+    ) -> None:
+        refill = {"refillAmount": 9, "refillInterval": 60_000}
+        left, endless, null = [
+            await call(keeper, "create", **body)
+            for body in ({"remaining": 3}, {}, {"remaining": None, **refill})
+        ]
+        assert null["remaining"] is None
+        service.clock.advance(hours=1)
+
+        assert (await call(keeper, "update", keyId=left["id"], **refill))["remaining"] == 3
+        assert (await call(keeper, "update", keyId=endless["id"], **refill))["remaining"] == 9
+        assert (await verify(left["key"]))["remaining"] == 2
+        service.clock.advance(minutes=1)
+        assert (await verify(left["key"]))["remaining"] == 8
+
     async def test_refills_need_both_values(self, keeper: Headers, call: Call) -> None:
         assert await call(keeper, "create", refillInterval=1000) == "REFILL_AMOUNT_AND_INTERVAL_REQUIRED"
         assert await call(keeper, "create", refillAmount=1) == "REFILL_INTERVAL_AND_AMOUNT_REQUIRED"
