@@ -6,7 +6,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, NoSuchTableError
 
 from models import metadata
 from server.database.errors import is_missing_table
@@ -27,6 +27,10 @@ def _upgrade(connection: Connection, head: str) -> None:
         config.attributes["connection"] = connection
         try:
             command.upgrade(config, "head")
+        except NoSuchTableError as error:
+            raise SchemaRefused(
+                f"the database lacks the table {error}, which is to be changed: {_MEND}"
+            ) from error
         except DBAPIError as error:
             if not is_missing_table(error):
                 raise

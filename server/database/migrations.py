@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from server.database.database import Database
-from server.database.errors import is_lock_timeout, is_unavailable
+from server.database.errors import first_line, is_lock_timeout, is_unavailable
 from server.database.postgresql.engine import patient_postgresql_engine
 from server.database.schema import Mode, SchemaRefused, current_is_head, head
 from server.database.sqlite.engine import migration_engine
@@ -25,6 +25,10 @@ _LOCK_TIMEOUT = 1.0
 
 _RETREAT = 2.0
 """Seconds in which those requests go ahead before the next attempt."""
+
+
+_SEARCH_INDEXES = {"ix_user_email_trigrams": "email", "ix_user_name_trigrams": "lower(name)"}
+_IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
 
 
 class _Obstacle(NamedTuple):
@@ -104,3 +108,28 @@ def _run_on_sqlite(database: Database, step: Callable[[Connection], None]) -> bo
         step(connection)
         connection.commit()
         return True
+
+
+async def add_search_indexes(database: Database) -> None:
+    """Create indexes for parts of names and addresses while the service runs; those that exist stay.
+
+    Raises SchemaRefused on SQLite, and if the database's user may not create the extension.
+    """
+    if database.dialect != "postgresql":
+        raise SchemaRefused("only PostgreSQL has indexes for parts of texts")
+    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
+    try:
+        # CREATE INDEX CONCURRENTLY runs in no transaction.
+        async with engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
+            for name, expression in _SEARCH_INDEXES.items():
+                # One that was interrupted stays, and is of no use.
+                if await connection.scalar(_IS_INVALID, {"name": name}):
+                    await connection.execute(text(f"DROP INDEX CONCURRENTLY {name}"))
+                definition = f'{name} ON "user" USING gin ({expression} gin_trgm_ops)'
+                await connection.execute(text(f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {definition}"))
+    except DBAPIError as error:
+        raise SchemaRefused(f"the indexes cannot be created: {first_line(error)}") from error
+    finally:
+        await engine.dispose()

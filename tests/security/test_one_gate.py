@@ -97,6 +97,8 @@ ATTEMPTS: dict[str, Attempt] = {
         "/sign-in/username", AT_THE_GATE, username="ada_l", password=PASSWORD
     ),
     "authentication.sign_in_social": bring_id_token,
+    "admin.impersonate_user": post("/admin/impersonate-user", "401 UNAUTHORIZED", userId="x"),
+    "admin.stop_impersonating": post("/admin/stop-impersonating", "401 UNAUTHORIZED"),
     "passwords.change": post(
         "/change-password",
         "401 UNAUTHORIZED",

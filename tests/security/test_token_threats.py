@@ -24,7 +24,7 @@ from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.conftest import MakeService, SignIn
 from tests.docs.typing_in import blocks, guide
-from tests.handlers.steps import code, token_of
+from tests.handlers.steps import bearer, code, token_of
 from tests.service import BASE_URL, START, Service
 
 SECRET = "s" * 32
@@ -292,14 +292,15 @@ class TestOurOwnOperations:
 
     @pytest.mark.threat("JWT16")
     async def test_an_impersonated_session_names_who_acts(self, service: Service, sign_up: SignIn) -> None:
-        ada, actor = await sign_up(), "o" * 32
-        plain = await claims_of(service, ada)
+        ada, admin = await sign_up(), await sign_up("admin@example.com")
+        plain, own = await claims_of(service, ada), await claims_of(service, admin)
         async with service.services.database.transaction() as db:
-            await db.execute(text("UPDATE session SET impersonated_by = :actor"), actor=actor)
+            await db.execute(text("UPDATE \"user\" SET role = 'admin' WHERE id = :id"), id=own["sub"])
+        opened = await service.post("/admin/impersonate-user", {"userId": plain["sub"]}, headers=admin)
 
-        acting = await claims_of(service, ada)
+        acting = await claims_of(service, bearer(opened.json()["session"]["token"]))
 
-        assert ("act" in plain, acting["act"], acting["sub"]) == (False, {"sub": actor}, plain["sub"])
+        assert ("act" in plain, acting["act"], acting["sub"]) == (False, {"sub": own["sub"]}, plain["sub"])
 
 
 class TestSecrecy:

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from models import metadata
 from server.database.database import Database
-from server.database.migrations import prepare, run_alone
+from server.database.migrations import add_search_indexes, prepare, run_alone
 from server.database.schema import Mode, SchemaRefused, current_is_head, head, suffices
 from tests.models.test_migrations import upgrade
 from tests.server.conftest import OpenDatabase
@@ -174,6 +174,34 @@ class TestDamagedAndOld:
         await prepare(migrated, "empty")
 
         assert await current_is_head(migrated)
+
+
+class TestSearchIndexes:
+    """The indexes for parts of names and addresses."""
+
+    async def test_are_created_once_and_used(self, migrated: Database, dialect: str) -> None:
+        if dialect == "sqlite":
+            with pytest.raises(SchemaRefused, match="only PostgreSQL"):
+                await add_search_indexes(migrated)
+            return
+        for _ in range(2):
+            await add_search_indexes(migrated)
+
+        async with migrated.transaction() as db:
+            await db.execute(text("SET LOCAL enable_seqscan = off"))
+            for where in ("email LIKE '%%ada%%'", "lower(name) LIKE '%%ada%%'"):
+                plan = await db.execute(text(f'EXPLAIN SELECT id FROM "user" WHERE {where}'))
+                assert "_trigrams" in str([tuple(row) for row in plan])
+            await db.execute(
+                text(
+                    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_user_email_trigrams'::regclass"
+                )
+            )
+            await db.commit()
+        await add_search_indexes(migrated)
+        async with migrated.transaction() as db:
+            invalid = "SELECT count(*) FROM pg_index WHERE NOT indisvalid"
+            assert (await db.execute(text(invalid))).scalar() == 0
 
 
 class TestCheck:

@@ -68,7 +68,7 @@ class TestOne:
             remembered=False,
             ip_address="::1",
             user_agent='ü"\\\n\x01\u2028\U0001f600',
-            impersonated_by="i",
+            impersonated_by=ada.id,
         )
         await add(migrated, ada, stored)
 

@@ -58,6 +58,8 @@ async def signed_in(database: Database) -> Database:
     async with database.transaction() as db:
         await db.execute(delete(User))
         db.add(ada)
+        for administrator in ("i", another("i")):
+            db.add(user(administrator, id=administrator))
         await db.flush()
         db.add(session(ada, TOKEN, id="s", ip_address="::1", **told))
     return database
@@ -96,7 +98,7 @@ class TestAChangedColumnIsAnotherRow:
         changed = {name: another(getattr(rows[table], name))}
 
         async with signed_in.transaction() as db:
-            await db.execute(update(table).values(changed))
+            await db.execute(update(table).where(col(table.id) == rows[table].id).values(changed))
 
         rows[table] = rows[table]._replace(**changed)
         assert await found(signed_in) == tuple(rows.values())
@@ -116,7 +118,7 @@ class TestAChangedColumnIsAnotherRow:
 
         async with signed_in.transaction() as db:
             await db.execute(delete(Session))
-            await db.execute(update(User).values({col(User.id): "u'"}))
+            await db.execute(update(User).where(col(User.id) == "u").values({col(User.id): "u'"}))
             values: dict[str, Any] = {**stored, "user_id": "u'", "token_digest": DIGEST, "method": "password"}
             await db.execute(insert(Session).values(values))
 
