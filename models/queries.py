@@ -131,10 +131,11 @@ _IMPERSONATION = aliased(Session)
 IMPERSONATOR_OF_SESSION = ReadStatement(
     select(*_SESSION, *USER_COLUMNS)
     .join(_IMPERSONATION, col(_IMPERSONATION.impersonator_session_id) == col(Session.id))
-    .join(
-        User, (col(User.id) == col(Session.user_id)) & (col(User.id) == col(_IMPERSONATION.impersonated_by))
-    )
-    .where(by(_IMPERSONATION.id)),
+    .join(User, col(User.id) == col(Session.user_id))
+    .where(
+        by(_IMPERSONATION.id),
+        col(User.id) == col(_IMPERSONATION.impersonated_by),  # defence: ADM7 impersonator
+    ),
     _session_and_user,
 )
 """The administrator's own session behind one in the name of a user, active or not, and the administrator."""

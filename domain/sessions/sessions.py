@@ -86,6 +86,7 @@ async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> Open
     It counts in no limit, and no list shows its token.
     """
     token, caller = tokens.token(), ctx.signed_in
+    # defence: ADM6 never-remembered
     session = _new(ctx, user, remembered=False, method=IMPERSONATION, expires_at=expires_at)
     session = session._replace(impersonated_by=caller.user.id)
     added = {**session._asdict(), "token_digest": tokens.digest(token)}

@@ -49,6 +49,7 @@ class SessionStore:
         session, user = found
         end = partial(sessions.discard, session_id=session.id)
         if session.is_active(now) and not user.is_banned(now):  # defence: V33 session-ban
+            # defence: ADM7 second-read
             over = session.impersonated_by and await self._impersonation_over(session, user, now)
             if not over:
                 return Caller(token, session, user, by_cookie)

@@ -12,6 +12,7 @@ from server.jobs import cleanup
 from tests.conftest import Headers, MakeService, SignIn
 from tests.contract.reading import OPERATIONS, bodies
 from tests.handlers.steps import bearer
+from tests.security.conftest import OpenInstance
 from tests.service import BASE_URL, PASSWORD, Service
 
 ADMIN = "admin@example.com"
@@ -280,6 +281,32 @@ class TestImpersonation:
         assert (await service.post("/api-key/create", {}, headers=bearer(token))).status_code == 200
         refused = {await self.ask(service, operation, token) for operation in ADMINISTRATION}
         assert refused == {"NOT_ALLOWED_WHILE_IMPERSONATING"}
+
+    @pytest.mark.threat("ADM7", "ADM12")
+    @pytest.mark.parametrize(
+        ("name", "whose"),
+        [("ban-user", "admin"), ("remove-user", "admin"), ("revoke-user-sessions", "admin"),
+         ("set-role", "admin"), ("ban-user", "user")],
+    )  # fmt: skip
+    async def test_it_ends_on_every_instance(
+        self, open_instance: OpenInstance, sign_up: SignIn, name: str, whose: str
+    ) -> None:
+        instances = [await open_instance(), await open_instance()]
+
+        async def join(email: str) -> Headers:
+            return await sign_up(email, on=instances[0])
+
+        root = await administrator(instances[0], join, "root@example.com")
+        admin, user = await administrator(instances[0], join, ADMIN), await join("user@example.com")
+        token = await self.impersonate(instances[0], admin, user)
+        body = {"userId": await id_of(instances[0], admin if whose == "admin" else user), "role": "user"}
+
+        answer = await instances[0].post(f"/admin/{name}", body, headers=root)
+
+        assert answer.status_code == 200, answer.text
+        for instance in reversed(instances):
+            assert (await instance.get("/get-session", headers=bearer(token))).status_code == 401
+        assert await instances[0].rows("SELECT id FROM session WHERE impersonated_by IS NOT NULL") == []
 
     @pytest.mark.threat("ADM9")
     async def test_the_sessions_of_the_user_are_handles(

@@ -15,6 +15,9 @@ MUTANTS = (
     Mutant(
         "ADM5", "administration refuses sessions in the name of users", "while-impersonating", Always(False)
     ),
+    Mutant("ADM6", "it is never extended", "never-remembered", Replace("True", "value.keywords[0].value")),
+    Mutant("ADM7", "such sessions are looked at twice", "second-read", Replace("None", "value")),
+    Mutant("ADM7", "the session is the administrator's", "impersonator", Remove()),
     Mutant("ADM7", "the administrator's session is alive", "own-session", Always(False)),
     Mutant("ADM7", "the administrator is not banned", "banned", Always(False)),
     Mutant("ADM7", "the administrator may still do it", "role", Replace("None", "value")),

@@ -460,11 +460,27 @@ class TestUsers:
         unknown = run("users", "promote", ADA, "--role", "owner")
         assert complaint(unknown.stderr) == "You are not allowed to set a non-existent role value"
 
-    def test_sessions_in_the_name_of_users_are_listed_and_ended(self, run: Run, ada: str) -> None:
+    def test_impersonations_are_listed_and_ended(self, run: Run, ada: str, tmp_path: Path) -> None:
+        grace = "grace@example.com"
+        run("users", "create", grace, stdin=f"{PASSWORD}\n")
         assert run("users", "impersonations").stdout == "0 sessions in the name of users\n"
+        run("users", "promote", ADA)
+        asyncio.run(
+            _with_service(f"sqlite:///{tmp_path / 'gatewright.db'}", tmp_path, partial(_act, email=grace))
+        )
+
+        listed = json.loads(run("users", "impersonations", "--json").stdout)
+        table = run("users", "impersonations").stdout
+        refused = run("users", "impersonations", "--end", stdin="n\n")
+
+        assert [(one["administrator"], one["user"]) for one in listed] == [(ADA, grace)]
+        assert table.endswith("\n1 session in the name of users\n")
+        assert refused.exit_code == 1
+        assert run("users", "impersonations", "--end", "--yes").stdout == "1 session ended.\n"
         assert json.loads(run("users", "impersonations", "--json").stdout) == []
-        assert run("users", "impersonations", "--end", stdin="n\n").exit_code == 1
-        assert run("users", "impersonations", "--end", "--yes").stdout == "0 sessions ended.\n"
+        record = json.loads(run("audit", "--event", "impersonation.ended", "--json").stdout)
+        assert (record["actor_id"], record["details"]["by"]) == (None, "operator")
+        assert record["details"]["impersonator"] == ada
 
     def test_a_role_that_is_no_longer_configured_stays(self, run: Run, ada: str) -> None:
         settings = {"GATEWRIGHT_ADMIN__ROLES": '{"editor": {}}'}
@@ -562,7 +578,7 @@ class TestTwoFactorReset:
     @pytest.fixture
     def enrolled(self, tmp_path: Path) -> Callable[[Job], Any]:
         """A user with an authenticator; runs a job with the service on the database of the commands, and the user."""
-        job_of = partial(_with_second_factor, f"sqlite:///{tmp_path / 'gatewright.db'}", tmp_path)
+        job_of = partial(_with_service, f"sqlite:///{tmp_path / 'gatewright.db'}", tmp_path)
         return lambda job: asyncio.run(job_of(job))
 
     def test_lets_a_user_in_who_has_lost_everything(self, run: Run, enrolled: Callable[[Job], Any]) -> None:
@@ -606,15 +622,6 @@ class TestTwoFactorReset:
 
         assert (done.exit_code, done.stdout) == (0, f"{ADA} has no second factor.\n")
         assert done.stderr == ""
-
-
-async def _with_second_factor(url: str, directory: Path, job: Job) -> Any:
-    service = await open_service(url, directory, {})
-    service.clock.now = datetime.now(UTC)
-    try:
-        return await job(service)
-    finally:
-        await close_service(service)
 
 
 async def _trust(service: Service) -> None:
@@ -719,3 +726,21 @@ def _started(process: subprocess.Popen[str]) -> dict[str, Any]:
         if event["event"] == "service.started":
             return event
     raise AssertionError("the service did not start")
+
+
+async def _with_service(url: str, directory: Path, job: Job) -> Any:
+    service = await open_service(url, directory, {})
+    service.clock.now = datetime.now(UTC)
+    try:
+        return await job(service)
+    finally:
+        await close_service(service)
+
+
+async def _act(service: Service, email: str) -> None:
+    """Open a session in the name of a user, as Ada."""
+    answer = await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})
+    headers = {"Authorization": f"Bearer {answer.json()['token']}"}
+    [[user_id]] = await service.rows('SELECT id FROM "user" WHERE email = :email', email=email)
+    opened = await service.post("/admin/impersonate-user", {"userId": user_id}, headers=headers)
+    assert opened.status_code == 200, opened.text
