@@ -112,6 +112,53 @@ EVERY: dict[str, dict[str, Any]] = {
 }
 
 
+NEEDED = {
+    "list-user-sessions": ("session", "list"),
+    "update-user": ("user", "update"),
+    "set-role": ("user", "set-role"),
+    "set-user-password": ("user", "set-password"),
+    "reset-two-factor": ("user", "reset-two-factor"),
+    "ban-user": ("user", "ban"),
+    "unban-user": ("user", "ban"),
+    "revoke-user-sessions": ("session", "revoke"),
+    "remove-user": ("user", "delete"),
+}
+"""The permission that each operation on another user needs."""
+
+
+def powers(role: str) -> set[tuple[str, str]]:
+    """Return what a role grants here; the administrator's is written as the one thing that nobody else has."""
+    granted = {(resource, action) for resource, actions in ROLES.get(role, {}).items() for action in actions}
+    every = {
+        (resource, action)
+        for one in ROLES.values()
+        for resource, actions in one.items()
+        for action in actions
+    }
+    return every | {("service", "manage")} if role == "admin" else granted
+
+
+class TestRoleByRank:
+    """Every operation on another user, by every role, on users of every rank."""
+
+    @pytest.mark.threat("ADM2", "ADM4")
+    @pytest.mark.parametrize("name", NEEDED)
+    async def test_it_needs_the_permission_and_the_powers_of_the_user(
+        self, service: Service, person: Make, name: str
+    ) -> None:
+        for role in ("user", "clerk", "support", "manager", "admin"):
+            caller = await person(role, f"{role}@example.com")
+            for rank in ("user", "guest", "editor", "support", "admin"):
+                target = await person(rank, f"{rank}-of-{role}@example.com")
+
+                status, told = await call(service, caller, name, **{**EVERY[name], "userId": target.id})
+
+                allowed = NEEDED[name] in powers(role) and powers(rank) <= powers(role)
+                assert (role, rank, status, told if status != 200 else "") == (
+                    role, rank, 200 if allowed else 403, "" if allowed else told)  # fmt: skip
+                assert status == 200 or told.startswith("YOU_ARE_NOT_ALLOWED_TO_")
+
+
 class TestPermission:
     @pytest.mark.threat("ADM2")
     @pytest.mark.parametrize("name", EVERY)
