@@ -11,6 +11,7 @@ import pytest
 from sqlmodel import SQLModel
 
 from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
+from models.api_key import ApiKey
 from server.jobs import cleanup
 from tests.faults.places import IS_LONG, Place
 from tests.handlers.steps import bearer, code, join, sign_in
@@ -36,6 +37,10 @@ def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
         ),
         OneTimeToken: lambda n: _times(digest=b"%d" % n, purpose=Purpose.RESET, user_id=user_id, attempts=0),
         TrustedDevice: lambda n: _times(id=f"d{n}", user_id=user_id, digest=b"%d" % n),
+        ApiKey: lambda n: _times(
+            id=f"k{n}", user_id=user_id, digest=b"%d" % n, kind="default", enabled=True, rate_limit_enabled=False,
+            rate_limit_window_ms=1000, rate_limit_max=1, request_count=0
+        ),
         Counter: lambda n: {"key": b"%d" % n, "count": 1, "window_end": LONG_AGO},
         KnownNetwork: lambda n: {"user_id": user_id, "network": b"%d" % n, "last_success": LONG_AGO},
         Outbox: lambda n: _times(

@@ -58,7 +58,10 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
         (
             "session", PEOPLE * SESSIONS_EACH,
             {**made, **ends, "id": own_id, "user_id": owner, "token_digest": digest("'s' || n"), "remembered": "true",
-             "method": "'password'", "user_agent": "'a browser of some length'"},
+             "method": "'password'", "user_agent": "'a browser of some length'",
+             # Every fiftieth was opened by whoever has the session before it.
+             "impersonated_by": f"CASE WHEN n % 50 = 1 THEN 'person' || ((n - 1) % {PEOPLE}) END",
+             "impersonator_session_id": "CASE WHEN n % 50 = 1 THEN 'row' || (n - 1) END"},
         ),
         (
             "grant", PEOPLE,
@@ -71,6 +74,12 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
             {**made, "id": own_id, "user_id": owner, "attempts": "1", "template": "'otp'", "sender": "'file'",
              "state": "CASE n % 10 WHEN 0 THEN 'failed' WHEN 1 THEN 'unresolved' WHEN 2 THEN 'queued' ELSE 'sent' END",
              "next_attempt": now(f"{90 * DAY} + n"), "expires_at": now(f"{99 * DAY}")},
+        ),
+        (
+            "api_key", PEOPLE * 2,
+            {**made, **ends, "id": own_id, "user_id": owner, "digest": digest("'a' || n"), "kind": "'default'",
+             "enabled": "true", "rate_limit_enabled": "false", "rate_limit_window_ms": "60000",
+             "rate_limit_max": "600", "request_count": "0"},
         ),
         ("trusted_device", PEOPLE, {**made, **ends, "id": own_id, "user_id": owner, "digest": digest("'d' || n")}),
         ("two_factor", PEOPLE, {**made, "user_id": owner, "confirmed": "true", "failures": "0"}),

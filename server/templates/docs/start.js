@@ -16,15 +16,16 @@ const foldedIntroduction = {
   },
 };
 
-// One way to authorize: browsers send the cookies by themselves, and pending tokens are bearer tokens too.
+// One way to authorize: browsers send the cookies by themselves, and pending and verifier tokens are bearer tokens too.
 const oneToken = (contract) => {
-  const { cookieAuth, pendingBearerAuth, pendingCookieAuth, ...securitySchemes } = contract.components.securitySchemes;
-  const description = "The `token` in the response of a sign-up or sign-in. Not needed if the browser keeps the cookie.";
-  securitySchemes.bearerAuth = { ...securitySchemes.bearerAuth, description };
+  const description =
+    "The `token` in the response of a sign-up or sign-in. Not needed if the browser keeps the cookie. " +
+    "For /api-key/verify, the token of a verifier.";
+  const securitySchemes = { bearerAuth: { ...contract.components.securitySchemes.bearerAuth, description } };
   const bearer = [{ bearerAuth: [] }];
   const paths = structuredClone(contract.paths);
   for (const operation of Object.values(paths).flatMap(Object.values)) {
-    if (operation.security?.some((one) => one.bearerAuth || one.pendingBearerAuth)) operation.security = bearer;
+    if (operation.security?.some((one) => one.bearerAuth || one.pendingBearerAuth || one.verifierAuth)) operation.security = bearer;
   }
   return { ...contract, paths, components: { ...contract.components, securitySchemes }, security: bearer };
 };
