@@ -121,9 +121,11 @@ def _files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Ite
     if holds_secrets(configured):
         yield from _unreadable(configured, _OTHERS, "contains secrets")
     if chosen.profile == "development":
-        yield from _unreadable(
-            directory / profiles.SECRET_FILE, _GROUP_AND_OTHERS, "contains the service key"
-        )
+        for name, held in (
+            (profiles.SECRET_FILE, "the service key"),
+            (profiles.VERIFIER_FILE, "a verifier token"),
+        ):
+            yield from _unreadable(directory / name, _GROUP_AND_OTHERS, f"contains {held}")
     if "file" in (chosen.mail.sender, chosen.password_reset.sender):
         yield from _unreadable(directory / chosen.mail.file_path, _OTHERS, "contains valid links")
     for name in sorted(environ):
