@@ -132,7 +132,6 @@ class Services:
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
         self.challenges = ChallengeStore(self._reads)
         self.api_keys = KeyStore(
-            self.policy,
             self.unit_of_work.run,
             are_sessions=settings.api_keys.enabled and settings.api_keys.sessions,
             verifiers=[(name, tokens.digest(token)) for name, token in settings.api_keys.verifier_tokens()],

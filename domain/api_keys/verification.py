@@ -19,12 +19,13 @@ from domain.api_keys.errors import (
     UserBanned,
 )
 from domain.api_keys.policy import ApiKeyPolicy
-from domain.context import Context, StaleRead
+from domain.context import Caller, Context, StaleRead
 from domain.errors import Limited, Unauthenticated
 from domain.rate_limits import events as limit_events
+from domain.sessions.policy import SessionPolicy
 from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
 from models.base import EPOCH
-from models.queries import UserRow
+from models.queries import SessionRow, UserRow
 
 REFUSALS = (Unauthenticated, Limited)
 """The families of the errors that say why a key is refused."""
@@ -62,6 +63,28 @@ async def verify(
         if ctx.resources.key_usage.is_first(found.key.id, refusal.code, now=ctx.now):
             events.refused(ctx, found.key, refusal, ctx.verifier)
         raise
+
+
+async def authenticate(ctx: Context, text: str) -> Caller:
+    """Return the caller with a key, which is used once; their session is not stored.
+
+    Raises the reason why the key is refused.
+    """
+    key, user = await verify(ctx, text)
+    session = SessionRow(
+        id=key.id,
+        user_id=user.id,
+        remembered=False,
+        expires_at=key.expires_at or ctx.now + ctx.policy[SessionPolicy].expires_in,
+        created_at=key.created_at,
+        updated_at=key.updated_at,
+        ip_address=ctx.client.address,
+        user_agent=ctx.client.user_agent,
+        impersonated_by=None,
+        active_organization_id=None,
+        method=METHOD,
+    )
+    return Caller(text, session, user, by_cookie=False)
 
 
 async def find(ctx: Context, text: str) -> VerifiedKey | None:

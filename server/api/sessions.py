@@ -11,7 +11,6 @@ from typing import Protocol
 from domain import errors, tokens
 from domain.admin import impersonation
 from domain.api_keys import verification
-from domain.api_keys.verification import VerifiedKey
 from domain.context import Caller, Challenge, Context
 from domain.policy import Policy
 from domain.ports import Reads
@@ -101,8 +100,7 @@ class ChallengeStore:
 class KeyStore:
     """Finds the callers with API keys, and the services that verify them."""
 
-    policy: Policy
-    run: Callable[..., Awaitable[VerifiedKey]]
+    run: Callable[..., Awaitable[Caller]]
     """Runs a rule of a client in its own transaction, at a time."""
     are_sessions: bool
     verifiers: Sequence[tuple[str, bytes]]
@@ -110,23 +108,8 @@ class KeyStore:
 
     async def find(self, key: str, request: Request) -> Caller:
         """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
-        job = partial(verification.verify, text=key)
-        found = await self.run(job, client=request.client, now=request.now)
-        lasts = self.policy[SessionPolicy].expires_in
-        session = SessionRow(
-            id=found.key.id,
-            user_id=found.user.id,
-            remembered=False,
-            expires_at=found.key.expires_at or request.now + lasts,
-            created_at=found.key.created_at,
-            updated_at=found.key.updated_at,
-            ip_address=request.client.address,
-            user_agent=request.client.user_agent,
-            impersonated_by=None,
-            active_organization_id=None,
-            method=verification.METHOD,
-        )
-        return Caller(key, session, found.user, by_cookie=False)
+        job = partial(verification.authenticate, text=key)
+        return await self.run(job, client=request.client, now=request.now)
 
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None; every token is compared with all of them."""

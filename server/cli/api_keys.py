@@ -163,7 +163,7 @@ def delete(key: KeyId, yes: Yes = False) -> None:
 
 @app.command()
 def find() -> None:
-    """Tell whose key a text is, such as one that was found in public.
+    """Show the owner of a key, such as one that was found in public.
 
     Asks for the key, or reads it from standard input if that is not a terminal.
 

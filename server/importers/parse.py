@@ -12,18 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-import orjson
-
 from domain import identifiers, tokens
 from domain.admin import users
-from domain.api_keys.fields import LARGEST
 from domain.api_keys.policy import DEFAULT
-from domain.data_import.eligibility import Field, ImportedKey, ImportedUser, Linked, Problem, SecondFactor
+from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor
 from domain.errors import Refusal
 from models import CREDENTIAL
 from server.crypto import imported_secrets
 from server.database.compile import is_storable
-from server.importers import values
+from server.importers import api_keys, values
 from server.importers.values import Fields
 
 Value = TypeVar("Value")
@@ -34,22 +31,11 @@ NAMES = frozenset(
         "banExpires", "createdAt", "updatedAt", "passwordHash", "twoFactor", "accounts", "apiKeys",
     }
 )  # fmt: skip
-KEY_NAMES = frozenset(
-    {
-        "digest", "configId", "name", "prefix", "start", "enabled", "expiresAt", "lastRequest", "remaining",
-        "refillAmount", "refillInterval", "lastRefillAt", "rateLimitEnabled", "rateLimitTimeWindow", "rateLimitMax",
-        "permissions", "createdAt",
-    }
-)  # fmt: skip
 ACCOUNT_NAMES = frozenset({"providerId", "issuer", "accountId", "scopes", "createdAt"})
 TWO_FACTOR_NAMES = frozenset({"secret", "issuer"})
 
 NAMELESS: tuple[str | None, str | None] = (None, None)
 ACCOUNTS_AT_MOST = 100
-KEYS_AT_MOST = 10_000
-LARGEST_NUMBER = 2**53 - 1
-WINDOW_MS, REQUESTS = 60_000, 600
-"""The rate limit of API keys without one."""
 LONGEST_SUBJECT = 255
 LONGEST_ISSUER = 2048
 LONGEST_SCOPE = 256
@@ -109,7 +95,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         password=optional(lambda: _password(fields), None),
         second_factor=optional(lambda: _second_factor(fields, rules), None),
         accounts=optional(lambda: _accounts(fields, rules), ()),
-        api_keys=optional(lambda: _api_keys(fields, rules), ()),
+        api_keys=optional(lambda: api_keys.read(fields, rules.kinds, rules.now), ()),
     )
     return user, tuple(left)
 
@@ -264,73 +250,3 @@ def _is_scope(value: object) -> bool:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_SCOPE:
         return False
     return value.isascii() and value.isprintable() and " " not in value
-
-
-def _api_keys(fields: Fields, rules: Rules) -> tuple[ImportedKey, ...]:
-    value = values.present(fields, "apiKeys")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > KEYS_AT_MOST:
-        raise Problem("apiKeys", f"must be a list of at most {KEYS_AT_MOST} objects", Field.API_KEYS)
-    return tuple(_api_key(values.table(each, "apiKeys", KEY_NAMES, Field.API_KEYS), rules) for each in value)
-
-
-def _api_key(table: Fields, rules: Rules) -> ImportedKey:
-    kind = values.text(table, "configId", LONGEST_SUBJECT, Field.API_KEYS) or DEFAULT
-    if kind not in rules.kinds:
-        raise Problem("apiKeys", f"{kind[:32]} is not a configured kind of keys", Field.API_KEYS)
-    enabled = table.get("enabled")
-    limited = values.flag(table, "rateLimitEnabled")
-    return ImportedKey(
-        digest=_digest(values.text(table, "digest", LONGEST_SUBJECT, Field.API_KEYS)),
-        kind=kind,
-        name=values.line(table, "name"),
-        prefix=values.line(table, "prefix"),
-        start=values.line(table, "start"),
-        enabled=enabled is None or values.flag(table, "enabled"),
-        expires_at=values.instant(table, "expiresAt"),
-        last_request=values.past(table, "lastRequest", rules.now),
-        remaining=_number(table, "remaining", 0),
-        refill_amount=_number(table, "refillAmount", 1),
-        refill_interval_ms=_number(table, "refillInterval", 1),
-        last_refill_at=values.past(table, "lastRefillAt", rules.now),
-        rate_limit_enabled=limited,
-        rate_limit_window_ms=_number(table, "rateLimitTimeWindow", 1) or WINDOW_MS,
-        rate_limit_max=_number(table, "rateLimitMax", 1) or REQUESTS,
-        permissions=_permissions(values.present(table, "permissions")),
-        created_at=values.past(table, "createdAt", rules.now),
-    )
-
-
-def _digest(text: str | None) -> bytes:
-    """Return a SHA-256 digest, written in base64url without padding."""
-    try:
-        digest = base64.urlsafe_b64decode(f"{text or ''}=")
-    except ValueError:
-        digest = b""
-    if len(digest) != 32:
-        raise Problem("apiKeys", "needs the SHA-256 of a key in base64url", Field.API_KEYS)
-    return digest
-
-
-def _number(table: Fields, name: str, least: int) -> int | None:
-    value = values.present(table, name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_NUMBER:
-        raise Problem("apiKeys", f"{name} must be a whole number of {least} or more", Field.API_KEYS)
-    return value
-
-
-def _permissions(value: object) -> str | None:
-    if value is None:
-        return None
-    is_sound = isinstance(value, dict) and all(
-        isinstance(actions, list) and all(isinstance(action, str) for action in actions)
-        for actions in value.values()
-    )
-    text = orjson.dumps(value) if is_sound else b""
-    if not is_sound or len(text) > LARGEST:
-        problem = f"permissions must be lists of actions by resource, of at most {LARGEST} bytes"
-        raise Problem("apiKeys", problem, Field.API_KEYS)
-    return text.decode()

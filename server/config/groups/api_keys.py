@@ -122,9 +122,11 @@ class ApiKeys(Group):
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return what keys look like, and their kinds."""
-        kinds = {DEFAULT: self._kind({})}
-        kinds |= {name: self._kind(dict(kind)) for name, kind in self.kinds.items()}
-        return [fill(ApiKeyPolicy, self, kinds=kinds)]
+        return [fill(ApiKeyPolicy, self, kinds=self._kinds())]
+
+    def _kinds(self) -> dict[str, KeyKind]:
+        further = {name: self._kind(dict(kind)) for name, kind in self.kinds.items()}
+        return {**further, DEFAULT: self._kind({})}
 
     def _kind(self, written: Mapping[str, Any]) -> KeyKind:
         """Return a kind; what it leaves out is as for all keys."""
@@ -152,9 +154,9 @@ class ApiKeys(Group):
             )
         if self.sessions and not self.enabled:
             yield "api_keys.sessions: needs api_keys.enabled"
-        for least, most in (("prefix_length", "prefix_length"), ("name_length", "name_length")):
-            if getattr(self, f"minimum_{least}") > getattr(self, f"maximum_{most}"):
-                yield f"api_keys.minimum_{least}: is above api_keys.maximum_{most}"
+        for name in ("prefix_length", "name_length"):
+            if getattr(self, f"minimum_{name}") > getattr(self, f"maximum_{name}"):
+                yield f"api_keys.minimum_{name}: is above api_keys.maximum_{name}"
         if DEFAULT in self.kinds:
             yield f"api_keys.kinds.{DEFAULT}: this kind has the settings of api_keys itself"
         for name, kind in self.kinds.items():
@@ -162,11 +164,8 @@ class ApiKeys(Group):
                 yield f"api_keys.kinds.{name}: an id has 1 to 32 characters of a-z, 0-9, _ and -"
             if kind.references == "organization":
                 yield f"api_keys.kinds.{name}.references: organizations do not exist yet"
-        for name, chosen in {
-            "": self._kind({}),
-            **{f".kinds.{n}": self._kind(dict(k)) for n, k in self.kinds.items()},
-        }.items():
-            yield from _kind_problems(f"api_keys{name}", chosen)
+        for name, chosen in self._kinds().items():
+            yield from _kind_problems("api_keys" if name == DEFAULT else f"api_keys.kinds.{name}", chosen)
 
 
 def _kind_problems(key: str, kind: KeyKind) -> Iterator[str]:
