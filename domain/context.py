@@ -65,10 +65,16 @@ class Challenge(NamedTuple):
     remembered: bool
     attempts: int
     """The number of attempts made so far."""
+    mailbox: bool = False
+    """Whether the first factor was a link or code sent by email, so that another email cannot be the second."""
 
 
 def _no_cookie(name: bytes) -> str | None:
     return None
+
+
+def _no_navigation() -> bool:
+    return False
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +85,8 @@ class RequestCookies:
     """Reads any cookie by its encoded name: its raw value, None without one, "" if there are two different ones."""
     pending_name: bytes = b""
     device_name: bytes = b""
+    navigates: Callable[[], bool] = _no_navigation
+    """Returns whether a browser navigates or prefetches, as opposed to a request by a program."""
 
     @property
     def pending(self) -> bool:

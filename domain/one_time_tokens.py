@@ -8,6 +8,7 @@ from sqlmodel import col
 from domain import tokens
 from domain.context import Context
 from models import OneTimeToken, Purpose
+from models.one_time_token import MAILBOX_PROOFS
 from models.queries import ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow, UserRow
 
 
@@ -68,6 +69,15 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
     await ctx.db.execute(
         delete(OneTimeToken).where(
             col(OneTimeToken.user_id) == user_id, col(OneTimeToken.purpose).in_(purposes)
+        )
+    )
+
+
+async def revoke_mailed(ctx: Context, *emails: str, purposes: tuple[Purpose, ...] = MAILBOX_PROOFS) -> None:
+    """Revoke every link and code that was sent to one of these addresses, with or without a user."""
+    await ctx.db.execute(
+        delete(OneTimeToken).where(
+            col(OneTimeToken.email).in_(emails), col(OneTimeToken.purpose).in_(purposes)
         )
     )
 

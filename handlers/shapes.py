@@ -63,6 +63,15 @@ class CheckUsernameRequest(TypedDict):
     username: str
 
 
+class ConfirmMagicLinkRequest(TypedDict):
+    """The token of a link whose button was pressed, and the URLs of the link."""
+
+    token: str
+    callbackURL: NotRequired[str]
+    newUserCallbackURL: NotRequired[str]
+    errorCallbackURL: NotRequired[str]
+
+
 class CreateApiKeyRequest(TypedDict):
     """A new key; every field is optional. `userId`, `remaining`, the refill and the rate limit are for callers with the permission `apiKey: manage`, and so are permissions beyond those of `api_keys.grantable`."""
 
@@ -141,6 +150,14 @@ class DisableTwoFactorRequest(TypedDict):
 Email: TypeAlias = str
 
 
+class CheckEmailCodeRequest(TypedDict):
+    """A code to check without using it up."""
+
+    email: Email
+    type: Literal["sign-in", "email-verification", "forget-password"]
+    otp: str
+
+
 class EmailChangeAccepted(TypedDict):
     """The request is accepted; /get-session shows when the email address has changed."""
 
@@ -167,6 +184,10 @@ ErrorCode: TypeAlias = Literal[
     "EMAIL_PASSWORD_DISABLED",
     "INVALID_EMAIL",
     "AUDIENCE_NOT_ALLOWED",
+    "INVALID_OTP",
+    "OTP_EXPIRED",
+    "TOO_MANY_ATTEMPTS",
+    "NEW_USER_SIGNUP_DISABLED",
     "PASSWORD_TOO_SHORT",
     "PASSWORD_TOO_LONG",
     "PASSWORD_TOO_COMMON",
@@ -367,6 +388,13 @@ class Error(TypedDict):
     tryAgainIn: NotRequired[int]
 
 
+class MagicLinkPreview(TypedDict):
+    """Whose account a link opens."""
+
+    email: str
+    newUser: bool
+
+
 class NewApiKey(TypedDict):
     """A new API key and its text, which is shown only here."""
 
@@ -403,6 +431,13 @@ class NewBackupCodes(TypedDict):
 
 
 NewEmail: TypeAlias = str
+
+
+class ChangeEmailByCodeRequest(TypedDict):
+    """The new address and the code sent there."""
+
+    newEmail: NewEmail
+    otp: str
 
 
 class ChangeEmailRequest(TypedDict):
@@ -508,6 +543,15 @@ class EmailVerified(TypedDict):
     status: bool
 
 
+class MagicLinkConfirmed(TypedDict):
+    """Signed in, and where to go."""
+
+    redirect: bool
+    url: str
+    token: str
+    user: ReducedUser
+
+
 class OtpVerified(TypedDict):
     """The code is valid."""
 
@@ -522,11 +566,44 @@ class PasswordChanged(TypedDict):
     token: str
 
 
+class RequestEmailChangeRequest(TypedDict):
+    """The new address."""
+
+    newEmail: NewEmail
+    otp: NotRequired[str]
+
+
+class RequestMagicLinkRequest(TypedDict):
+    """The address of a sign-in link, and where it leads."""
+
+    email: Email
+    name: NotRequired[str]
+    callbackURL: NotRequired[str]
+    newUserCallbackURL: NotRequired[str]
+    errorCallbackURL: NotRequired[str]
+    rememberMe: NotRequired[Flag]
+    metadata: NotRequired[dict[str, Any]]
+
+
 class RequestPasswordResetRequest(TypedDict):
     """A user who forgot the password."""
 
     email: Email
     redirectTo: NotRequired[str]
+
+
+class RequestResetCodeRequest(TypedDict):
+    """A user who forgot the password."""
+
+    email: Email
+
+
+class ResetPasswordByCodeRequest(TypedDict):
+    """The new password, and the mailed code that authorizes it."""
+
+    email: Email
+    otp: str
+    password: str
 
 
 class ResetPasswordRequest(TypedDict):
@@ -627,6 +704,13 @@ class LinkSocialRequest(TypedDict):
     loginHint: NotRequired[str]
 
 
+class SendEmailCodeRequest(TypedDict):
+    """The address to send a code to, and what the code is for."""
+
+    email: Email
+    type: Literal["sign-in", "email-verification", "forget-password"]
+
+
 class SendVerificationEmailRequest(TypedDict):
     """The email address to verify."""
 
@@ -672,6 +756,16 @@ class SetUserPasswordRequest(TypedDict):
     newPassword: str
 
 
+class SignInEmailCodeRequest(TypedDict):
+    """An address and its code; and the profile of a user created by it."""
+
+    email: Email
+    otp: str
+    name: NotRequired[str]
+    image: NotRequired[str]
+    rememberMe: NotRequired[Flag]
+
+
 class SignInEmailRequest(TypedDict):
     """Credentials with an email address."""
 
@@ -715,6 +809,13 @@ class SignUpRequest(TypedDict):
     displayUsername: NotRequired[str]
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
+
+
+class SignedInByEmailCode(TypedDict):
+    """Signed in."""
+
+    token: str
+    user: ReducedUser
 
 
 class SignedUp(TypedDict):
@@ -783,6 +884,12 @@ class SignInAnswer(TypedDict):
     twoFactorRedirect: NotRequired[Literal[True]]
     twoFactorMethods: NotRequired[list[TwoFactorMethod]]
     pending: NotRequired[Literal[True]]
+
+
+ConfirmMagicLinkAnswer: TypeAlias = MagicLinkConfirmed | SignInAnswer
+
+
+EmailCodeAnswer: TypeAlias = SignedInByEmailCode | SignInAnswer
 
 
 class SocialSignIn(TypedDict):
@@ -878,11 +985,30 @@ class CurrentSession(TypedDict):
     user: User
 
 
+class EmailCodeVerified(TypedDict):
+    """The address is verified. No session is created."""
+
+    status: bool
+    token: None
+    user: User
+
+
 class Impersonation(TypedDict):
     """A session in the name of a user, and the user."""
 
     session: Session
     user: User
+
+
+class MagicLinkVerified(TypedDict):
+    """Signed in."""
+
+    token: str
+    user: User
+    session: Session
+
+
+MagicLinkAnswer: TypeAlias = MagicLinkVerified | SignInAnswer
 
 
 class PasswordReset(TypedDict):
@@ -1026,6 +1152,13 @@ class VerifyBackupCodeRequest(TypedDict):
     code: str
     disableSession: NotRequired[Flag]
     trustDevice: NotRequired[Flag]
+
+
+class VerifyEmailCodeRequest(TypedDict):
+    """An address and its code."""
+
+    email: Email
+    otp: str
 
 
 class VerifyOtpRequest(TypedDict):

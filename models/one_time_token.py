@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Index
+from sqlalchemy import Index, text
 from sqlmodel import Field
 
 from models.base import Instant, Retention, Timestamped
@@ -22,25 +22,43 @@ class Purpose(StrEnum):
     CHALLENGE = "challenge"
     MAIL_CODE = "mail-code"
     OAUTH_STATE = "oauth-state"
+    MAGIC_LINK = "magic-link"
+    CODE_SIGN_IN = "code-sign-in"
+    CODE_VERIFY = "code-verify"
+    CODE_RESET = "code-reset"
+    CODE_CHANGE = "code-change"
     SPENT = "spent"
 
+
+MAILED_CODES = (Purpose.CODE_SIGN_IN, Purpose.CODE_VERIFY, Purpose.CODE_RESET, Purpose.CODE_CHANGE)
+"""The codes that are bound to an email address."""
+MAILBOX_PROOFS = (Purpose.MAGIC_LINK, *MAILED_CODES)
+"""The links and codes that prove a mailbox; without a user if the address has none."""
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
 """Kept for a while after expiry, so that TOKEN_EXPIRED can be distinguished from INVALID_TOKEN."""
 
 
+_EMAIL = text("email IS NOT NULL")
+
+
 class OneTimeToken(Timestamped, table=True):
-    """A token by its digest; for an email code, the digest is that of the session or challenge it is bound to.
+    """A token by its digest; for an email code, the digest is that of the session, challenge or address it is bound to.
 
     For a spent ID token it is the digest of the signed part; the mark belongs to no user, so that it outlives them.
     """
 
     __tablename__ = "grant"
-    __table_args__ = (Index(None, "user_id", "purpose"),)
+    __table_args__ = (
+        Index(None, "user_id", "purpose"),
+        Index(None, "email", postgresql_where=_EMAIL, sqlite_where=_EMAIL),
+    )
     __export__ = "grants"
     __retention__ = (
-        Retention("expires_at", where=lambda row: row.purpose.not_in(_TELLABLE)),
+        Retention("expires_at", where=lambda row: row.purpose.not_in((*_TELLABLE, *MAILED_CODES))),
         Retention("expires_at", timedelta(days=7), where=lambda row: row.purpose.in_(_TELLABLE)),
+        # So that OTP_EXPIRED can be distinguished from INVALID_OTP.
+        Retention("expires_at", timedelta(minutes=15), where=lambda row: row.purpose.in_(MAILED_CODES)),
     )
 
     digest: bytes = Field(primary_key=True)

@@ -161,6 +161,7 @@ class OneTimeTokenRow(NamedTuple):
     remembered: bool | None
     attempts: int
     email: str | None
+    binding: bytes | None
     expires_at: datetime
 
 

@@ -113,11 +113,10 @@ class UnitOfWork:
         )
 
     def _request_cookies(self, head: RequestHeaders) -> RequestCookies:
-        return (
-            RequestCookies(head.cookie, self._pending, self._trusted)
-            if b"cookie" in head.fields
-            else NO_COOKIES
-        )
+        # A browser that navigates has one of these headers, or no Sec-Fetch headers at all.
+        if b"cookie" in head.fields or b"accept" in head.fields or b"sec-purpose" in head.fields:
+            return RequestCookies(head.cookie, self._pending, self._trusted, head.is_navigation)
+        return NO_COOKIES
 
     async def run(
         self,

@@ -40,6 +40,8 @@ class SignInOptions:
     """Whether the user is created by the same transaction."""
     under_session_limit: bool = False
     """Whether the user was seen to have few sessions or none."""
+    proves_mailbox: bool = False
+    """Whether the proof is a link or code sent to the user's address."""
 
 
 async def complete_sign_in(
@@ -58,7 +60,7 @@ async def complete_sign_in(
         await lift_ban(ctx, row)  # defence: V33 lift-ban
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or wanted.needs_verified_email
-    if needs_verified and not user.email_verified:
+    if needs_verified and not (user.email_verified or wanted.proves_mailbox):
         if verification.enabled and verification.send_on_sign_in:
             await emails.mail_verification(ctx, user, wanted.callback_url)
         session_events.sign_in_unverified(ctx, user.id, wanted.method, EmailNotVerified)
@@ -68,7 +70,9 @@ async def complete_sign_in(
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:
             session_events.sign_in_pending(ctx, user.id, wanted.method)
-            return await challenges.create(ctx, user, remembered=wanted.remembered)
+            return await challenges.create(
+                ctx, user, remembered=wanted.remembered, mailbox=wanted.proves_mailbox
+            )
         device_events.trusted_device_used(ctx, user.id)
     opened = await sessions.create(
         ctx,

@@ -16,10 +16,18 @@ from domain.mail.policy import MailPolicy
 from domain.rate_limits import limits
 from domain.users import locking, lookup, profile
 from models import Purpose
+from models.one_time_token import MAILBOX_PROOFS
 from models.queries import OneTimeTokenRow, UserRow
 
 # defence: V82 dies-with-email
-DIES_WITH_ADDRESS = (Purpose.RESET, Purpose.VERIFY, Purpose.CHANGE_EMAIL, Purpose.DELETE, Purpose.MAIL_CODE)
+DIES_WITH_ADDRESS = (
+    Purpose.RESET,
+    Purpose.VERIFY,
+    Purpose.CHANGE_EMAIL,
+    Purpose.DELETE,
+    Purpose.MAIL_CODE,
+    *MAILBOX_PROOFS,
+)
 """The tokens and codes that become invalid when the email address changes."""
 
 
@@ -149,6 +157,7 @@ async def set_address(ctx: Context, user: UserRow, address: str, *, verified: bo
     """Change the address of a user whose row is locked; older tokens are void, and the old address is notified."""
     changed = await profile.change(ctx, user, email=address, email_verified=verified)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
+    await one_time_tokens.revoke_mailed(ctx, user.email, address)  # defence: M17 old-links
     await mails.email_changed(ctx, changed, user.email, was_verified=user.email_verified)
     events.email_changed(ctx, user.id)
     return changed

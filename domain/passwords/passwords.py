@@ -21,6 +21,7 @@ from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.users import locking
 from models import Purpose
+from models.one_time_token import MAILBOX_PROOFS
 from models.queries import PASSWORD_BY_USER, UserRow
 
 DIES_WITH_PASSWORD = (
@@ -29,6 +30,7 @@ DIES_WITH_PASSWORD = (
     Purpose.DELETE,
     Purpose.CHALLENGE,  # defence: V50 challenge-token
     Purpose.MAIL_CODE,
+    *MAILBOX_PROOFS,
 )
 """The tokens an intruder may have obtained with the old password."""
 
@@ -117,6 +119,12 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
         _refuse_token(ctx, found[1].id)
+    await complete_reset(ctx, user, hashed)
+    return user  # defence: V50 reset-end
+
+
+async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> None:
+    """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset."""
     await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
     if not user.email_verified:  # defence: V16 drop-identities
         # The emailed link proves that the mailbox is the user's. Identities linked before may be a stranger's.
@@ -125,7 +133,6 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
     events.password_reset_completed(ctx, user.id, ended)
-    return user  # defence: V50 reset-end
 
 
 async def hash_for(ctx: Context, user: UserRow, new: str) -> str:

@@ -28,7 +28,7 @@ NETWORK = "limits.network"
 
 ACCOUNT = "account_failures"
 
-Family = Literal["links", "otp", "delete-account", "notices", "nobody"]
+Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "nobody"]
 """Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in;
 decoys are sent to nobody, and are counted because the work must be the same."""
 
@@ -120,11 +120,12 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
     While the counters are unavailable emails are sent; only operations with a failure limit are refused then.
     """
     rules = ctx.policy[RateLimitPolicy]
+    own = "sign_in_" if family == "sign-in-mail" else ""
     # defence: V74 daily-mails
     counts = {
         name: _count(ctx, f"{name} {family} {recipient}", quota)
-        for name, quota in (("mail_burst", rules.mail_burst), ("mail_daily", rules.mail_daily))
-        if quota.number
+        for name in (f"{own}mail_burst", f"{own}mail_daily")
+        if (quota := getattr(rules, name)).number
     }
     try:
         return not counts or await _hit(ctx, counts) is None

@@ -22,3 +22,5 @@ class RateLimitPolicy:
     account_failures: Quota
     mail_burst: Quota
     mail_daily: Quota
+    sign_in_mail_burst: Quota
+    sign_in_mail_daily: Quota

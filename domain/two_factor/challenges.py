@@ -25,6 +25,8 @@ from models import OneTimeToken, Purpose
 from models.queries import ONE_TIME_TOKEN_BY_DIGEST, TwoFactorRow, UserRow
 
 PREFIX = "2fa_"
+_MAILBOX = b"mailbox"
+"""The mark of a challenge that follows a proof by email."""
 Method = Literal["totp", "otp"]
 
 
@@ -38,8 +40,11 @@ class PendingSignIn:
     """Whether the cookie of the trusted device is invalid."""
 
 
-async def create(ctx: Context, user: UserRow, *, remembered: bool) -> PendingSignIn:
-    """Create a challenge for a user who has passed everything but the second factor."""
+async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool = False) -> PendingSignIn:
+    """Create a challenge for a user who has passed everything but the second factor.
+
+    `mailbox` means that the first factor was an email, so that a code by email is no second factor.
+    """
     token = PREFIX + tokens.token()
     ctx.db.add(
         # defence: V43 pending-token
@@ -48,19 +53,23 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool) -> PendingSig
             purpose=Purpose.CHALLENGE,
             user_id=user.id,
             remembered=remembered,
+            binding=_MAILBOX if mailbox else None,
             expires_at=ctx.now + ctx.policy[TwoFactorPolicy].challenge_expires_in,
             created_at=ctx.now,
             updated_at=ctx.now,
         )
     )
     # defence: V43 V44 pending-sign-in
-    return PendingSignIn(token, await _methods(ctx, user), await trusted_devices.is_dead(ctx))
+    return PendingSignIn(
+        token, await _methods(ctx, user, mailbox=mailbox), await trusted_devices.is_dead(ctx)
+    )
 
 
-async def _methods(ctx: Context, user: UserRow) -> list[Method]:
+async def _methods(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Method]:
     row = await enrolment.find(ctx, user.id)
     methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
-    return [*methods, "otp"] if ctx.policy[TwoFactorPolicy].otp_available else methods
+    # defence: M16 methods
+    return [*methods, "otp"] if ctx.policy[TwoFactorPolicy].otp_available and not mailbox else methods
 
 
 async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
@@ -72,7 +81,7 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
     if found is None or found[0].purpose != Purpose.CHALLENGE or found[0].expires_at <= now:
         return None
     row, user = found
-    return Challenge(digest, user, bool(row.remembered), row.attempts)
+    return Challenge(digest, user, bool(row.remembered), row.attempts, row.binding == _MAILBOX)
 
 
 async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:

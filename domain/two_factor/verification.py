@@ -138,7 +138,9 @@ async def send_otp(ctx: Context) -> None:
 
 
 def _refuse_unavailable(ctx: Context) -> None:
-    if not ctx.policy[TwoFactorPolicy].otp_available:
+    if not ctx.policy[TwoFactorPolicy].otp_available or (
+        ctx.challenge is not None and ctx.challenge.mailbox  # defence: M16 mailed-second-factor
+    ):
         raise OtpNotConfigured
 
 
@@ -158,6 +160,8 @@ async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     if challenge is None:
         return await _otp_under_session(ctx, code)
     user, _ = await _enter(ctx, challenge)
+    if challenge.mailbox:
+        raise OtpNotConfigured
     await _refuse_expired(ctx, user)
     await challenges.take_attempt(ctx, challenge)
     await _use_mailed(ctx, user, code)

@@ -73,6 +73,13 @@ class RequestHeaders:
         # defence: V27 V41 one-cookie-value
         return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
 
+    def is_navigation(self) -> bool:
+        """Return whether a browser opens or prefetches a page, which mail scanners do, too."""
+        mode = self.fields.get(b"sec-fetch-mode")
+        if mode is None and b"text/html" in b",".join(self.every(b"accept")).lower():
+            return True
+        return mode == b"navigate" or b"sec-purpose" in self.fields  # defence: M1 navigation
+
     def bearer(self) -> str | None:
         """Return the token of the Authorization header.
 

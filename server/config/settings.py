@@ -22,6 +22,7 @@ from server.config.groups.mail import Mail
 from server.config.groups.oauth import AccountLinking, OAuth, Provider
 from server.config.groups.observability import Log, Metrics, Tracing
 from server.config.groups.password import Password, PasswordReset
+from server.config.groups.passwordless import EmailOtp, MagicLink
 from server.config.groups.server import Documents, Server
 from server.config.groups.session import SessionSettings
 from server.config.groups.two_factor import TwoFactor
@@ -129,6 +130,8 @@ class Settings(BaseModel):
     jwt: Jwt = Jwt()
     admin: Admin = Admin()
     api_keys: ApiKeys = ApiKeys()
+    magic_link: MagicLink = MagicLink()
+    email_otp: EmailOtp = EmailOtp()
     providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
     documents: Documents = Documents()
     mail: Mail = Mail()

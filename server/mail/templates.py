@@ -73,6 +73,7 @@ class TemplateRenderer:
             "key_start": payload.get("key_start"),
             "network": payload.get("network"),
             "enabled_keys": payload.get("enabled_keys"),
+            "removed": payload.get("removed"),
         }
         subject, text, html = (
             _read(self._templates, f"{row.template}/{part}").render(

@@ -65,6 +65,16 @@ DOCUMENTS = {"/jwks", "/.well-known/jwks.json"}
 """Public documents that caches keep, with 304 for the current one."""
 
 PUBLIC = {
+    "/sign-in/magic-link",
+    "/magic-link/verify",
+    "/magic-link/peek",
+    "/email-otp/send-verification-otp",
+    "/email-otp/check-verification-otp",
+    "/email-otp/verify-email",
+    "/sign-in/email-otp",
+    "/email-otp/request-password-reset",
+    "/forget-password/email-otp",
+    "/email-otp/reset-password",
     *("/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social", "/is-username-available"),
     *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),

@@ -24,7 +24,7 @@ CIPHER = Keyring(["k" * 32])
 ADA = FailureSubject("a" * 32)
 HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 OFF = Quota(0, MINUTE)
-NONE = RateLimitPolicy(OFF, OFF, OFF, OFF, OFF, OFF)
+NONE = RateLimitPolicy(OFF, OFF, OFF, OFF, OFF, OFF, OFF, OFF)
 
 
 @dataclass

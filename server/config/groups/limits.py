@@ -48,6 +48,17 @@ class Limits(Group):
     mail_burst_window: Duration = duration_between("15m", "Window of `mail_burst`.")
     mail_daily: int = Field(default=20, ge=0, le=MOST, description="Emails per recipient in 24 hours.")
 
+    sign_in_mail_burst: int = Field(
+        default=5,
+        ge=0,
+        le=MOST,
+        description="Sign-in links and codes per recipient in `sign_in_mail_burst_window`.",
+    )
+    sign_in_mail_burst_window: Duration = duration_between("15m", "Window of `sign_in_mail_burst`.")
+    sign_in_mail_daily: int = Field(
+        default=20, ge=0, le=MOST, description="Sign-in links and codes per recipient in 24 hours."
+    )
+
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how often something may be tried."""
         return (
@@ -58,6 +69,8 @@ class Limits(Group):
                 account_failures=self._quota(self.account_failures, self.account_failures_window),
                 mail_burst=self._quota(self.mail_burst, self.mail_burst_window),
                 mail_daily=self._quota(self.mail_daily, timedelta(days=1)),
+                sign_in_mail_burst=self._quota(self.sign_in_mail_burst, self.sign_in_mail_burst_window),
+                sign_in_mail_daily=self._quota(self.sign_in_mail_daily, timedelta(days=1)),
             ),
         )
 

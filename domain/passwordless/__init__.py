@@ -1,0 +1,1 @@
+"""Sign-in by mail: magic links and mailed codes."""

@@ -1,0 +1,148 @@
+"""Magic links: request one, look at it, use it up."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import delete, select
+from sqlmodel import col
+
+from domain import errors, tokens, urls
+from domain.context import Context
+from domain.mail import messages
+from domain.mail.policy import MailPolicy
+from domain.passwordless import events, mails, proof
+from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
+from domain.passwordless.policy import MagicLinkPolicy
+from domain.passwordless.proof import MailboxSignIn, NewUser
+from domain.rate_limits import limits
+from domain.users import locking, lookup
+from models import OneTimeToken, Purpose
+from models.queries import UserRow
+
+METHOD = "magic_link"
+_NAME = "grant.name"
+"""The purpose under which the name of a new user is encrypted."""
+CONFIRM_PATH = "/account/magic-link"
+VERIFY_PATH = "/magic-link/verify"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRequest:
+    """What was asked for with a link."""
+
+    name: str
+    remembered: bool
+    callback_url: str | None
+    new_user_callback_url: str | None
+    error_callback_url: str | None
+
+
+def request(ctx: Context, email: str, wanted: LinkRequest) -> None:
+    """Queue the request for a link; the user is looked up in the background."""
+    sender = ctx.policy[MailPolicy].sender
+    messages.queue_request(ctx, "magic-link", sender, email.lower(), json.dumps(asdict(wanted)))
+
+
+@messages.resolves("magic-link")
+async def resolve(ctx: Context, email: str, target: str | None) -> None:
+    """In the background: send the link to a user or, if sign-up is open, to a new one; otherwise queue a decoy."""
+    wanted = LinkRequest(**json.loads(target or ""))
+    user = await locking.lock_by_email(ctx, email)
+    reason = refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
+    events.link_requested(ctx, user, email, reason)
+    if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 link-mails
+        return
+    token = tokens.token()
+    rules = ctx.policy[MagicLinkPolicy]
+    ctx.db.add(
+        OneTimeToken(
+            digest=tokens.digest(token),
+            purpose=Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,  # defence: M7 no-link
+            user_id=None if user is None else user.id,
+            email=email,
+            payload=ctx.cipher.encrypt(_NAME, wanted.name),
+            remembered=wanted.remembered,
+            expires_at=ctx.now + rules.expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    to = email if reason is None else messages.NOBODY.email
+    mails.magic_link(ctx, user or messages.NOBODY, to, _link(ctx, token, wanted), rules.expires_in)
+
+
+def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> str | None:
+    """Return why no sign-in email is sent to an address, None if it is."""
+    if user is None:
+        return None if proof.may_sign_up(ctx, method_allows=method_allows) else "no such user"
+    return "banned" if user.is_banned(ctx.now) else None
+
+
+def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
+    rules = ctx.policy[MagicLinkPolicy]
+    query = {
+        "token": token,
+        "callbackURL": wanted.callback_url,
+        "newUserCallbackURL": wanted.new_user_callback_url,
+        "errorCallbackURL": wanted.error_callback_url,
+    }
+    if rules.confirm:
+        return confirm_url(ctx, **query)
+    return urls.public_url(ctx.policy, VERIFY_PATH, **query)
+
+
+def confirm_url(ctx: Context, **query: str | None) -> str:
+    """Return the URL of the page that confirms a link."""
+    page = ctx.policy[MagicLinkPolicy].page
+    if page is None:
+        return urls.public_url(ctx.policy, CONFIRM_PATH, **query)
+    return urls.with_query(page, **query)
+
+
+async def peek(ctx: Context, token: str) -> tuple[str, bool]:
+    """Return the masked address of a link, and whether it would create a user; nothing is used up.
+
+    Raises InvalidToken.
+    """
+    found = await _find(ctx, token)
+    user = await lookup.by_email(ctx, found.email)
+    local, _, domain = found.email.partition("@")
+    return f"{local[0]}***@{domain}", user is None
+
+
+async def consume(ctx: Context, token: str) -> MailboxSignIn:
+    """Use up a link and sign its user in. Raises InvalidToken, NewUserSignupDisabled, BannedMailboxUser."""
+    try:
+        return await _consume(ctx, token)
+    except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:
+        events.link_refused(ctx, refusal)
+        raise
+
+
+async def _consume(ctx: Context, token: str) -> MailboxSignIn:
+    found = await _find(ctx, token)
+    # The user is locked first, as everywhere, so that no two transactions deadlock.
+    user = await locking.lock_by_email(ctx, found.email)
+    used = delete(OneTimeToken).where(
+        col(OneTimeToken.digest) == tokens.digest(token),
+        col(OneTimeToken.purpose) == Purpose.MAGIC_LINK,
+        col(OneTimeToken.expires_at) > ctx.now,
+    )
+    if not await ctx.db.execute(used.returning(col(OneTimeToken.digest))):  # defence: M2 used-once
+        raise errors.InvalidToken
+    new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
+    return await proof.sign_in(ctx, user, found.email, new, method=METHOD, remembered=bool(found.remembered))
+
+
+async def _find(ctx: Context, token: str):  # type: ignore[no-untyped-def]
+    if not tokens.is_token(token):
+        raise errors.InvalidToken
+    live = select(col(OneTimeToken.email), col(OneTimeToken.payload), col(OneTimeToken.remembered)).where(
+        col(OneTimeToken.digest) == tokens.digest(token),
+        col(OneTimeToken.purpose) == Purpose.MAGIC_LINK,  # defence: M2 purpose
+        col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
+    )
+    found = (await ctx.db.execute(live)).first()
+    if found is None:
+        raise errors.InvalidToken
+    return found

@@ -1,0 +1,106 @@
+"""Sign in the user of a proven mailbox: find or create them, remove what a stranger prepared, pass the gate."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import delete
+from sqlmodel import SQLModel, col
+
+from domain import one_time_tokens
+from domain.authentication import gate
+from domain.authentication.gate import SignInOptions
+from domain.authentication.policy import SignUpPolicy
+from domain.context import Context
+from domain.emails import events as email_events
+from domain.passwordless import events, mails
+from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
+from domain.sessions import sessions
+from domain.sessions.sessions import OpenedSession
+from domain.two_factor.challenges import PendingSignIn
+from domain.users import events as user_events
+from domain.users import profile
+from domain.users.errors import BannedUser
+from models import Account, OneTimeToken, Purpose, TrustedDevice
+from models.api_key import ApiKey
+from models.queries import UserRow
+
+SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
+_WAYS_IN: dict[str, type[SQLModel]] = {
+    "accounts": Account,
+    "trusted_devices": TrustedDevice,
+    "api_keys": ApiKey,
+    "tokens": OneTimeToken,
+}
+"""The rows, other than sessions, that let their owner in or change the account."""
+_SHOWN = {
+    "accounts": "ways to sign in",
+    "sessions": "sessions",
+    "trusted_devices": "trusted devices",
+    "api_keys": "API keys",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxSignIn:
+    """A session or a sign-in that waits for a second factor, and whether the user was created for it."""
+
+    opened: OpenedSession | PendingSignIn
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """The profile of a user created by a proof, and whether the method may create one."""
+
+    allowed: bool
+    name: str = ""
+    image: str | None = None
+
+
+def may_sign_up(ctx: Context, *, method_allows: bool) -> bool:
+    """Return whether an unknown address may get an account."""
+    return method_allows and ctx.policy[SignUpPolicy].enabled  # defence: M7 sign-up
+
+
+async def sign_in(
+    ctx: Context, user: UserRow | None, email: str, new: NewUser, *, method: str, remembered: bool
+) -> MailboxSignIn:
+    """Sign in the user of an address that was proven just now; `user` is their row, locked, if there is one.
+
+    Raises NewUserSignupDisabled, BannedMailboxUser; the proof stays used up.
+    """
+    is_new = user is None
+    if user is None:
+        user = await _create(ctx, email, new, method)
+    elif not user.email_verified and not user.two_factor_enabled and not user.is_banned(ctx.now):
+        user = await _secure(ctx, user)  # defence: M5 secured
+    wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
+    try:
+        opened = await gate.complete_sign_in(ctx, user, wanted)
+    except BannedUser:
+        raise BannedMailboxUser from None
+    await one_time_tokens.revoke_mailed(ctx, email, purposes=SIGN_IN_PROOFS)
+    return MailboxSignIn(opened, is_new)
+
+
+async def _create(ctx: Context, email: str, new: NewUser, method: str) -> UserRow:
+    if not may_sign_up(ctx, method_allows=new.allowed):
+        raise NewUserSignupDisabled
+    user = profile.new_user(ctx, name=new.name, email=email, email_verified=True, image=new.image)
+    await profile.add(ctx, user)  # A concurrent sign-up with the same address runs the request again.
+    user_events.user_created(ctx, user.id, method)
+    return user
+
+
+async def _secure(ctx: Context, user: UserRow) -> UserRow:
+    """Verify the address of a user, and remove whatever a stranger may have prepared to get in."""
+    counts = {"sessions": await sessions.end_all(ctx, user)}
+    for name, table in _WAYS_IN.items():
+        owner = col(table.user_id)  # type: ignore[attr-defined] # each of them has an owner
+        counts[name] = len(await ctx.db.execute(delete(table).where(owner == user.id).returning(owner)))
+    changed = await profile.change(ctx, user, email_verified=True)
+    email_events.email_verified(ctx, user.id)
+    events.access_removed(ctx, user.id, counts)
+    shown = [f"{what}: {counts[name]}" for name, what in _SHOWN.items() if counts[name]]
+    if shown:
+        await mails.account_secured(ctx, changed, ", ".join(shown))
+    return changed

@@ -1,0 +1,74 @@
+"""The operations of openapi/paths/email_codes.yaml."""
+
+from domain.context import Context
+from domain.passwordless import email_codes
+from domain.two_factor.challenges import PendingSignIn
+from handlers import shapes, wire
+from handlers.reply import Reply
+from handlers.session_responses import session_response, two_factor_required
+
+
+async def send(ctx: Context, body: shapes.SendEmailCodeRequest) -> shapes.Success:
+    """Queue the request for a code; the response is the same for every address."""
+    email_codes.request(ctx, body["email"], email_codes.REQUESTED[body["type"]])
+    return {"success": True}
+
+
+async def check(ctx: Context, body: shapes.CheckEmailCodeRequest) -> shapes.Success:
+    """Check a code without using it up."""
+    await email_codes.check(ctx, body["email"], email_codes.REQUESTED[body["type"]], body["otp"])
+    return {"success": True}
+
+
+async def verify_email(ctx: Context, body: shapes.VerifyEmailCodeRequest) -> shapes.EmailCodeVerified:
+    """Verify an address; never creates a session."""
+    user = await email_codes.verify_email(ctx, body["email"], body["otp"])
+    return {"status": True, "token": None, "user": wire.user(user)}
+
+
+async def sign_in(
+    ctx: Context, body: shapes.SignInEmailCodeRequest
+) -> Reply[shapes.SignedInByEmailCode] | Reply[shapes.SignInAnswer]:
+    """Sign in with a code."""
+    signed_in = await email_codes.sign_in(
+        ctx,
+        body["email"],
+        body["otp"],
+        name=body.get("name", ""),
+        image=body.get("image"),
+        remembered=wire.flag(body.get("rememberMe"), default=True),
+    )
+    if isinstance(signed_in.opened, PendingSignIn):
+        return two_factor_required(ctx, signed_in.opened)
+    opened = signed_in.opened
+    shape: shapes.SignedInByEmailCode = {"token": opened.token, "user": wire.reduced_user(opened.user)}
+    return session_response(ctx, opened, shape)
+
+
+async def request_reset(ctx: Context, body: shapes.RequestResetCodeRequest) -> shapes.Success:
+    """Queue the request for a code that resets the password."""
+    email_codes.request(ctx, body["email"], email_codes.RESET)
+    return {"success": True}
+
+
+async def forget_password(ctx: Context, body: shapes.RequestResetCodeRequest) -> shapes.Success:
+    """Do the same as `request_reset`, under its older name."""
+    return await request_reset(ctx, body)
+
+
+async def reset_password(ctx: Context, body: shapes.ResetPasswordByCodeRequest) -> shapes.Success:
+    """Replace a forgotten password with a mailed code."""
+    await email_codes.reset_password(ctx, body["email"], body["otp"], body["password"])
+    return {"success": True}
+
+
+async def request_change(ctx: Context, body: shapes.RequestEmailChangeRequest) -> shapes.Success:
+    """Send a code to a new address."""
+    await email_codes.request_change(ctx, body["newEmail"], body.get("otp"))
+    return {"success": True}
+
+
+async def change_email(ctx: Context, body: shapes.ChangeEmailByCodeRequest) -> shapes.Success:
+    """Change the address with the code sent to the new one."""
+    await email_codes.change_email(ctx, body["newEmail"], body["otp"])
+    return {"success": True}

@@ -1,0 +1,119 @@
+"""The operations of openapi/paths/magic_links.yaml."""
+
+from dataclasses import replace
+
+from domain import errors
+from domain.context import Context
+from domain.errors import Refusal
+from domain.passwordless import magic_links
+from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
+from domain.passwordless.magic_links import LinkRequest
+from domain.passwordless.policy import MagicLinkPolicy
+from domain.passwordless.proof import MailboxSignIn
+from domain.social.policy import SocialPolicy
+from domain.two_factor.challenges import PendingSignIn
+from domain.two_factor.policy import TwoFactorPolicy
+from handlers import redirects, shapes, wire
+from handlers.reply import Redirect, Reply
+from handlers.session_responses import (
+    pending_cookies,
+    session_cookies,
+    session_response,
+    two_factor_required,
+)
+
+_ERRORS: dict[type[Refusal], str] = {NewUserSignupDisabled: "new_user_signup_disabled"}
+"""The values of `error` in a redirect that are not the code of the refusal."""
+
+
+async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.Status:
+    """Queue the request for a link; the response is the same for every address."""
+    wanted = LinkRequest(
+        name=body.get("name", ""),
+        remembered=wire.flag(body.get("rememberMe"), default=True),
+        callback_url=body.get("callbackURL") or None,
+        new_user_callback_url=body.get("newUserCallbackURL") or None,
+        error_callback_url=body.get("errorCallbackURL") or None,
+    )
+    magic_links.request(ctx, body["email"], wanted)
+    return {"status": True}
+
+
+async def peek(ctx: Context, token: str) -> shapes.MagicLinkPreview:
+    """Return whose account a link opens; it is not used up."""
+    email, is_new = await magic_links.peek(ctx, token)
+    return {"email": email, "newUser": is_new}
+
+
+async def verify(
+    ctx: Context,
+    token: str,
+    callback_url: str | None = None,
+    new_user_callback_url: str | None = None,
+    error_callback_url: str | None = None,
+) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect:
+    """Use up a link and sign in; a browser that opens it is redirected to the page that confirms."""
+    if ctx.policy[MagicLinkPolicy].confirm and ctx.cookies.navigates():  # defence: M1 M8 confirmed
+        urls = {
+            "callbackURL": callback_url,
+            "newUserCallbackURL": new_user_callback_url,
+            "errorCallbackURL": error_callback_url,
+        }
+        return Redirect(magic_links.confirm_url(ctx, token=token, **urls))
+    try:
+        signed_in = await magic_links.consume(ctx, token)
+    except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:
+        target = error_callback_url or callback_url
+        if target is None:
+            raise
+        error = _ERRORS.get(type(refusal), refusal.code)
+        # What a refusal keeps is committed: the link is used up.
+        return replace(redirects.to(ctx.policy, target, error=error), refused=not refusal.keeps_writes)
+    target = _target(signed_in, callback_url, new_user_callback_url) if callback_url else None
+    if isinstance(signed_in.opened, PendingSignIn):
+        if target is None:
+            return two_factor_required(ctx, signed_in.opened)
+        return Redirect(_two_factor_url(ctx, target), pending_cookies(ctx, signed_in.opened))
+    opened = signed_in.opened
+    if target is not None:
+        return redirects.to(ctx.policy, target, session_cookies(ctx, opened))
+    shape: shapes.MagicLinkVerified = {
+        "token": opened.token,
+        "user": wire.user(opened.user),
+        "session": wire.session(opened.session, opened.token),
+    }
+    return session_response(ctx, opened, shape)
+
+
+async def confirm(
+    ctx: Context, body: shapes.ConfirmMagicLinkRequest
+) -> Reply[shapes.MagicLinkConfirmed] | Reply[shapes.SignInAnswer]:
+    """Use up a link when the button of the confirming page is pressed; the response says where to go."""
+    signed_in = await magic_links.consume(ctx, body["token"])
+    target = _target(signed_in, body.get("callbackURL"), body.get("newUserCallbackURL"))
+    url = redirects.on(ctx.policy, target or None, ctx.policy[SocialPolicy].default_redirect_url).location
+    if isinstance(signed_in.opened, PendingSignIn):
+        reply = two_factor_required(ctx, signed_in.opened)
+        asked: shapes.SignInAnswer = {**reply.body, "redirect": True, "url": _two_factor_url(ctx, url)}
+        return replace(reply, body=asked)
+    opened = signed_in.opened
+    shape: shapes.MagicLinkConfirmed = {
+        "redirect": True,
+        "url": url,
+        "token": opened.token,
+        "user": wire.reduced_user(opened.user),
+    }
+    return session_response(ctx, opened, shape)
+
+
+def _target(signed_in: MailboxSignIn, callback_url: str | None, new_user: str | None) -> str | None:
+    return new_user if signed_in.is_new and new_user else callback_url
+
+
+def _two_factor_url(ctx: Context, target: str) -> str:
+    """Return where the user enters the code: the page in the settings, or the redirect URL itself."""
+    url = redirects.absolute(ctx.policy, target)
+    page = ctx.policy[TwoFactorPolicy].page
+    if page is None:
+        return redirects.with_parameters(url, twoFactorRedirect="true")
+    return redirects.with_parameters(page, twoFactorRedirect="true", callbackURL=url)
