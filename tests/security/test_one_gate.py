@@ -8,10 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conftest import MakeService
 from tests.contract.reading import OPERATIONS, bodies, responses
 from tests.handlers import steps
 from tests.handlers.steps import ADA, bearer
 from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
 from tests.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
 from tests.security.second_factor import (
     PENDING,
@@ -31,6 +33,7 @@ from tests.security.second_factor import (
 from tests.service import PASSWORD, Service
 
 ROOT = Path(__file__).parents[2]
+BY_MAIL = {"magic_link.enabled": "true", "magic_link.confirm": "false", "email_otp.enabled": "true"}
 Attempt = Callable[[Service, ProviderProcess], Awaitable[httpx.Response]]
 
 CREATORS = {
@@ -90,6 +93,27 @@ def waiting(answer: httpx.Response) -> httpx.Response:
     return answer
 
 
+async def follow_link(service: Service, method: str) -> httpx.Response:
+    """Sign in by a mailed link, as the official client and as the page that confirms do."""
+    await service.post("/sign-in/magic-link", {"email": ADA})
+    token = steps.token_in(await steps.last_link(service, "magic-link"))
+    if method == "GET":
+        answer = await service.get("/magic-link/verify", params={"token": token})
+    else:
+        answer = await service.post("/magic-link/verify", {"token": token})
+    assert is_pending(answer), answer.text
+    return answer
+
+
+async def enter_code(service: Service, provider: ProviderProcess) -> httpx.Response:
+    """Sign in by a mailed code."""
+    await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
+    otp = (await service.inbox(ADA, "sign-in-code"))[-1]["code"]
+    answer = await service.post("/sign-in/email-otp", {"email": ADA, "otp": otp})
+    assert is_pending(answer), answer.text
+    return answer
+
+
 ATTEMPTS: dict[str, Attempt] = {
     "authentication.sign_up_email": post("/sign-up/email", TAKEN, name="Ada", email=ADA, password=PASSWORD),
     "authentication.sign_in_email": post("/sign-in/email", AT_THE_GATE, email=ADA, password=PASSWORD),
@@ -111,16 +135,21 @@ ATTEMPTS: dict[str, Attempt] = {
     "two_factor.verify_backup_code": post(
         "/two-factor/verify-backup-code", "401 INVALID_BACKUP_CODE", code="no code"
     ),
+    "magic_links.verify": lambda service, provider: follow_link(service, "GET"),
+    "magic_links.confirm": lambda service, provider: follow_link(service, "POST"),
+    "email_codes.sign_in": enter_code,
     "accounts.receive_callback": come_back,
     "accounts.relay_callback": relay_back,
 }
 
 
 @pytest.fixture
-def service(social: Service, provider: ProviderProcess) -> Service:
-    """A service with providers, one of which vouches for Ada's address."""
+async def service(
+    make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
+) -> Service:
+    """A service with sign-in by mail and with providers, one of which vouches for Ada's address."""
     as_user(provider, ADA, "1001")
-    return social
+    return await make_service({**social_settings(provider, other_provider), **BY_MAIL})
 
 
 @pytest.fixture
