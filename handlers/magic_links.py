@@ -53,7 +53,7 @@ async def verify(
     error_callback_url: str | None = None,
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect:
     """Use up a link and sign in; a browser that opens it is redirected to the page that confirms."""
-    if ctx.policy[MagicLinkPolicy].confirm and ctx.cookies.navigates():  # defence: M1 M8 confirmed
+    if ctx.policy[MagicLinkPolicy].confirm and ctx.cookies.navigates():  # defence: M1 confirmed
         urls = {
             "callbackURL": callback_url,
             "newUserCallbackURL": new_user_callback_url,

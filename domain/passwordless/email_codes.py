@@ -71,7 +71,7 @@ class Binding:
 
     def rows(self) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions of the row of this code."""
-        # defence: M11 binding
+
         return col(OneTimeToken.digest) == self.key, col(OneTimeToken.purpose) == self.kind.purpose
 
 
@@ -149,13 +149,13 @@ async def _send(ctx: Context, binding: Binding, user: UserRow | None, reason: st
     kind = binding.kind
     events.code_requested(ctx, user, binding.email, kind.name, reason)
     family: limits.Family = kind.family if reason is None or kind is SIGN_IN else "nobody"
-    if not await limits.may_mail(ctx, family, binding.email):  # defence: M14 code-mails
+    if not await limits.may_mail(ctx, family, binding.email):
         return
     lives = ctx.policy[EmailOtpPolicy].expires_in
     code = tokens.digits(6)
     user_id = None if user is None else user.id
     # Nobody can type the code of a decoy: it is no six digits.
-    kept = binding.digests(ctx, user_id, code if reason is None else tokens.token())[0]  # defence: M13 decoy
+    kept = binding.digests(ctx, user_id, code if reason is None else tokens.token())[0]
     values: dict[str, Any] = {
         "digest": binding.key,
         "purpose": kind.purpose,
@@ -192,7 +192,8 @@ async def _compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fai
         raise _failed(ctx, binding, subject, InvalidOtp)
     if expiry <= ctx.now:
         raise _failed(ctx, binding, subject, OtpExpired)
-    left = col(OneTimeToken.attempts) < ctx.policy[EmailOtpPolicy].attempts  # defence: M10 attempts
+    # defence: M10 attempts
+    left = col(OneTimeToken.attempts) < ctx.policy[EmailOtpPolicy].attempts
     taken = update(OneTimeToken).where(*binding.rows(), col(OneTimeToken.expires_at) > ctx.now, left)
     taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
     row = (await ctx.db.execute(taken.returning(col(OneTimeToken.code), col(OneTimeToken.user_id)))).first()
@@ -326,6 +327,6 @@ async def change_email(ctx: Context, new_email: str, otp: str) -> None:
     await limits.check(ctx, subject)
     user = await locking.lock_caller(ctx)
     await (await _compare(ctx, Binding(CHANGE, new_email, user.id), otp, subject)).use(ctx)
-    if await lookup.by_email(ctx, new_email) is not None:  # defence: M19 taken-meanwhile
+    if await lookup.by_email(ctx, new_email) is not None:
         raise InvalidOtp
     await emails.set_address(ctx, user, new_email, verified=True)

@@ -8,7 +8,7 @@ class InvalidOtp(BadRequest):
     """The code is wrong, used, unknown or for another purpose; a wrong one counts as a failure."""
 
     message = "Invalid OTP"
-    keeps_writes = True  # defence: M10 counted
+    keeps_writes = True
 
 
 class OtpExpired(BadRequest):

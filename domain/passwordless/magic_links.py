@@ -50,14 +50,14 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     user = await locking.lock_by_email(ctx, email)
     reason = refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
     events.link_requested(ctx, user, email, reason)
-    if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 link-mails
+    if not await limits.may_mail(ctx, "sign-in-mail", email):
         return
     token = tokens.token()
     rules = ctx.policy[MagicLinkPolicy]
     ctx.db.add(
         OneTimeToken(
             digest=tokens.digest(token),
-            purpose=Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,  # defence: M7 no-link
+            purpose=Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
             user_id=None if user is None else user.id,
             email=email,
             payload=ctx.cipher.encrypt(_NAME, wanted.name),

@@ -138,9 +138,7 @@ async def send_otp(ctx: Context) -> None:
 
 
 def _refuse_unavailable(ctx: Context) -> None:
-    if not ctx.policy[TwoFactorPolicy].otp_available or (
-        ctx.challenge is not None and ctx.challenge.mailbox  # defence: M16 mailed-second-factor
-    ):
+    if not ctx.policy[TwoFactorPolicy].otp_available or (ctx.challenge is not None and ctx.challenge.mailbox):
         raise OtpNotConfigured
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from models import Account
+from models import Account, User
 from tests.conftest import Headers, MakeService
 from tests.handlers.steps import (
     ADA,
@@ -20,6 +20,7 @@ from tests.handlers.steps import (
     execute,
     join,
     local,
+    looks,
     opens,
     reduced,
     set_user,
@@ -122,6 +123,7 @@ class TestRequestLink:
         assert answer.status_code == 200, answer.text
         assert answer.json()["user"]["email"] == ADA
 
+    @pytest.mark.threat("M7")
     @pytest.mark.parametrize(
         ("settings", "email"),
         [({"magic_link.sign_up": "false"}, EVE), ({"sign_up.enabled": "false"}, EVE), ({}, "banned")],
@@ -140,6 +142,7 @@ class TestRequestLink:
         assert (answer.status_code, answer.json()) == (200, {"status": True})
         assert await service.inbox(email, "magic-link") == []
 
+    @pytest.mark.threat("M3", "M22")
     @pytest.mark.parametrize(
         ("body", "expected"),
         [
@@ -160,6 +163,7 @@ class TestRequestLink:
 
 
 class TestVerifyLink:
+    @pytest.mark.threat("M2")
     async def test_signs_in_once(self, service: Service) -> None:
         await join(service)
         await set_user(service, email_verified=True)
@@ -187,6 +191,7 @@ class TestVerifyLink:
         [row] = await service.rows("SELECT remembered FROM session")
         assert not row.remembered
 
+    @pytest.mark.threat("M1", "M8")
     @pytest.mark.parametrize(
         "headers",
         [
@@ -225,6 +230,7 @@ class TestVerifyLink:
         assert answer.headers["location"] == BASE_URL + ("/new" if is_new else "/welcome")
         assert "service.session-token=" in answer.headers["set-cookie"]
 
+    @pytest.mark.threat("M2", "M7", "M17")
     @pytest.mark.parametrize(
         ("state", "error", "status"),
         [
@@ -295,6 +301,7 @@ class TestConfirmLink:
         assert body == {"redirect": True, "url": url, "token": body["token"], "user": reduced(user)}
         assert code(await service.post("/magic-link/verify", {"token": token})) == "401 INVALID_TOKEN"
 
+    @pytest.mark.threat("M8")
     async def test_refuses_a_foreign_page(self, service: Service) -> None:
         token = await link_to(service)
 
@@ -340,6 +347,7 @@ class TestCodes:
             True,
         ]
 
+    @pytest.mark.threat("M10", "M13")
     @pytest.mark.parametrize("kind", TEMPLATES)
     @pytest.mark.parametrize("is_known", [True, False])
     async def test_three_attempts(self, make_service: MakeService, kind: str, is_known: bool) -> None:
@@ -387,6 +395,7 @@ class TestCodes:
         [row] = await service.rows('SELECT attempts FROM "grant"')
         assert row.attempts == (older != newer)
 
+    @pytest.mark.threat("M11")
     @pytest.mark.parametrize("requested", TEMPLATES)
     @pytest.mark.parametrize("used", TEMPLATES)
     async def test_purposes_never_mix(self, service: Service, requested: str, used: str) -> None:
@@ -397,6 +406,7 @@ class TestCodes:
             "200" if used == requested else "400 INVALID_OTP"
         )
 
+    @pytest.mark.threat("M12")
     @pytest.mark.parametrize(
         ("otp", "expected"),
         [
@@ -416,6 +426,7 @@ class TestCodes:
 
         assert code(await use_code(service, otp)) == expected
 
+    @pytest.mark.threat("M12")
     @pytest.mark.parametrize("kind", ["change-email", "", ["sign-in"], None])
     async def test_the_type_of_a_code(self, service: Service, kind: Any) -> None:
         body = {"email": ADA, "type": kind}
@@ -433,6 +444,7 @@ class TestCodes:
         assert "set-cookie" not in answer.headers
         assert await opens(service, PASSWORD)
 
+    @pytest.mark.threat("M10")
     async def test_wrong_codes_count_as_failures(self, make_service: MakeService) -> None:
         service = await make_service({**BY_MAIL, "limits.failures": "2"})
         await join(service)
@@ -453,6 +465,7 @@ class TestCodes:
 
         assert sum(answer.status_code == 200 for answer in answers) == 1
 
+    @pytest.mark.threat("M10")
     @pytest.mark.both_databases
     async def test_of_many_wrong_ones_at_once_three_are_compared(self, service: Service) -> None:
         await join(service)
@@ -465,6 +478,7 @@ class TestCodes:
 
 
 class TestReset:
+    @pytest.mark.threat("M18")
     @pytest.mark.parametrize("path", ["/email-otp/request-password-reset", "/forget-password/email-otp"])
     async def test_replaces_the_password(self, service: Service, path: str) -> None:
         session = await join(service)
@@ -487,6 +501,7 @@ class TestReset:
         assert await opens(service, NEW_PASSWORD)
         assert await service.inbox(ADA, "password-changed")
 
+    @pytest.mark.threat("M18")
     @pytest.mark.both_databases
     async def test_two_at_once(self, service: Service) -> None:
         await join(service)
@@ -510,6 +525,7 @@ class TestReset:
 
 
 class TestChangeEmail:
+    @pytest.mark.threat("M11", "M17")
     async def test_changes_the_address(self, service: Service) -> None:
         session = await join(service)
         older = await link_to(service)
@@ -531,6 +547,7 @@ class TestChangeEmail:
         assert await service.inbox(ADA, "email-changed")
         assert code(await open_link(service, older)) == "401 INVALID_TOKEN"
 
+    @pytest.mark.threat("M19")
     async def test_a_taken_address_gets_no_mail(self, service: Service) -> None:
         session = await join(service)
         await join(service, EVE)
@@ -581,6 +598,7 @@ class TestChangeEmail:
 
 
 class TestUnprovenAccounts:
+    @pytest.mark.threat("M5")
     @pytest.mark.both_databases
     @pytest.mark.parametrize("way", ["link", "code"])
     async def test_a_strangers_ways_in_die(self, service: Service, way: str) -> None:
@@ -610,7 +628,96 @@ class TestUnprovenAccounts:
         assert await service.inbox(ADA, "account-secured") == []
 
 
+class TestAttacks:
+    @pytest.mark.threat("M2")
+    async def test_altered_and_other_tokens_are_no_links(self, service: Service) -> None:
+        await join(service)
+        token = await link_to(service)
+        await service.post("/request-password-reset", {"email": ADA})
+        others = [
+            token_in((await service.inbox(ADA, name))[-1]["link"])
+            for name in ("reset-password", "verify-email")
+        ]
+
+        for other in (token.swapcase(), token[:-1], token + "a", "", *others):
+            assert code(await open_link(service, other)) == "401 INVALID_TOKEN"
+        service.clock.advance(minutes=10)
+        assert code(await open_link(service, token)) == "401 INVALID_TOKEN"
+
+    @pytest.mark.threat("M4")
+    async def test_the_base_alone_decides_where_a_link_leads(self, make_service: MakeService) -> None:
+        service = await make_service({**BY_MAIL, "magic_link.confirm": "false"})
+        headers = {"Host": "evil.test", "X-Forwarded-Host": "evil.test", "Forwarded": "host=evil.test"}
+
+        await service.post("/sign-in/magic-link", {"email": ADA}, headers=headers)
+
+        [mail] = await service.inbox(ADA)
+        assert mail["link"].startswith(f"{BASE_URL}/magic-link/verify?token=")
+
+    @pytest.mark.threat("M9")
+    async def test_tokens_and_codes_are_not_stored_or_logged(
+        self, service: Service, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        token, digits = await link_to(service, EVE), await code_for(service)
+        refused = await open_link(service, token[:-1])
+        for table in ("grant", "outbox", "audit"):
+            rows = str(await service.rows(f'SELECT * FROM "{table}"'))
+            assert token not in rows
+            assert f"'{digits}'" not in rows
+
+        answer = await open_link(service, token, PAGE)
+
+        assert (answer.headers["referrer-policy"], token[:-1] in refused.text) == ("no-referrer", False)
+        assert token not in capsys.readouterr().out
+
+    @pytest.mark.threat("M13")
+    async def test_requests_look_alike(self, service: Service) -> None:
+        await join(service)
+        await join(service, EVE)
+        await set_user(service, EVE, banned=True)
+        for path, body in (
+            ("/sign-in/magic-link", {}),
+            *(("/email-otp/send-verification-otp", {"type": kind}) for kind in TEMPLATES),
+            ("/email-otp/request-password-reset", {}),
+        ):
+            answers = [await service.post(path, {"email": email, **body}) for email in (ADA, EVE, GRACE)]
+            assert len({str(looks(answer)) for answer in answers}) == 1
+
+    @pytest.mark.threat("M14", "M15")
+    async def test_sign_in_mails_have_a_limit_of_their_own(self, make_service: MakeService) -> None:
+        service = await make_service({**BY_MAIL, "limits.sign_in_mail_burst": "2"})
+        await join(service)
+        await service.inbox(ADA)
+        token = await link_to(service)
+        digits = await code_for(service)
+
+        for _ in range(3):
+            await service.post("/sign-in/magic-link", {"email": ADA})
+            await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
+
+        assert (
+            len([m for m in await service.inbox(ADA) if m["template"] in ("magic-link", "sign-in-code")]) == 2
+        )
+        assert await checked(service, digits) == "200"
+        assert await code_for(service, kind="forget-password")
+        assert await opens(service, PASSWORD)
+        assert (await open_link(service, token)).status_code == 200
+
+    @pytest.mark.threat("M21")
+    @pytest.mark.both_databases
+    async def test_a_link_and_a_sign_up_at_once_make_one_user(self, service: Service) -> None:
+        token = await link_to(service)
+        body = {"name": "Ada", "email": ADA, "password": PASSWORD}
+
+        linked, _ = await asyncio.gather(open_link(service, token), service.post("/sign-up/email", body))
+
+        assert linked.status_code == 200
+        assert await count(service, User) == 1
+        assert not await opens(service, PASSWORD)
+
+
 class TestTwoFactor:
+    @pytest.mark.threat("M6", "M16")
     @pytest.mark.parametrize("way", ["link", "code", "press"])
     @pytest.mark.parametrize("is_verified", [True, False])
     async def test_a_mailbox_is_one_factor(self, service: Service, way: str, is_verified: bool) -> None:

@@ -21,6 +21,7 @@ class TestTheList:
             *(f"JWT{number}" for number in range(1, 19)),
             *(f"ADM{number}" for number in range(1, 24)),
             *(f"KEY{number}" for number in range(1, 24) if number != 3),
+            *(f"M{number}" for number in range(1, 23) if number != 20),
             *(f"R{number}" for number in range(1, 46)),
         ]
 
