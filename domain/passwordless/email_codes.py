@@ -181,7 +181,7 @@ async def _subject(ctx: Context, email: str) -> limits.FailureSubject:
     """Return whose failures count, after checking that none are too many. Call it outside the transaction."""
     found = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
     subject = limits.FailureSubject(found and found.user_id, email)
-    await limits.check(ctx, subject)  # defence: M10 budget
+    await limits.check(ctx, subject)
     return subject
 
 
@@ -202,7 +202,7 @@ async def _compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fai
         events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
         raise TooManyAttempts
     is_right = [hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx, row.user_id, otp)]
-    if not any(is_right):  # defence: M11 compared
+    if not any(is_right):  # defence: M10 compared
         await limits.count_failure(ctx, subject)  # defence: M10 failure
         raise _failed(ctx, binding, subject, InvalidOtp)
     await limits.check(ctx, subject)

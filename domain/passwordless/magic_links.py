@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlmodel import col
 
 from domain import errors, tokens, urls
@@ -123,11 +123,7 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
     found = await _find(ctx, token)
     # The user is locked first, as everywhere, so that no two transactions deadlock.
     user = await locking.lock_by_email(ctx, found.email)
-    used = delete(OneTimeToken).where(
-        col(OneTimeToken.digest) == tokens.digest(token),
-        col(OneTimeToken.purpose) == Purpose.MAGIC_LINK,
-        col(OneTimeToken.expires_at) > ctx.now,
-    )
+    used = delete(OneTimeToken).where(*_live(ctx, token))
     if not await ctx.db.execute(used.returning(col(OneTimeToken.digest))):  # defence: M2 used-once
         raise errors.InvalidToken
     new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
@@ -137,12 +133,16 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
 async def _find(ctx: Context, token: str):  # type: ignore[no-untyped-def]
     if not tokens.is_token(token):
         raise errors.InvalidToken
-    live = select(col(OneTimeToken.email), col(OneTimeToken.payload), col(OneTimeToken.remembered)).where(
-        col(OneTimeToken.digest) == tokens.digest(token),
-        col(OneTimeToken.purpose) == Purpose.MAGIC_LINK,  # defence: M2 purpose
-        col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
-    )
-    found = (await ctx.db.execute(live)).first()
+    wanted = select(col(OneTimeToken.email), col(OneTimeToken.payload), col(OneTimeToken.remembered))
+    found = (await ctx.db.execute(wanted.where(*_live(ctx, token)))).first()
     if found is None:
         raise errors.InvalidToken
     return found
+
+
+def _live(ctx: Context, token: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(OneTimeToken.digest) == tokens.digest(token),
+        col(OneTimeToken.purpose) == Purpose.MAGIC_LINK,
+        col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
+    )

@@ -20,6 +20,11 @@ API_KEYS = {
     "api_keys.metadata": "true",
     "api_keys.grantable": '{"files": ["read"]}',
 }
+BY_MAIL = {
+    "magic_link.enabled": "true",
+    "magic_link.page": "http://127.0.0.1/confirm",
+    "email_otp.enabled": "true",
+}
 ISSUER = {"jwt.issuer": "https://auth.example.com"}
 
 
@@ -42,6 +47,7 @@ def test_every_method_of_the_client_works(
             "jwt.header": "true",
             **ADMINISTRATION,
             **API_KEYS,
+            **BY_MAIL,
             **ISSUER,
             **social_settings(provider_process),
         },

@@ -21,6 +21,7 @@ APP = "https://app.test"
 """The one trusted origin beside the service's own, unless a test says otherwise."""
 
 SETTINGS = {"trusted_origins": APP, "delete_user.confirm_by_mail": "true", "limits.enabled": "false"}
+SETTINGS |= {"magic_link.enabled": "true", "magic_link.confirm": "false", "email_otp.enabled": "true"}
 """With mailed links wherever there can be one, and without the limits that thousands of requests would meet."""
 
 REFUSALS = {
@@ -30,7 +31,7 @@ REFUSALS = {
     "newUserCallbackURL": "403 INVALID_NEW_USER_CALLBACK_URL",
 }
 
-TOKENS = ("emails.verify", "passwords.check_reset_token", "users.confirm_deletion")
+TOKENS = ("emails.verify", "passwords.check_reset_token", "users.confirm_deletion", "magic_links.verify")
 """The operations that a mailed link leads to."""
 
 
@@ -106,7 +107,9 @@ class Visitor:
             for template in ("verify-email", "delete-account")
         ]
         reset = await steps.reset_token(service, email)
-        return cls(service, email, session, dict(zip(TOKENS, (verify, reset, delete), strict=True)))
+        await service.post("/sign-in/magic-link", {"email": f"new.{email}"})
+        link = steps.token_in(await steps.last_link(service, "magic-link", f"new.{email}"))
+        return cls(service, email, session, dict(zip(TOKENS, (verify, reset, delete, link), strict=True)))
 
     def by_cookie(self) -> "Visitor":
         """The same user, whose session travels in the cookie."""
@@ -137,6 +140,8 @@ class Visitor:
             "emails.send_verification": {"email": self.email},
             "emails.change": {"newEmail": f"other.{self.email}"},
             "users.delete": {"password": PASSWORD},
+            "magic_links.request": {"email": self.email},
+            "magic_links.confirm": {"token": self.tokens["magic_links.verify"]},
         }
         return {**example_of(site.operation), **own.get(site.operation_id, {})}
 

@@ -381,3 +381,50 @@ test("acts in the name of a user and comes back", async () => {
     assert.equal((await sessionOf(client)).user.email, process.env.ADMIN_EMAIL);
   }
 });
+
+test("signs in by a link", async () => {
+  const { email } = await joined();
+  const client = newClient();
+  const asked = { email, callbackURL: "/welcome", errorCallbackURL: "/failed", newUserCallbackURL: "/new" };
+
+  assert.deepEqual(succeeded(await client.signIn.magicLink(asked)), { status: true });
+  const token = tokenIn((await mail("magic-link", email)).link);
+  const answer = succeeded(await client.magicLink.verify({ query: { token } }));
+
+  assert.equal(answer.user.email, email);
+  assert.equal(answer.session.token, answer.token);
+  assert.equal((await sessionOf(client)).user.emailVerified, true);
+  const used = await client.magicLink.verify({ query: { token } });
+  assert.deepEqual([used.error.status, used.error.code], [401, "INVALID_TOKEN"]);
+});
+
+test("signs in, verifies, resets and changes the address by codes", async () => {
+  const { email } = await joined();
+  const client = newClient();
+  const { emailOtp } = client;
+  const requested = async (type, template) => {
+    assert.deepEqual(succeeded(await emailOtp.sendVerificationOtp({ email, type })), { success: true });
+    return (await mail(template, email)).code;
+  };
+
+  const verification = await requested("email-verification", "verify-email-code");
+  assert.equal(succeeded(await emailOtp.verifyEmail({ email, otp: verification })).user.emailVerified, true);
+  const otp = await requested("sign-in", "sign-in-code");
+  assert.deepEqual(succeeded(await emailOtp.checkVerificationOtp({ email, type: "sign-in", otp })), { success: true });
+  const wrong = await client.signIn.emailOtp({ email, otp: "no code" });
+  assert.deepEqual([wrong.error.status, wrong.error.code], [400, "INVALID_OTP"]);
+  assert.equal(succeeded(await client.signIn.emailOtp({ email, otp })).user.email, email);
+  assert.equal((await sessionOf(client)).user.email, email);
+
+  const newEmail = newAddress();
+  assert.deepEqual(succeeded(await emailOtp.requestEmailChange({ newEmail })), { success: true });
+  const change = (await mail("change-email-code", newEmail)).code;
+  assert.deepEqual(succeeded(await emailOtp.changeEmail({ newEmail, otp: change })), { success: true });
+  assert.equal((await sessionOf(client)).user.email, newEmail);
+
+  assert.deepEqual(succeeded(await emailOtp.requestPasswordReset({ email: newEmail })), { success: true });
+  const reset = (await mail("reset-password-code", newEmail)).code;
+  const wanted = { email: newEmail, otp: reset, password: NEW_PASSWORD };
+  assert.deepEqual(succeeded(await emailOtp.resetPassword(wanted)), { success: true });
+  await signedIn(newEmail, NEW_PASSWORD);
+});

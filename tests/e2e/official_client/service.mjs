@@ -3,7 +3,14 @@
 import { readFile } from "node:fs/promises";
 import { apiKeyClient } from "@better-auth/api-key/client";
 import { createAuthClient } from "better-auth/client";
-import { adminClient, jwtClient, twoFactorClient, usernameClient } from "better-auth/client/plugins";
+import {
+  adminClient,
+  emailOTPClient,
+  jwtClient,
+  magicLinkClient,
+  twoFactorClient,
+  usernameClient,
+} from "better-auth/client/plugins";
 import { TOTP, URI } from "otpauth";
 
 export const ROOT = process.env.SERVICE_ROOT;
@@ -28,7 +35,15 @@ export function newClient() {
   const client = createAuthClient({
     baseURL: ROOT,
     basePath: BASE_PATH,
-    plugins: [twoFactorClient(), usernameClient(), adminClient(), jwtClient(), apiKeyClient()],
+    plugins: [
+      twoFactorClient(),
+      usernameClient(),
+      adminClient(),
+      jwtClient(),
+      apiKeyClient(),
+      magicLinkClient(),
+      emailOTPClient(),
+    ],
     fetchOptions: memory.fetchOptions,
   });
   memories.set(client, memory);
