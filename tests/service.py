@@ -35,6 +35,13 @@ CHEAP = {
 }
 """Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none."""
 
+BY_MAIL = {
+    "GATEWRIGHT_MAGIC_LINK__ENABLED": "true",
+    "GATEWRIGHT_MAGIC_LINK__PAGE": f"{BASE_URL}/confirm?lang=en",
+    "GATEWRIGHT_EMAIL_OTP__ENABLED": "true",
+}
+"""Sign-in by mail, for a service that sends mail and is at the usual address."""
+
 
 @dataclass
 class MovableClock:
@@ -107,7 +114,8 @@ def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]
         "GATEWRIGHT_MAIL__FILE_PATH": str(mail_file),
         "GATEWRIGHT_API_KEYS__VERIFIERS": f"tests:{VERIFIER}",
     }
-    return {**CHEAP, **places, **named}
+    mailed = {} if named.get("GATEWRIGHT_MAIL__SENDER") == "none" or "base_url" in overrides else BY_MAIL
+    return {**CHEAP, **mailed, **places, **named}
 
 
 Peer = tuple[str, int] | None

@@ -33,9 +33,6 @@ from tests.security import second_factor
 from tests.service import BASE_URL, PASSWORD, Service
 
 BY_MAIL = {
-    "magic_link.enabled": "true",
-    "magic_link.page": f"{BASE_URL}/confirm?lang=en",
-    "email_otp.enabled": "true",
     "limits.sign_in_mail_burst": "100",
     "limits.sign_in_mail_daily": "100",
 }
@@ -757,7 +754,7 @@ class TestTwoFactor:
 @pytest.mark.parametrize(
     "path", ["/sign-in/magic-link", "/magic-link/verify", "/sign-in/email-otp", "/email-otp/change-email"]
 )
-async def test_is_off_by_default(make_service: MakeService, path: str) -> None:
-    service = await make_service()
+async def test_is_off_by_the_settings(make_service: MakeService, path: str) -> None:
+    service = await make_service({"magic_link.enabled": "false", "email_otp.enabled": "false"})
 
     assert code(await service.post(path, {"email": ADA})) == "404 NOT_FOUND"

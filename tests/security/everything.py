@@ -32,6 +32,10 @@ SETTINGS = {
     "password.argon2_memory_kib": "19456",
     "password.argon2_time": "2",
     "two_factor.backup_code_count": "3",
+    "magic_link.enabled": "true",
+    "magic_link.page": "http://127.0.0.1/confirm",
+    "trusted_origins": "http://127.0.0.1",
+    "email_otp.enabled": "true",
     "api_keys.verifiers": "files:the-token-of-a-service-that-verifies-keys",
 }
 VERIFIER = SETTINGS["api_keys.verifiers"].partition(":")[2]
@@ -314,6 +318,44 @@ def _keys(ada: Traveller) -> Iterator[None]:
     yield
 
 
+def _by_mail(ada: Traveller) -> Iterator[None]:
+    """Verify, sign in by links and codes, change the address and reset by codes, as a user of their own."""
+    call, address = ada.witness.call, {"email": "mail@example.com"}
+    call("authentication.sign_up_email", {**address, "name": "Mail", "password": FIRST})
+    session = ""
+    for kind, template, operation in (
+        ("email-verification", "verify-email-code", "email_codes.verify_email"),
+        ("sign-in", "sign-in-code", "email_codes.sign_in"),
+    ):
+        call("email_codes.send", {**address, "type": kind})
+        otp = ada.witness.mail(template)["code"]
+        for tried in ("no code", otp):
+            call("email_codes.check", {**address, "type": kind, "otp": tried})
+        session = call(operation, {**address, "otp": otp}).body["token"]
+        yield
+    call("magic_links.request", {**address, "callbackURL": "/welcome"})
+    link = ada.witness.token_in("magic-link")
+    call("magic_links.peek", query={"token": link})
+    yield
+    call("magic_links.confirm", {"token": link})
+    call("magic_links.verify", query={"token": link})
+    yield
+    call("magic_links.request", address)
+    call("magic_links.verify", query={"token": ada.witness.token_in("magic-link")})
+    yield
+    new = {"newEmail": "mail2@example.com"}
+    call("email_codes.request_change", new, session=session)
+    otp = ada.witness.mail("change-email-code")["code"]
+    call("email_codes.change_email", {**new, "otp": otp}, session=session)
+    yield
+    for operation in ("request_reset", "forget_password"):
+        call(f"email_codes.{operation}", {"email": new["newEmail"]})
+        otp = ada.witness.mail("reset-password-code")["code"]
+        yield
+    call("email_codes.reset_password", {"email": new["newEmail"], "otp": otp, "password": THIRD})
+    yield
+
+
 def _leave(ada: Traveller) -> Iterator[None]:
     call = ada.witness.call
     call("users.delete", {"password": THIRD}, session=ada.session)
@@ -326,5 +368,5 @@ def _leave(ada: Traveller) -> Iterator[None]:
 
 LEGS = (
     _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service,
-    _tokens, _administer, _keys, _leave,
+    _tokens, _administer, _keys, _by_mail, _leave,
 )  # fmt: skip

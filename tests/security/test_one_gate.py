@@ -8,12 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import MakeService
 from tests.contract.reading import OPERATIONS, bodies, responses
 from tests.handlers import steps
 from tests.handlers.steps import ADA, bearer
 from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
 from tests.security.second_factor import (
     PENDING,
@@ -33,7 +31,6 @@ from tests.security.second_factor import (
 from tests.service import PASSWORD, Service
 
 ROOT = Path(__file__).parents[2]
-BY_MAIL = {"magic_link.enabled": "true", "magic_link.confirm": "false", "email_otp.enabled": "true"}
 Attempt = Callable[[Service, ProviderProcess], Awaitable[httpx.Response]]
 
 CREATORS = {
@@ -144,12 +141,10 @@ ATTEMPTS: dict[str, Attempt] = {
 
 
 @pytest.fixture
-async def service(
-    make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
-) -> Service:
-    """A service with sign-in by mail and with providers, one of which vouches for Ada's address."""
+def service(social: Service, provider: ProviderProcess) -> Service:
+    """A service with providers, one of which vouches for Ada's address."""
     as_user(provider, ADA, "1001")
-    return await make_service({**social_settings(provider, other_provider), **BY_MAIL})
+    return social
 
 
 @pytest.fixture

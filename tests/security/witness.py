@@ -17,7 +17,7 @@ from tests.live import PATIENCE, LiveService
 from tests.provider.process import ProviderProcess
 from tests.security.second_factor import secret_in
 
-SENT = ("password", "currentPassword", "newPassword", "code", "token", "idToken", "state", "key")
+SENT = ("password", "currentPassword", "newPassword", "code", "otp", "token", "idToken", "state", "key")
 """The members of a body, and the parameters of a query or path, that hold secrets."""
 
 ANSWERED = ("token", "accessToken", "refreshToken", "idToken", "key")
