@@ -82,6 +82,24 @@ def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
     assert "2 keys" in ended
 
 
+def test_users_sign_in_by_mail_as_it_says(tmp_path: Path) -> None:
+    settings = {
+        "mail.sender": "console",
+        "email_otp.enabled": "true",
+        "magic_link.enabled": "true",
+        "magic_link.confirm": "false",
+    }
+    with serving(tmp_path, settings) as live:
+        printed = walk(guide("sign-in-by-mail"), live, tmp_path, {BASE: live.url})
+
+    requested, by_code, mailed, by_link = printed
+    assert requested.startswith('{"success":true}')
+    assert [by_code.count(part) for part in ('"token":"', '"INVALID_OTP"')] == [1, 1]
+    assert mailed.startswith('{"status":true}')
+    parts = ('"newUser":false', '"url":"', '"INVALID_TOKEN"')
+    assert [by_link.count(part) for part in parts] == [1, 1, 1]
+
+
 def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
     printing = {"mail.sender": "console", "password_reset.sender": "console"}
     pages = f"127.0.0.1:{free_port()}"

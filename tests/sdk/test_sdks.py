@@ -64,7 +64,13 @@ def drive(
 ) -> None:
     """Run a journey beside a service of its own, and see that it asked for every operation of the contract."""
     provider.reset()
-    settings = {**social_settings(provider), "api_keys.verifiers": f"journey:{VERIFIER}"}
+    settings = {
+        **social_settings(provider),
+        "api_keys.verifiers": f"journey:{VERIFIER}",
+        "magic_link.enabled": "true",
+        "magic_link.confirm": "false",
+        "email_otp.enabled": "true",
+    }
     with serving(directory, settings) as live:
         mails = str(directory / "mail.jsonl")
         admin = administrator(live.url, directory)

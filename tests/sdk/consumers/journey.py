@@ -56,9 +56,22 @@ from gatewright_client.api.authentication import (
     sign_out,
     sign_up_email,
 )
+from gatewright_client.api.email_codes import change_email as change_email_by_code
+from gatewright_client.api.email_codes import check as check_code
+from gatewright_client.api.email_codes import forget_password as forget_by_code
+from gatewright_client.api.email_codes import request_change as request_change_code
+from gatewright_client.api.email_codes import request_reset as request_reset_code
+from gatewright_client.api.email_codes import reset_password as reset_by_code
+from gatewright_client.api.email_codes import send as send_code
+from gatewright_client.api.email_codes import sign_in as sign_in_by_code
+from gatewright_client.api.email_codes import verify_email as verify_email_by_code
 from gatewright_client.api.emails import change as change_email
 from gatewright_client.api.emails import send_verification
 from gatewright_client.api.emails import verify as verify_email
+from gatewright_client.api.magic_links import confirm as confirm_link
+from gatewright_client.api.magic_links import peek
+from gatewright_client.api.magic_links import request as request_link
+from gatewright_client.api.magic_links import verify as verify_link
 from gatewright_client.api.passwords import change as change_password
 from gatewright_client.api.passwords import check_reset_token, forget, request_reset
 from gatewright_client.api.passwords import reset as reset_password
@@ -85,9 +98,12 @@ from gatewright_client.models import (
     ApiKeyRefusal,
     ApiKeyVerdict,
     BanUserRequest,
+    ChangeEmailByCodeRequest,
     ChangeEmailRequest,
     ChangePasswordRequest,
+    CheckEmailCodeRequest,
     CheckUsernameRequest,
+    ConfirmMagicLinkRequest,
     CreateApiKeyRequest,
     CreateUserRequest,
     CurrentSession,
@@ -103,22 +119,30 @@ from gatewright_client.models import (
     Impersonation,
     KeySet,
     LinkSocialRequest,
+    MagicLinkPreview,
     NewApiKey,
     NewBackupCodes,
     PermissionVerdict,
     ProviderCallbackForm,
     ProviderTokenRequest,
+    RequestEmailChangeRequest,
+    RequestMagicLinkRequest,
     RequestPasswordResetRequest,
+    RequestResetCodeRequest,
+    ResetPasswordByCodeRequest,
     ResetPasswordRequest,
     RevokedUserSessions,
     RevokeSessionRequest,
     RevokeUserSessionRequest,
+    SendEmailCodeRequest,
     SendVerificationEmailRequest,
     SessionsOfUser,
     SessionToken,
     SetRoleRequest,
     SetUserPasswordRequest,
+    SignedUp,
     SignInAnswer,
+    SignInEmailCodeRequest,
     SignInEmailRequest,
     SignInSocialRequest,
     SignInUsernameRequest,
@@ -138,6 +162,7 @@ from gatewright_client.models import (
     UserPage,
     VerifyApiKeyRequest,
     VerifyBackupCodeRequest,
+    VerifyEmailCodeRequest,
     VerifyOtpRequest,
     VerifyPasswordRequest,
     VerifyTotpRequest,
@@ -390,8 +415,46 @@ def api_keys() -> None:
     assert of(get_key.sync(client=ada, id=made.id), Error).code == "KEY_NOT_FOUND"
 
 
+def sign_in_by_mail() -> None:
+    mary, grace = "mary@example.com", "grace.code@example.com"
+    ok(request_link.sync(client=nobody, body=RequestMagicLinkRequest(email=ADA)))
+    token = token_in(mail("magic-link", ADA)["link"])
+    assert not of(peek.sync(client=nobody, token=token), MagicLinkPreview).new_user
+    ok(verify_link.sync(client=nobody, token=token))
+    ok(request_link.sync(client=nobody, body=RequestMagicLinkRequest(email=mary)))
+    token = token_in(mail("magic-link", mary)["link"])
+    ok(confirm_link.sync(client=nobody, body=ConfirmMagicLinkRequest(token=token)))
+    ok(send_code.sync(client=nobody, body=SendEmailCodeRequest.from_dict({"email": ADA, "type": "sign-in"})))
+    code = mail("sign-in-code", ADA)["code"]
+    ok(
+        check_code.sync(
+            client=nobody,
+            body=CheckEmailCodeRequest.from_dict({"email": ADA, "type": "sign-in", "otp": code}),
+        )
+    )
+    ok(sign_in_by_code.sync(client=nobody, body=SignInEmailCodeRequest(email=ADA, otp=code)))
+    sign_up = of(
+        sign_up_email.sync(client=nobody, body=SignUpRequest(name="Grace", email=grace, password=PASSWORD)),
+        SignedUp,
+    )
+    wanted = SendEmailCodeRequest.from_dict({"email": grace, "type": "email-verification"})
+    ok(send_code.sync(client=nobody, body=wanted))
+    code = mail("verify-email-code", grace)["code"]
+    ok(verify_email_by_code.sync(client=nobody, body=VerifyEmailCodeRequest(email=grace, otp=code)))
+    as_grace, new = holding(of(sign_up.token, str)), "grace.new@example.com"
+    ok(request_change_code.sync(client=as_grace, body=RequestEmailChangeRequest(new_email=new)))
+    code = mail("change-email-code", new)["code"]
+    ok(change_email_by_code.sync(client=as_grace, body=ChangeEmailByCodeRequest(new_email=new, otp=code)))
+    ok(forget_by_code.sync(client=nobody, body=RequestResetCodeRequest(email=mary)))
+    ok(request_reset_code.sync(client=nobody, body=RequestResetCodeRequest(email=ADA)))
+    code = mail("reset-password-code", ADA)["code"]
+    reset = ResetPasswordByCodeRequest(email=ADA, otp=code, password=PASSWORD)
+    ok(reset_by_code.sync(client=nobody, body=reset))
+
+
 STAGES: tuple[Callable[[], None], ...] = (
-    service, sessions, passwords, emails_and_profile, two_factor, providers, administration, api_keys, deletion,
+    service, sessions, passwords, emails_and_profile, two_factor, providers, administration, api_keys,
+    sign_in_by_mail, deletion,
 )  # fmt: skip
 
 if __name__ == "__main__":

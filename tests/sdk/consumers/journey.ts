@@ -234,4 +234,32 @@ async function apiKeys(): Promise<void> {
   assert.equal(refused(await sdk.apiKeys.get({ query: { id: made.id } })), "KEY_NOT_FOUND");
 }
 
-for (const stage of [service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, deletion]) await stage();
+async function signInByMail(): Promise<void> {
+  const [mary, grace, renamed] = ["mary@example.com", "grace.code@example.com", "grace.new@example.com"];
+  ok(await nobody.magicLinks.request({ body: { email: ADA } }));
+  const token = tokenIn(await mail("magic-link", ADA));
+  assert.equal(ok(await nobody.magicLinks.peek({ query: { token } })).newUser, false);
+  ok(await nobody.magicLinks.verify({ query: { token } }));
+  ok(await nobody.magicLinks.request({ body: { email: mary } }));
+  ok(await nobody.magicLinks.confirm({ body: { token: tokenIn(await mail("magic-link", mary)) } }));
+  ok(await nobody.emailCodes.send({ body: { email: ADA, type: "sign-in" } }));
+  const otp = await codeOf("sign-in-code", ADA);
+  ok(await nobody.emailCodes.check({ body: { email: ADA, type: "sign-in", otp } }));
+  ok(await nobody.emailCodes.signIn({ body: { email: ADA, otp } }));
+  const made = ok(await nobody.authentication.signUpEmail({ body: { name: "Grace", email: grace, password: PASSWORD } }));
+  ok(await nobody.emailCodes.send({ body: { email: grace, type: "email-verification" } }));
+  ok(await nobody.emailCodes.verifyEmail({ body: { email: grace, otp: await codeOf("verify-email-code", grace) } }));
+  const sdk = holding(made.token ?? "");
+  ok(await sdk.emailCodes.requestChange({ body: { newEmail: renamed } }));
+  ok(await sdk.emailCodes.changeEmail({ body: { newEmail: renamed, otp: await codeOf("change-email-code", renamed) } }));
+  ok(await nobody.emailCodes.forgetPassword({ body: { email: mary } }));
+  ok(await nobody.emailCodes.requestReset({ body: { email: ADA } }));
+  const reset = { email: ADA, otp: await codeOf("reset-password-code", ADA), password: PASSWORD };
+  ok(await nobody.emailCodes.resetPassword({ body: reset }));
+}
+
+async function codeOf(template: string, to: string): Promise<string> {
+  return (await mail(template, to)).code ?? "";
+}
+
+for (const stage of [service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, signInByMail, deletion]) await stage();

@@ -72,8 +72,9 @@ def difference(sent: Sent, answers: Answers) -> str | None:
 def with_empty_targets_absent(told_by_stock: Any) -> Any:
     """1.6: an empty redirect target counts as absent; Connexion hands it on."""
     arguments = told_by_stock["arguments"]
-    if arguments.get("callback_url") == "":
-        arguments["callback_url"] = None
+    for name in ("callback_url", "new_user_callback_url", "error_callback_url"):
+        if arguments.get(name) == "":
+            arguments[name] = None
     for name in TARGETS:
         if (arguments.get("body") or {}).get(name) == "":
             del arguments["body"][name]
