@@ -40,7 +40,8 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     """A service that knows a provider of the present time."""
     provider_process.reset()
     verifiers = {"api_keys.verifiers": f"tests:{VERIFIER}"}
-    settings = {**social_settings(provider_process), **verifiers, "limits.enabled": "false"}
+    mails = {"magic_link.enabled": "true", "magic_link.confirm": "false", "email_otp.enabled": "true"}
+    settings = {**social_settings(provider_process), **verifiers, **mails, "limits.enabled": "false"}
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())
     documents = {"3.0": folder / "3.0.json", "3.1": folder / "3.1.json"}
