@@ -17,7 +17,7 @@ _SORTED = {
 """The fields that lists may be sorted by, and their columns."""
 
 
-async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.NewApiKey:
+async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.CreatedApiKey:
     """Create a key."""
     sent: dict[str, Any] = {**body}
     wanted = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}

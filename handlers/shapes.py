@@ -90,6 +90,34 @@ class CreateApiKeyRequest(TypedDict):
     userId: NotRequired[str]
 
 
+class CreatedApiKey(TypedDict):
+    """A new API key and its text, which is shown only here."""
+
+    id: str
+    configId: str
+    name: str | None
+    start: str | None
+    prefix: str | None
+    referenceId: str
+    enabled: bool
+    expiresAt: str | None
+    remaining: int | None
+    refillAmount: int | None
+    refillInterval: int | None
+    lastRefillAt: str | None
+    rateLimitEnabled: bool
+    rateLimitTimeWindow: int
+    rateLimitMax: int
+    requestCount: int
+    lastRequest: str | None
+    permissions: dict[str, Any] | None
+    metadata: dict[str, Any] | None
+    createdBy: str | None
+    createdAt: str
+    updatedAt: str
+    key: str
+
+
 class DeleteApiKeyRequest(TypedDict):
     """The key to delete."""
 
@@ -393,34 +421,6 @@ class MagicLinkPreview(TypedDict):
 
     email: str
     newUser: bool
-
-
-class NewApiKey(TypedDict):
-    """A new API key and its text, which is shown only here."""
-
-    id: str
-    configId: str
-    name: str | None
-    start: str | None
-    prefix: str | None
-    referenceId: str
-    enabled: bool
-    expiresAt: str | None
-    remaining: int | None
-    refillAmount: int | None
-    refillInterval: int | None
-    lastRefillAt: str | None
-    rateLimitEnabled: bool
-    rateLimitTimeWindow: int
-    rateLimitMax: int
-    requestCount: int
-    lastRequest: str | None
-    permissions: dict[str, Any] | None
-    metadata: dict[str, Any] | None
-    createdBy: str | None
-    createdAt: str
-    updatedAt: str
-    key: str
 
 
 class NewBackupCodes(TypedDict):

@@ -407,6 +407,11 @@ class TestSchemas:
             assert parameter["description"]
             assert "example" in parameter or "examples" in parameter or "examples" in parameter["schema"]
 
+    def test_none_has_the_name_of_a_constructor_of_another_in_go(self) -> None:
+        names = set(DOCUMENT["components"]["schemas"])
+
+        assert not {f"New{name}" for name in names} & names
+
     @pytest.mark.parametrize("name", list(DOCUMENT["components"]["schemas"]))
     def test_is_a_noun_in_pascal_case(self, name: str) -> None:
         assert re.fullmatch(r"([A-Z][a-z0-9]*)+", name)

@@ -105,6 +105,7 @@ from gatewright_client.models import (
     CheckUsernameRequest,
     ConfirmMagicLinkRequest,
     CreateApiKeyRequest,
+    CreatedApiKey,
     CreateUserRequest,
     CurrentSession,
     DeleteApiKeyRequest,
@@ -120,7 +121,6 @@ from gatewright_client.models import (
     KeySet,
     LinkSocialRequest,
     MagicLinkPreview,
-    NewApiKey,
     NewBackupCodes,
     PermissionVerdict,
     ProviderCallbackForm,
@@ -401,7 +401,7 @@ def administration() -> None:
 
 def api_keys() -> None:
     ada, service = signed_in(), holding(os.environ["VERIFIER"])
-    made = of(create_key.sync(client=ada, body=CreateApiKeyRequest(name="ci")), NewApiKey)
+    made = of(create_key.sync(client=ada, body=CreateApiKeyRequest(name="ci")), CreatedApiKey)
     assert of(get_key.sync(client=ada, id=made.id), ApiKey).start == made.start
     assert of(list_own.sync(client=ada, limit=10), ApiKeyPage).total == 1
     asked = VerifyApiKeyRequest(key=made.key)

@@ -352,6 +352,38 @@ func apiKeys() {
 	refusedAs[*gatewright.ApiKey](404, gatewright.ERRORCODE_KEY_NOT_FOUND)(api.ApiKeysGet(as).Id(made.Id).Execute())
 }
 
+func signInByMail() {
+	links, codes := client.MagicLinksAPI, client.EmailCodesAPI
+	mary, grace, renamed := "mary@example.com", "grace.code@example.com", "grace.new@example.com"
+	request := func(email string) string {
+		ok(links.MagicLinksRequest(nobody).RequestMagicLinkRequest(*gatewright.NewRequestMagicLinkRequest(email)).Execute())
+		return tokenIn(mailed("magic-link", email).Link)
+	}
+	token := request(ada)
+	ensure(!ok(links.MagicLinksPeek(nobody).Token(token).Execute()).NewUser)
+	ok(links.MagicLinksVerify(nobody).Token(token).Execute())
+	ok(links.MagicLinksConfirm(nobody).ConfirmMagicLinkRequest(*gatewright.NewConfirmMagicLinkRequest(request(mary))).Execute())
+	send := func(email, kind string) {
+		ok(codes.EmailCodesSend(nobody).SendEmailCodeRequest(*gatewright.NewSendEmailCodeRequest(email, kind)).Execute())
+	}
+	send(ada, "sign-in")
+	code := mailed("sign-in-code", ada).Code
+	ok(codes.EmailCodesCheck(nobody).CheckEmailCodeRequest(*gatewright.NewCheckEmailCodeRequest(ada, "sign-in", code)).Execute())
+	ok(codes.EmailCodesSignIn(nobody).SignInEmailCodeRequest(*gatewright.NewSignInEmailCodeRequest(ada, code)).Execute())
+	signUp := *gatewright.NewSignUpRequest("Grace", grace, password)
+	as := holding(ok(client.AuthenticationAPI.AuthenticationSignUpEmail(nobody).SignUpRequest(signUp).Execute()).GetToken())
+	send(grace, "email-verification")
+	verify := *gatewright.NewVerifyEmailCodeRequest(grace, mailed("verify-email-code", grace).Code)
+	ok(codes.EmailCodesVerifyEmail(nobody).VerifyEmailCodeRequest(verify).Execute())
+	ok(codes.EmailCodesRequestChange(as).RequestEmailChangeRequest(*gatewright.NewRequestEmailChangeRequest(renamed)).Execute())
+	change := *gatewright.NewChangeEmailByCodeRequest(renamed, mailed("change-email-code", renamed).Code)
+	ok(codes.EmailCodesChangeEmail(as).ChangeEmailByCodeRequest(change).Execute())
+	ok(codes.EmailCodesForgetPassword(nobody).RequestResetCodeRequest(*gatewright.NewRequestResetCodeRequest(mary)).Execute())
+	ok(codes.EmailCodesRequestReset(nobody).RequestResetCodeRequest(*gatewright.NewRequestResetCodeRequest(ada)).Execute())
+	reset := *gatewright.NewResetPasswordByCodeRequest(ada, mailed("reset-password-code", ada).Code, password)
+	ok(codes.EmailCodesResetPassword(nobody).ResetPasswordByCodeRequest(reset).Execute())
+}
+
 func deletion() {
 	as, api := signedIn(), client.UsersAPI
 	refusedAs[*gatewright.UserDeleted](404, gatewright.ERRORCODE_INVALID_TOKEN)(
@@ -363,7 +395,7 @@ func deletion() {
 }
 
 func main() {
-	for _, stage := range []func(){service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, deletion} {
+	for _, stage := range []func(){service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, signInByMail, deletion} {
 		stage()
 	}
 }
