@@ -73,10 +73,6 @@ def _no_cookie(name: bytes) -> str | None:
     return None
 
 
-def _no_navigation() -> bool:
-    return False
-
-
 @dataclass(slots=True, eq=False)
 class RequestCookies:
     """The cookies of a request other than the session's. Parsed on demand, because few rules need them."""
@@ -85,8 +81,6 @@ class RequestCookies:
     """Reads any cookie by its encoded name: its raw value, None without one, "" if there are two different ones."""
     pending_name: bytes = b""
     device_name: bytes = b""
-    navigates: Callable[[], bool] = _no_navigation
-    """Returns whether a browser navigates or prefetches, as opposed to a request by a program."""
 
     @property
     def pending(self) -> bool:
@@ -161,6 +155,8 @@ class Context:
     """The hashes that `hash_once` has computed, by password; kept if the request is run again."""
     verifier: str | None = None
     """The name of the service that verifies an API key."""
+    is_navigation: Callable[[], bool] = lambda: False
+    """Returns whether a browser opens or prefetches a page, as opposed to a request by a program."""
 
     @property
     def policy(self) -> Policy:

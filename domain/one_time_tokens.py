@@ -1,8 +1,9 @@
 """One-time tokens: create, look up, use up by one atomic statement, revoke."""
 
 from datetime import timedelta
+from typing import NamedTuple
 
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 from sqlmodel import col
 
 from domain import tokens
@@ -12,10 +13,29 @@ from models.one_time_token import MAILBOX_PROOFS
 from models.queries import ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow, UserRow
 
 
+class MailedToken(NamedTuple):
+    """What is stored with a token that was sent to an address, which may have no user."""
+
+    user_id: str | None
+    email: str
+    payload: bytes
+    remembered: bool
+
+
 async def issue(
-    ctx: Context, purpose: Purpose, user_id: str | None, *, expires_in: timedelta, email: str | None = None
+    ctx: Context,
+    purpose: Purpose,
+    user_id: str | None,
+    *,
+    expires_in: timedelta,
+    email: str | None = None,
+    payload: bytes | None = None,
+    remembered: bool | None = None,
 ) -> str:
-    """Create a token for the user, valid for `expires_in`, and bound to `email` if one is given."""
+    """Create a token for the user, valid for `expires_in`, and bound to `email` if one is given.
+
+    `payload` is encrypted; `remembered` is the kind of session that the token opens.
+    """
     token = tokens.token()
     ctx.db.add(
         OneTimeToken(
@@ -23,6 +43,8 @@ async def issue(
             purpose=purpose,
             user_id=user_id,
             email=email,
+            payload=payload,
+            remembered=remembered,
             expires_at=ctx.now + expires_in,
             created_at=ctx.now,
             updated_at=ctx.now,
@@ -52,8 +74,23 @@ async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTime
     return found
 
 
-async def consume(ctx: Context, purpose: Purpose, user_id: str, token: str) -> bool:
-    """Use up the user's token; of any number of simultaneous calls exactly one returns true."""
+async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken | None:
+    """Return what is stored with a token of this purpose that is valid, with or without a user; it is not used up."""
+    columns = (OneTimeToken.user_id, OneTimeToken.email, OneTimeToken.payload, OneTimeToken.remembered)
+    wanted = select(*(col(column) for column in columns)).where(
+        col(OneTimeToken.digest) == tokens.digest(token),
+        col(OneTimeToken.purpose) == purpose,
+        col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
+    )
+    found = (await ctx.db.execute(wanted)).first() if tokens.is_token(token) else None
+    return None if found is None else MailedToken(*found)
+
+
+async def consume(ctx: Context, purpose: Purpose, user_id: str | None, token: str) -> bool:
+    """Use up the user's token, or one without a user if `user_id` is None.
+
+    Of any number of simultaneous calls exactly one returns true.
+    """
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest(token),  # defence: V29 consume-digest
         col(OneTimeToken.purpose) == purpose,  # defence: V29 V85 consume-purpose

@@ -1,6 +1,6 @@
 """Build public URLs; the configured base alone decides where they lead."""
 
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 from domain.policy import Policy
 
@@ -10,12 +10,26 @@ def public_url(policy: Policy, path: str, **query: str | None) -> str:
 
     `path` begins with a slash and needs no encoding: it is fixed text, or fixed text and a token.
     """
-    return with_query(policy.base_url + policy.base_path + path, **query)
+    return with_parameters(policy.base_url + policy.base_path + path, **query)
 
 
-def with_query(url: str, **query: str | None) -> str:
-    """Return an absolute URL with further parameters, percent-encoded; a value of None is left out."""
-    given = [f"{name}={quote(value, safe='')}" for name, value in query.items() if value is not None]
+def with_parameters(url: str, **parameters: str | None) -> str:
+    """Put parameters into the query, replacing those of the same name, before any fragment.
+
+    Values are percent-encoded, one of None is left out; the rest of the query stays as it was written.
+    """
     address, hash_sign, fragment = url.partition("#")
-    joint = "&" if "?" in address else "?"
-    return f"{address}{joint}{'&'.join(given)}{hash_sign}{fragment}" if given else url
+    path, _, query = address.partition("?")
+    kept = [piece for piece in query.split("&") if piece and _name_of(piece) not in parameters]
+    # defence: V60 quoted-parameters
+    added = [
+        f"{quote(name, safe='')}={quote(value, safe='')}"
+        for name, value in parameters.items()
+        if value is not None
+    ]
+    joined = "&".join(kept + added)
+    return path + (f"?{joined}" if joined else "") + hash_sign + fragment
+
+
+def _name_of(piece: str) -> str:
+    return unquote_plus(piece.partition("=")[0])

@@ -1,7 +1,7 @@
 """The operations of openapi/paths/email_codes.yaml."""
 
 from domain.context import Context
-from domain.passwordless import email_codes
+from domain.passwordless import codes, email_codes
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
 from handlers.reply import Reply
@@ -10,13 +10,13 @@ from handlers.session_responses import session_response, two_factor_required
 
 async def send(ctx: Context, body: shapes.SendEmailCodeRequest) -> shapes.Success:
     """Queue the request for a code; the response is the same for every address."""
-    email_codes.request(ctx, body["email"], email_codes.REQUESTED[body["type"]])
+    email_codes.request(ctx, body["email"], codes.REQUESTED[body["type"]])
     return {"success": True}
 
 
 async def check(ctx: Context, body: shapes.CheckEmailCodeRequest) -> shapes.Success:
     """Check a code without using it up."""
-    await email_codes.check(ctx, body["email"], email_codes.REQUESTED[body["type"]], body["otp"])
+    await email_codes.check(ctx, body["email"], codes.REQUESTED[body["type"]], body["otp"])
     return {"success": True}
 
 
@@ -47,7 +47,7 @@ async def sign_in(
 
 async def request_reset(ctx: Context, body: shapes.RequestResetCodeRequest) -> shapes.Success:
     """Queue the request for a code that resets the password."""
-    email_codes.request(ctx, body["email"], email_codes.RESET)
+    email_codes.request(ctx, body["email"], codes.RESET)
     return {"success": True}
 
 

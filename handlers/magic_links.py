@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from domain import errors
+from domain import errors, urls
 from domain.context import Context
 from domain.errors import Refusal
 from domain.passwordless import magic_links
@@ -12,7 +12,6 @@ from domain.passwordless.policy import MagicLinkPolicy
 from domain.passwordless.proof import MailboxSignIn
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
-from domain.two_factor.policy import TwoFactorPolicy
 from handlers import redirects, shapes, wire
 from handlers.reply import Redirect, Reply
 from handlers.session_responses import (
@@ -53,13 +52,14 @@ async def verify(
     error_callback_url: str | None = None,
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect:
     """Use up a link and sign in; a browser that opens it is redirected to the page that confirms."""
-    if ctx.policy[MagicLinkPolicy].confirm and ctx.cookies.navigates():  # defence: M1 confirmed
-        urls = {
+    page = ctx.policy[MagicLinkPolicy].confirm_page
+    if page is not None and ctx.is_navigation():  # defence: M1 confirmed
+        asked = {
             "callbackURL": callback_url,
             "newUserCallbackURL": new_user_callback_url,
             "errorCallbackURL": error_callback_url,
         }
-        return Redirect(magic_links.confirm_url(ctx, token=token, **urls))
+        return Redirect(urls.with_parameters(page, token=token, **asked))
     try:
         signed_in = await magic_links.consume(ctx, token)
     except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:
@@ -70,10 +70,19 @@ async def verify(
         # What a refusal keeps is committed: the link is used up.
         return replace(redirects.to(ctx.policy, target, error=error), refused=not refusal.keeps_writes)
     target = _target(signed_in, callback_url, new_user_callback_url) if callback_url else None
+    return _verified(ctx, signed_in, target)
+
+
+def _verified(
+    ctx: Context, signed_in: MailboxSignIn, target: str | None
+) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect:
     if isinstance(signed_in.opened, PendingSignIn):
         if target is None:
             return two_factor_required(ctx, signed_in.opened)
-        return Redirect(_two_factor_url(ctx, target), pending_cookies(ctx, signed_in.opened))
+        return Redirect(
+            redirects.second_factor_url(ctx.policy, redirects.absolute(ctx.policy, target)),
+            pending_cookies(ctx, signed_in.opened),
+        )
     opened = signed_in.opened
     if target is not None:
         return redirects.to(ctx.policy, target, session_cookies(ctx, opened))
@@ -94,7 +103,11 @@ async def confirm(
     url = redirects.on(ctx.policy, target or None, ctx.policy[SocialPolicy].default_redirect_url).location
     if isinstance(signed_in.opened, PendingSignIn):
         reply = two_factor_required(ctx, signed_in.opened)
-        asked: shapes.SignInAnswer = {**reply.body, "redirect": True, "url": _two_factor_url(ctx, url)}
+        asked: shapes.SignInAnswer = {
+            **reply.body,
+            "redirect": True,
+            "url": redirects.second_factor_url(ctx.policy, url),
+        }
         return replace(reply, body=asked)
     opened = signed_in.opened
     shape: shapes.MagicLinkConfirmed = {
@@ -108,12 +121,3 @@ async def confirm(
 
 def _target(signed_in: MailboxSignIn, callback_url: str | None, new_user: str | None) -> str | None:
     return new_user if signed_in.is_new and new_user else callback_url
-
-
-def _two_factor_url(ctx: Context, target: str) -> str:
-    """Return where the user enters the code: the page in the settings, or the redirect URL itself."""
-    url = redirects.absolute(ctx.policy, target)
-    page = ctx.policy[TwoFactorPolicy].page
-    if page is None:
-        return redirects.with_parameters(url, twoFactorRedirect="true")
-    return redirects.with_parameters(page, twoFactorRedirect="true", callbackURL=url)

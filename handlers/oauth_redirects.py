@@ -1,14 +1,12 @@
 """The redirect after a provider's callback, and its cookies."""
 
 from dataclasses import replace
-from typing import Any
 
 from domain import urls
 from domain.context import Context
 from domain.social.callback import CallbackResult
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
-from domain.two_factor.policy import TwoFactorPolicy
 from handlers import cookies, redirects
 from handlers.reply import Header, Redirect
 from handlers.session_responses import pending_cookies, session_cookies
@@ -41,10 +39,6 @@ def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
 
 def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingSignIn) -> Redirect:
     """Redirect to where the user enters the code: the page in the settings, or the flow's own redirect URL."""
-    policy = ctx.policy
-    asked: dict[str, Any] = {"twoFactorRedirect": "true"}
-    redirect = redirects.on(policy, result.target, policy[SocialPolicy].default_redirect_url)
-    if policy[TwoFactorPolicy].page is not None:
-        asked["callbackURL"] = redirect.location
-    place = policy[TwoFactorPolicy].page or redirect.location
-    return Redirect(redirects.with_parameters(place, **asked), pending_cookies(ctx, pending))
+    redirect = redirects.on(ctx.policy, result.target, ctx.policy[SocialPolicy].default_redirect_url)
+    url = redirects.second_factor_url(ctx.policy, redirect.location)
+    return Redirect(url, pending_cookies(ctx, pending))

@@ -109,14 +109,16 @@ class UnitOfWork:
             challenge=request.challenge,
             request_cookies=self._request_cookies(request.head),
             verifier=request.verifier,
+            is_navigation=request.head.is_navigation,
             now=request.now,
         )
 
     def _request_cookies(self, head: RequestHeaders) -> RequestCookies:
-        # A browser that navigates has one of these headers, or no Sec-Fetch headers at all.
-        if b"cookie" in head.fields or b"accept" in head.fields or b"sec-purpose" in head.fields:
-            return RequestCookies(head.cookie, self._pending, self._trusted, head.is_navigation)
-        return NO_COOKIES
+        return (
+            RequestCookies(head.cookie, self._pending, self._trusted)
+            if b"cookie" in head.fields
+            else NO_COOKIES
+        )
 
     async def run(
         self,
@@ -127,6 +129,7 @@ class UnitOfWork:
         challenge: Challenge | None = None,
         request_cookies: RequestCookies = NO_COOKIES,
         verifier: str | None = None,
+        is_navigation: Callable[[], bool] = lambda: False,
         now: datetime | None = None,
     ) -> Result:
         """Run a job in a transaction of its own, again when the database asks for it; `now` is for who knows it.
@@ -147,6 +150,7 @@ class UnitOfWork:
                 request_cookies,
                 hashes=hashes,
                 verifier=verifier,
+                is_navigation=is_navigation,
             )
             now = None  # a retry uses the time at which it begins
             try:

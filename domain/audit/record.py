@@ -91,14 +91,16 @@ def record(  # noqa: PLR0913 - one parameter per column
     return row
 
 
-def record_request(ctx: Context, event: Event, user: UserRow | None, email: str, reason: str | None) -> None:
+def record_request(
+    ctx: Context, event: Event, user: UserRow | None, email: str, reason: str | None, **details: Any
+) -> None:
     """Record the outcome of a queued request without a session; a `reason` says why nothing was sent."""
     user_id = user.id if user is not None else None
     hint = None if user is not None else hints(ctx, email)[0]
     if reason is None:
-        record(ctx, event, user_id=user_id, hint=hint)
+        record(ctx, event, user_id=user_id, hint=hint, **details)
     else:
-        record(ctx, event, user_id=user_id, hint=hint, outcome=Outcome.FAILURE, reason=reason)
+        record(ctx, event, user_id=user_id, hint=hint, outcome=Outcome.FAILURE, reason=reason, **details)
 
 
 def error_detail(word: str | None) -> dict[str, Any]:

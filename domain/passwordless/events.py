@@ -27,38 +27,30 @@ def link_refused(ctx: Context, refusal: Refused, user_id: str | None = None) -> 
 
 def code_requested(ctx: Context, user: UserRow | None, email: str, kind: str, reason: str | None) -> None:
     """A code was requested; a `reason` says why none was sent."""
-    details: dict[str, Any] = {"type": kind} if reason is None else {"type": kind, "reason": reason}
-    outcome = Outcome.SUCCESS if reason is None else Outcome.FAILURE
-    user_id, hint = (None, hints(ctx, email)[0]) if user is None else (user.id, None)
-    record(ctx, EMAIL_CODE_REQUESTED, user_id=user_id, hint=hint, outcome=outcome, **details)
+    record_request(ctx, EMAIL_CODE_REQUESTED, user, email, reason, type=kind)
 
 
 def code_failed(ctx: Context, user_id: str | None, email: str, kind: str, refusal: Refused) -> None:
     """A code was wrong, unknown or expired."""
-    hint = hints(ctx, email)[0]
-    record(
-        ctx,
-        EMAIL_CODE_FAILED,
-        user_id=user_id,
-        hint=hint if user_id is None else None,
-        outcome=Outcome.FAILURE,
-        refusal=refusal,
-        type=kind,
-    )
+    _refused(ctx, EMAIL_CODE_FAILED, user_id, email, kind, refusal, Outcome.FAILURE)
 
 
 def code_exhausted(ctx: Context, user_id: str | None, email: str, kind: str, refusal: Refused) -> None:
     """The attempts of a code were used up."""
-    hint = hints(ctx, email)[0]
-    record(
-        ctx,
-        EMAIL_CODE_EXHAUSTED,
-        user_id=user_id,
-        hint=hint if user_id is None else None,
-        outcome=Outcome.REFUSED,
-        refusal=refusal,
-        type=kind,
-    )
+    _refused(ctx, EMAIL_CODE_EXHAUSTED, user_id, email, kind, refusal, Outcome.REFUSED)
+
+
+def _refused(
+    ctx: Context,
+    event: Event,
+    user_id: str | None,
+    email: str,
+    kind: str,
+    refusal: Refused,
+    outcome: Outcome,
+) -> None:
+    hint = hints(ctx, email)[0] if user_id is None else None
+    record(ctx, event, user_id=user_id, hint=hint, outcome=outcome, refusal=refusal, type=kind)
 
 
 def access_removed(ctx: Context, user_id: str, counts: dict[str, Any]) -> None:

@@ -3,27 +3,23 @@
 import json
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import ColumnElement, delete, select
-from sqlmodel import col
-
-from domain import errors, tokens, urls
+from domain import errors, one_time_tokens, urls
 from domain.context import Context
 from domain.mail import messages
 from domain.mail.policy import MailPolicy
+from domain.one_time_tokens import MailedToken
 from domain.passwordless import events, mails, proof
 from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
 from domain.passwordless.policy import MagicLinkPolicy
 from domain.passwordless.proof import MailboxSignIn, NewUser
 from domain.rate_limits import limits
 from domain.users import locking, lookup
-from models import OneTimeToken, Purpose
+from models import Purpose
 from models.queries import UserRow
 
 METHOD = "magic_link"
 _NAME = "grant.name"
 """The purpose under which the name of a new user is encrypted."""
-CONFIRM_PATH = "/account/magic-link"
-VERIFY_PATH = "/magic-link/verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +48,15 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     events.link_requested(ctx, user, email, reason)
     if not await limits.may_mail(ctx, "sign-in-mail", email):
         return
-    token = tokens.token()
     rules = ctx.policy[MagicLinkPolicy]
-    ctx.db.add(
-        OneTimeToken(
-            digest=tokens.digest(token),
-            purpose=Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
-            user_id=None if user is None else user.id,
-            email=email,
-            payload=ctx.cipher.encrypt(_NAME, wanted.name),
-            remembered=wanted.remembered,
-            expires_at=ctx.now + rules.expires_in,
-            created_at=ctx.now,
-            updated_at=ctx.now,
-        )
+    token = await one_time_tokens.issue(
+        ctx,
+        Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
+        None if user is None else user.id,
+        expires_in=rules.expires_in,
+        email=email,
+        payload=ctx.cipher.encrypt(_NAME, wanted.name),
+        remembered=wanted.remembered,
     )
     to = email if reason is None else messages.NOBODY.email
     mails.magic_link(ctx, user or messages.NOBODY, to, _link(ctx, token, wanted), rules.expires_in)
@@ -86,17 +77,9 @@ def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
         "newUserCallbackURL": wanted.new_user_callback_url,
         "errorCallbackURL": wanted.error_callback_url,
     }
-    if rules.confirm:
-        return confirm_url(ctx, **query)
-    return urls.public_url(ctx.policy, VERIFY_PATH, **query)
-
-
-def confirm_url(ctx: Context, **query: str | None) -> str:
-    """Return the URL of the page that confirms a link."""
-    page = ctx.policy[MagicLinkPolicy].page
-    if page is None:
-        return urls.public_url(ctx.policy, CONFIRM_PATH, **query)
-    return urls.with_query(page, **query)
+    if rules.confirm_page is not None:
+        return urls.with_parameters(rules.confirm_page, **query)
+    return urls.public_url(ctx.policy, "/magic-link/verify", **query)
 
 
 async def peek(ctx: Context, token: str) -> tuple[str, bool]:
@@ -123,26 +106,15 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
     found = await _find(ctx, token)
     # The user is locked first, as everywhere, so that no two transactions deadlock.
     user = await locking.lock_by_email(ctx, found.email)
-    used = delete(OneTimeToken).where(*_live(ctx, token))
-    if not await ctx.db.execute(used.returning(col(OneTimeToken.digest))):  # defence: M2 used-once
+    # defence: M2 used-once
+    if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, found.user_id, token):
         raise errors.InvalidToken
     new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
-    return await proof.sign_in(ctx, user, found.email, new, method=METHOD, remembered=bool(found.remembered))
+    return await proof.sign_in(ctx, user, found.email, new, method=METHOD, remembered=found.remembered)
 
 
-async def _find(ctx: Context, token: str):  # type: ignore[no-untyped-def]
-    if not tokens.is_token(token):
-        raise errors.InvalidToken
-    wanted = select(col(OneTimeToken.email), col(OneTimeToken.payload), col(OneTimeToken.remembered))
-    found = (await ctx.db.execute(wanted.where(*_live(ctx, token)))).first()
+async def _find(ctx: Context, token: str) -> MailedToken:
+    found = await one_time_tokens.find_mailed(ctx, Purpose.MAGIC_LINK, token)
     if found is None:
         raise errors.InvalidToken
     return found
-
-
-def _live(ctx: Context, token: str) -> tuple[ColumnElement[bool], ...]:
-    return (
-        col(OneTimeToken.digest) == tokens.digest(token),
-        col(OneTimeToken.purpose) == Purpose.MAGIC_LINK,
-        col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
-    )

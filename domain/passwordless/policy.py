@@ -10,10 +10,8 @@ class MagicLinkPolicy:
 
     expires_in: timedelta
     sign_up: bool
-    confirm: bool
-    """Whether opening the link shows a page whose button signs in."""
-    page: str | None
-    """The page that confirms, instead of the service's own."""
+    confirm_page: str | None
+    """The page that a link opens, whose button signs in; None if opening the link signs in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """Sign in the user of a proven mailbox: find or create them, remove what a stranger prepared, pass the gate."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import delete
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from domain import one_time_tokens
@@ -24,13 +26,13 @@ from models.api_key import ApiKey
 from models.queries import UserRow
 
 SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
-_WAYS_IN: dict[str, type[SQLModel]] = {
-    "accounts": Account,
-    "trusted_devices": TrustedDevice,
-    "api_keys": ApiKey,
-    "tokens": OneTimeToken,
+_WAYS_IN: dict[str, tuple[type[SQLModel], Mapped[Any]]] = {
+    "accounts": (Account, col(Account.user_id)),
+    "trusted_devices": (TrustedDevice, col(TrustedDevice.user_id)),
+    "api_keys": (ApiKey, col(ApiKey.user_id)),
+    "tokens": (OneTimeToken, col(OneTimeToken.user_id)),
 }
-"""The rows, other than sessions, that let their owner in or change the account."""
+"""The tables, other than sessions, whose rows let their owner in or change the account; and the owner's column."""
 _SHOWN = {
     "accounts": "ways to sign in",
     "sessions": "sessions",
@@ -94,8 +96,7 @@ async def _create(ctx: Context, email: str, new: NewUser, method: str) -> UserRo
 async def _secure(ctx: Context, user: UserRow) -> UserRow:
     """Verify the address of a user, and remove whatever a stranger may have prepared to get in."""
     counts = {"sessions": await sessions.end_all(ctx, user)}
-    for name, table in _WAYS_IN.items():
-        owner = col(table.user_id)  # type: ignore[attr-defined] # each of them has an owner
+    for name, (table, owner) in _WAYS_IN.items():
         counts[name] = len(await ctx.db.execute(delete(table).where(owner == user.id).returning(owner)))
     changed = await profile.change(ctx, user, email_verified=True)
     email_events.email_verified(ctx, user.id)

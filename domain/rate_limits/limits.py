@@ -120,12 +120,16 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
     While the counters are unavailable emails are sent; only operations with a failure limit are refused then.
     """
     rules = ctx.policy[RateLimitPolicy]
-    own = "sign_in_" if family == "sign-in-mail" else ""
     # defence: V74 daily-mails
+    quotas = [("mail_burst", rules.mail_burst), ("mail_daily", rules.mail_daily)]
+    if family == "sign-in-mail":
+        # defence: M14 daily-mails
+        quotas = [
+            ("sign_in_mail_burst", rules.sign_in_mail_burst),
+            ("sign_in_mail_daily", rules.sign_in_mail_daily),
+        ]
     counts = {
-        name: _count(ctx, f"{name} {family} {recipient}", quota)
-        for name in (f"{own}mail_burst", f"{own}mail_daily")
-        if (quota := getattr(rules, name)).number
+        name: _count(ctx, f"{name} {family} {recipient}", quota) for name, quota in quotas if quota.number
     }
     try:
         return not counts or await _hit(ctx, counts) is None

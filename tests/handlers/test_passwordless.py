@@ -310,6 +310,7 @@ class TestConfirmLink:
         assert (await open_link(service, token)).status_code == 200
 
 
+@pytest.mark.threat("M2")
 async def test_peek_shows_the_masked_address(service: Service) -> None:
     token = await link_to(service)
     for is_new in (True, False):
@@ -317,6 +318,9 @@ async def test_peek_shows_the_masked_address(service: Service) -> None:
         assert answer.json() == {"email": "a***@example.com", "newUser": is_new}
         await join(service) if is_new else None
     assert code(await service.get("/magic-link/peek", params={"token": UNKNOWN})) == "401 INVALID_TOKEN"
+
+    service.clock.advance(minutes=10)
+    assert code(await service.get("/magic-link/peek", params={"token": token})) == "401 INVALID_TOKEN"
 
 
 class TestCodes:
@@ -700,6 +704,17 @@ class TestAttacks:
         assert await code_for(service, kind="forget-password")
         assert await opens(service, PASSWORD)
         assert (await open_link(service, token)).status_code == 200
+
+    @pytest.mark.threat("M14")
+    async def test_the_day_has_a_number_of_sign_in_mails(self, make_service: MakeService) -> None:
+        service = await make_service({**BY_MAIL, "limits.sign_in_mail_daily": "3"})
+
+        for _ in range(5):
+            await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
+            await service.inbox(ADA)
+            service.clock.advance(minutes=20)
+
+        assert len(await service.inbox(ADA, "sign-in-code")) == 3
 
     @pytest.mark.threat("M21")
     @pytest.mark.both_databases

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain import urls
 from domain.errors import InvalidCallbackUrl
 from domain.trusted_origins import TrustedOrigins
 from handlers import redirects
@@ -40,10 +41,10 @@ class TestWithParameters:
         ],
     )
     def test_goes_into_the_query_before_any_fragment(self, url: str, result: str) -> None:
-        assert redirects.with_parameters(url, token="T") == result
+        assert urls.with_parameters(url, token="T") == result
 
     def test_encodes_values(self) -> None:
-        url = redirects.with_parameters("/x", error="a&b=c#d\r\nLocation: é/?")
+        url = urls.with_parameters("/x", error="a&b=c#d\r\nLocation: é/?")
 
         assert url == "/x?error=a%26b%3Dc%23d%0D%0ALocation%3A%20%C3%A9%2F%3F"
 

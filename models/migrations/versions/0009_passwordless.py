@@ -9,7 +9,8 @@ from alembic import op
 revision = "0009"
 down_revision = "0008"
 
-_PURPOSES = "'magic-link', 'code-sign-in', 'code-verify', 'code-reset', 'code-change'"
+_GRANT = sa.table("grant", sa.column("purpose"))
+_PURPOSES = ("magic-link", "code-sign-in", "code-verify", "code-reset", "code-change")
 
 
 def upgrade() -> None:
@@ -19,5 +20,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """An older program does not know these purposes, so their rows are deleted."""
-    op.execute(f'DELETE FROM "grant" WHERE purpose IN ({_PURPOSES})')  # noqa: S608 - fixed text
+    op.execute(sa.delete(_GRANT).where(_GRANT.c.purpose.in_(_PURPOSES)))
     op.drop_index("ix_grant_email", "grant")

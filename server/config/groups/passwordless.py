@@ -1,13 +1,13 @@
 """The settings of sign-in by mail: magic links and mailed codes."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
-from server.config.groups.group import Group
+from server.config.groups.group import Group, fill
 from server.config.value_types import Duration, OptionalUrl, duration_between
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 class MagicLink(Group):
     """`magic_link.*`: sign-in by a link sent by email."""
-
-    fills = (MagicLinkPolicy,)
 
     enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
@@ -31,6 +29,10 @@ class MagicLink(Group):
     page: OptionalUrl = Field(
         default=None, description="Page at a trusted origin that confirms a link; required by `confirm`."
     )
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how users sign in with a link."""
+        return [fill(MagicLinkPolicy, self, confirm_page=self.page if self.confirm else None)]
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that links could not be sent or opened, and a page that may not be redirected to."""

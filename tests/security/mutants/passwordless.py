@@ -13,6 +13,8 @@ MUTANTS = (
     Mutant("M10", "attempts are counted", "attempts", Replace("col(OneTimeToken.attempts) >= 0", "value")),
     Mutant("M10", "a wrong code is a failure", "failure", Remove()),
     Mutant("M10", "codes are compared", "compared", Always(False)),
+    Mutant("M14", "the day has a number for links and codes", "daily-mails", Remove("value.elts[1]")),
+    Mutant("M14", "links and codes have limits", "daily-mails", Remove("value.elts[0]")),
     Mutant(
         "M16", "a mail code is not offered after a mail", "methods", Replace("[*methods, 'otp']", "value")
     ),

@@ -1,0 +1,165 @@
+"""Mailed codes of an address: store one and mail it, take an attempt, use it up."""
+
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, select, update
+from sqlmodel import col
+
+from domain import errors, tokens
+from domain.context import Context
+from domain.mail import messages
+from domain.passwordless import events, mails
+from domain.passwordless.errors import InvalidOtp, OtpExpired, TooManyAttempts
+from domain.passwordless.policy import EmailOtpPolicy
+from domain.passwords.policy import PasswordResetPolicy
+from domain.rate_limits import limits
+from domain.users import locking
+from models import OneTimeToken, Purpose
+from models.queries import PASSWORD_BY_EMAIL, UserRow
+from models.statements import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class CodeType:
+    """What a code is for: its name on the wire, its rows, its email, and the limit of its emails."""
+
+    name: str
+    purpose: Purpose
+    template: str
+    family: limits.Family
+
+
+SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, "sign-in-code", "sign-in-mail")
+VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, "verify-email-code", "links")
+RESET = CodeType("forget-password", Purpose.CODE_RESET, "reset-password-code", "links")
+CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, "change-email-code", "links")
+REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
+"""The codes that can be requested without a session, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a code is bound to: a purpose, an address and, for a change of address, a user."""
+
+    kind: CodeType
+    email: str
+    user_id: str | None = None
+
+    @property
+    def key(self) -> bytes:
+        """The key of the only code with this binding."""
+        return tokens.digest(f"{self.kind.purpose} {self.email} {self.user_id or ''}")
+
+    def digests(self, ctx: Context, user_id: str | None, code: str) -> list[bytes]:
+        """Return the keyed digests of a code, newest service key first."""
+        return ctx.cipher.digests(
+            f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}"
+        )
+
+    def rows(self) -> tuple[ColumnElement[bool], ...]:
+        """Return the conditions of the row of this code."""
+        return col(OneTimeToken.digest) == self.key, col(OneTimeToken.purpose) == self.kind.purpose
+
+
+@dataclass(frozen=True, slots=True)
+class RightCode:
+    """A code that was compared and is right, not yet used up."""
+
+    binding: Binding
+    stored: bytes
+
+    async def use(self, ctx: Context) -> None:
+        """Use it up; of any number of simultaneous calls one succeeds. Raises InvalidOtp."""
+        same = (
+            *self.binding.rows(),
+            col(OneTimeToken.code) == self.stored,
+            col(OneTimeToken.expires_at) > ctx.now,
+        )
+        used = delete(OneTimeToken).where(*same).returning(col(OneTimeToken.digest))
+        if not await ctx.db.execute(used):  # defence: M18 used-once
+            raise InvalidOtp
+
+
+async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str | None) -> None:
+    """Store a new code, replacing an older one, and mail it; with a `reason` store and mail a decoy.
+
+    The row of a decoy has attempts and an expiry as any other, so that responses do not differ.
+    """
+    kind = binding.kind
+    events.code_requested(ctx, user, binding.email, kind.name, reason)
+    family: limits.Family = kind.family if reason is None or kind is SIGN_IN else "nobody"
+    if not await limits.may_mail(ctx, family, binding.email):
+        return
+    lives = ctx.policy[EmailOtpPolicy].expires_in
+    code = tokens.digits(6)
+    user_id = None if user is None else user.id
+    # Nobody can type the code of a decoy: it is no six digits.
+    kept = binding.digests(ctx, user_id, code if reason is None else tokens.token())[0]
+    values: dict[str, Any] = {
+        "digest": binding.key,
+        "purpose": kind.purpose,
+        "user_id": user_id,
+        "email": binding.email,
+        "code": kept,
+        "attempts": 0,
+        "expires_at": ctx.now + lives,
+        "created_at": ctx.now,
+        "updated_at": ctx.now,
+    }
+    adding = upsert(ctx.db.dialect, OneTimeToken).values(values)
+    await ctx.db.execute(adding.on_conflict_do_update(index_elements=["digest"], set_=values))
+    sender = ctx.policy[PasswordResetPolicy].sender if kind is RESET else None
+    to = binding.email if reason is None else messages.NOBODY.email
+    mails.code(ctx, kind.template, user or messages.NOBODY, to, code, lives, sender)
+
+
+async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
+    """Return whose failures count, after checking that none are too many. Call it outside the transaction."""
+    found = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
+    subject = limits.FailureSubject(found and found.user_id, email)
+    await limits.check(ctx, subject)
+    return subject
+
+
+async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
+    """Take an attempt and compare. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
+    expiry = (await ctx.db.execute(select(col(OneTimeToken.expires_at)).where(*binding.rows()))).scalar()
+    if expiry is None:
+        raise _failed(ctx, binding, subject, InvalidOtp)
+    if expiry <= ctx.now:
+        raise _failed(ctx, binding, subject, OtpExpired)
+    # defence: M10 attempts
+    left = col(OneTimeToken.attempts) < ctx.policy[EmailOtpPolicy].attempts
+    taken = update(OneTimeToken).where(*binding.rows(), col(OneTimeToken.expires_at) > ctx.now, left)
+    taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
+    row = (await ctx.db.execute(taken.returning(col(OneTimeToken.code), col(OneTimeToken.user_id)))).first()
+    if row is None:
+        await ctx.db.execute(delete(OneTimeToken).where(*binding.rows()))
+        events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
+        raise TooManyAttempts
+    is_right = [hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx, row.user_id, otp)]
+    if not any(is_right):  # defence: M10 compared
+        await limits.count_failure(ctx, subject)  # defence: M10 failure
+        raise _failed(ctx, binding, subject, InvalidOtp)
+    await limits.check(ctx, subject)
+    return RightCode(binding, row.code)
+
+
+def _failed(
+    ctx: Context, binding: Binding, subject: limits.FailureSubject, refusal: type[errors.Refusal]
+) -> errors.Refusal:
+    events.code_failed(ctx, subject.user_id, binding.email, binding.kind.name, refusal)
+    return refusal()
+
+
+async def peek(
+    ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject
+) -> tuple[RightCode, UserRow | None]:
+    """Compare a code, and give the attempt back if it is right; the code is not used up."""
+    user = await locking.lock_by_email(ctx, binding.email)
+    right = await compare(ctx, binding, otp, subject)
+    back = update(OneTimeToken).where(*binding.rows(), col(OneTimeToken.code) == right.stored)
+    await ctx.db.execute(back.values(attempts=col(OneTimeToken.attempts) - 1))
+    return right, user
