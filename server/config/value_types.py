@@ -112,10 +112,25 @@ def _items(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _pages_path(text: str) -> str:
+    path = _base_path(text)
+    if not path:
+        raise ValueError("should be a path such as /account")
+    return path
+
+
+def _colour(text: str) -> str:
+    if not re.fullmatch(r"#[0-9A-Fa-f]{6}", text):
+        raise ValueError("should be a colour such as #2f55d4")
+    return text.lower()
+
+
 Duration = Annotated[timedelta, BeforeValidator(durations.parse)]
 Size = Annotated[int, BeforeValidator(durations.parse_size)]
 Origin = Annotated[str, AfterValidator(lambda text: _origin(text) if text else "")]
 BasePath = Annotated[str, AfterValidator(_base_path)]
+PagesPath = Annotated[str, AfterValidator(_pages_path)]
+Colour = Annotated[str, AfterValidator(_colour)]
 OptionalUrl = Annotated[str | None, _optional(_url)]
 OptionalText = Annotated[str | None, _optional(str)]
 OptionalPath = Annotated[Path | None, _optional(Path)]

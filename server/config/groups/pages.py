@@ -1,0 +1,85 @@
+"""The settings of the hosted pages."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from domain.pages import PagesPolicy
+from server.config.groups.group import Group
+from server.config.value_types import Colour, OptionalPath, OptionalUrl, PagesPath
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+_BACKGROUNDS = {"accent": "#ffffff", "accent_dark": "#16181d"}
+"""The grounds that each accent stands on: that of a card in light and in dark mode."""
+
+_CONTRAST = 4.5
+"""WCAG 2.2, success criterion 1.4.3, for text of normal size."""
+
+_LOGOS = (".svg", ".png", ".webp", ".jpg", ".jpeg")
+
+
+class Pages(Group):
+    """`pages.*`: pages to sign in, and for one's own account."""
+
+    fills = (PagesPolicy,)
+
+    enabled: bool = Field(default=True, description="Whether the pages exist, and emails lead to them.")
+    path: PagesPath = Field(default="/account", description="Their path, below `base_path`.")
+    locale: Literal["en", "de", "fr", "es", "pt-BR", "ar"] = Field(
+        default="en", description="Language for people of whom no other one is known."
+    )
+    accent: Colour = Field(default="#2f55d4", description="Colour of buttons and links, as #rrggbb.")
+    accent_dark: Colour = Field(default="#9db4ff", description="The same in dark mode.")
+    logo: OptionalPath = Field(
+        default=None, description="Image shown above the forms (SVG, PNG, WebP, JPEG)."
+    )
+    stylesheet: OptionalPath = Field(
+        default=None, description="Style sheet that is loaded after the built-in one."
+    )
+    templates_dir: OptionalPath = Field(
+        default=None, description="Folder of templates that replace the built-in ones of the same name."
+    )
+    home_url: OptionalUrl = Field(
+        default=None,
+        description="Where people go after signing in without callbackURL; by default the account page.",
+    )
+    terms_url: OptionalUrl = Field(
+        default=None, description="Terms of service, linked from the sign-up page."
+    )
+    privacy_url: OptionalUrl = Field(
+        default=None, description="Privacy notice, linked from the sign-up page."
+    )
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield colours that cannot be read, and files that do not exist or cannot be shown."""
+        for key, ground in _BACKGROUNDS.items():
+            ratio = contrast(getattr(self, key), ground)
+            if ratio < _CONTRAST:
+                yield f"pages.{key}: has a contrast of {ratio:.1f}:1 to {ground}; at least {_CONTRAST}:1 is needed"
+        yield from _missing("pages.logo", self.logo)
+        yield from _missing("pages.stylesheet", self.stylesheet)
+        if self.logo is not None and self.logo.suffix.lower() not in _LOGOS:
+            yield f"pages.logo: must be a file of one of the types {', '.join(_LOGOS)}"
+        if self.templates_dir is not None and not self.templates_dir.is_dir():
+            yield f"pages.templates_dir: there is no folder {self.templates_dir}"
+
+
+def _missing(key: str, file: Path | None) -> Iterator[str]:
+    if file is not None and not file.is_file():
+        yield f"{key}: there is no file {file}"
+
+
+def contrast(colour: str, other: str) -> float:
+    """Return the contrast ratio of two colours `#rrggbb`, from 1 to 21 (WCAG 2.2, definition of contrast ratio)."""
+    lighter, darker = sorted((_luminance(colour), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
