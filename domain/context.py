@@ -7,6 +7,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 from typing import NamedTuple, Protocol, TypeVar
 
+from domain.errors import Refusal
 from domain.identity_provider import Provider
 from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher, KeyUsage, Limit, Reads, Search, SigningKeys, Transaction
@@ -134,6 +135,18 @@ class Resources:
     key_usage: KeyUsage
 
 
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a hosted page is shown for: the browser's languages, and a form that was refused, if one was."""
+
+    accept_language: str | None = None
+    """The header Accept-Language."""
+    submitted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The fields of a form that is shown again."""
+    refusal: Refusal | None = None
+    """Why it is shown again."""
+
+
 @dataclass(slots=True)
 class Context:
     """The context of a rule. `db` begins the request's only transaction at its first use."""
@@ -157,6 +170,9 @@ class Context:
     """The name of the service that verifies an API key."""
     is_navigation: Callable[[], bool] = lambda: False
     """Returns whether a browser opens or prefetches a page, as opposed to a request by a program."""
+
+    page: PageRequest | None = None
+    """Set for the operations that answer with hosted pages."""
 
     @property
     def policy(self) -> Policy:

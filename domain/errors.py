@@ -216,6 +216,12 @@ class MissingOrNullOrigin(Forbidden):
     message = "Missing or null Origin"
 
 
+class CrossSiteForm(Forbidden):
+    """A form of a hosted page that another page has sent."""
+
+    message = "This form was not sent by a page of this service"
+
+
 class CrossSiteNavigationLoginBlocked(Forbidden):
     """An untrusted page navigates the browser to a sign-in."""
 

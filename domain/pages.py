@@ -33,3 +33,8 @@ def page_url(policy: Policy, page: str, **query: str | None) -> str | None:
     """Return the public URL of a hosted page such as `/reset-password`; None while there are no pages."""
     pages = policy[PagesPolicy]
     return urls.public_url(policy, pages.path + page, **query) if pages.enabled else None
+
+
+def static_path(policy: Policy) -> str:
+    """Return the path that the static files of the pages are below, with a slash at its end."""
+    return f"{policy.base_path}{policy[PagesPolicy].path}/static/"

@@ -42,7 +42,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An HTML page with status 200."""
+    """An HTML page."""
 
-    html: str
-    headers: tuple[Header, ...] = ()
+    html: str = field(repr=False)
+    headers: tuple[Header, ...] = field(default=(), repr=False)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A JSON document that the browser saves under a name."""
+
+    body: bytes = field(repr=False)
+    name: str

@@ -3,7 +3,7 @@
 import re
 
 from domain import errors
-from domain.context import Context
+from domain.context import Context, PageRequest
 from handlers import shapes
 from handlers.reply import Page
 
@@ -28,6 +28,7 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
     # The template engine is loaded with the first page; most services show none.
-    from handlers import pages  # noqa: PLC0415 - see above
+    from handlers.pages import view  # noqa: PLC0415 - see above
 
-    return pages.error(ctx.policy.app_name, code, description)
+    shown = view.stand_alone(ctx.policy, ctx.page or PageRequest())
+    return shown.render("provider_error.html", code=code, description=description, with_links=False)

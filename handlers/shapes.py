@@ -447,6 +447,63 @@ class ChangeEmailRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
+PageTarget: TypeAlias = str
+
+
+PageText: TypeAlias = str
+
+
+class ConfirmForm(TypedDict):
+    """The password of the user who is signed in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    password: str
+
+
+class EmailCodeForm(TypedDict):
+    """A code that was sent by email."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    email: str
+    code: str
+
+
+class EmailSignInForm(TypedDict):
+    """The address that a link or a code is sent to."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    email: str
+    method: NotRequired[str]
+
+
+class ForgotPasswordForm(TypedDict):
+    """The address that the link is sent to."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    email: str
+
+
+class MailedTokenForm(TypedDict):
+    """The token of a mailed link, which is used up now."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    token: str
+
+
+class PageForm(TypedDict):
+    """A form of a button alone."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    prompt: NotRequired[str]
+
+
 Permission: TypeAlias = str
 
 
@@ -481,6 +538,14 @@ class ProviderCallbackForm(TypedDict):
     error_description: NotRequired[str]
     iss: NotRequired[str]
     user: NotRequired[str]
+
+
+class ProviderForm(TypedDict):
+    """The provider to sign in with."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    provider: str
 
 
 class ProviderTokenRequest(TypedDict):
@@ -606,6 +671,15 @@ class ResetPasswordByCodeRequest(TypedDict):
     password: str
 
 
+class ResetPasswordForm(TypedDict):
+    """The token of the mailed link, and the new password."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    token: str
+    newPassword: str
+
+
 class ResetPasswordRequest(TypedDict):
     """The new password, and the emailed token that authorizes it."""
 
@@ -704,6 +778,16 @@ class LinkSocialRequest(TypedDict):
     loginHint: NotRequired[str]
 
 
+class SecondFactorForm(TypedDict):
+    """A code of the second factor."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    method: NotRequired[str]
+    code: str
+    trustDevice: NotRequired[str]
+
+
 class SendEmailCodeRequest(TypedDict):
     """The address to send a code to, and what the code is for."""
 
@@ -775,6 +859,16 @@ class SignInEmailRequest(TypedDict):
     rememberMe: NotRequired[Flag]
 
 
+class SignInForm(TypedDict):
+    """Who signs in, and how to go on."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    identifier: str
+    password: str
+    rememberMe: NotRequired[str]
+
+
 class SignInSocialRequest(TypedDict):
     """A provider to sign in through; immediately with an ID token, otherwise by redirect to the provider."""
 
@@ -796,6 +890,17 @@ class SignInUsernameRequest(TypedDict):
     password: str
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
+
+
+class SignUpForm(TypedDict):
+    """The new user."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    name: str
+    email: str
+    username: NotRequired[str]
+    password: str
 
 
 class SignUpRequest(TypedDict):

@@ -14,6 +14,7 @@ from codegen.operation_ids import flat_ids
 from codegen.requests_only import without_answers
 from codegen.walk import operations
 from server import api as server_api
+from server.api.assets import Assets
 from server.api.client_address import ClientAddressResolver
 from server.api.documents import Documents
 from server.api.extension import extension_of
@@ -26,6 +27,9 @@ from server.services import Services
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+PAGES_PATH = "/account"
+"""Where the contract has the hosted pages; `pages.path` moves them."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -37,12 +41,16 @@ class Application:
     api: ASGIApp
     documents: Documents | None
     """None where they are switched off."""
+    assets: Assets | None
+    """The static files of the hosted pages; None without pages."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond with a document, or call the pipeline."""
-        documents = self.documents
+        documents, assets = self.documents, self.assets
         if documents is not None and scope["type"] == "http" and documents.matches(scope["path"]):
             await documents(scope, receive, send)
+        elif assets is not None and scope["type"] == "http" and assets.matches(scope["path"]):
+            await assets(scope, receive, send)
         else:
             await self.api(scope, receive, send)
 
@@ -90,7 +98,8 @@ def assemble(services: Services) -> Application:
     )
     if services.tracing is not None:
         api = services.tracing.around(api)
-    return Application(services, api, _documents(services))
+    assets = Assets(policy, settings.server.max_body) if settings.pages.enabled else None
+    return Application(services, api, _documents(services), assets)
 
 
 def _documents(services: Services) -> Documents | None:
@@ -114,9 +123,18 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
         base_path=settings.base_path,
         internal=internal,
     )
+    if settings.pages.path != PAGES_PATH:
+        document["paths"] = {
+            _moved(path, settings.pages.path): item for path, item in document["paths"].items()
+        }
     if not settings.require_current_password:
         document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
     return document
+
+
+def _moved(path: str, pages_path: str) -> str:
+    """Return where the path of a hosted page is by the settings; any other path is where it was."""
+    return pages_path + path.removeprefix(PAGES_PATH) if f"{path}/".startswith(f"{PAGES_PATH}/") else path
 
 
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:

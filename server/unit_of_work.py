@@ -19,6 +19,7 @@ from domain.context import (
     Challenge,
     Client,
     Context,
+    PageRequest,
     RequestCookies,
     Resources,
     StaleRead,
@@ -110,6 +111,7 @@ class UnitOfWork:
             request_cookies=self._request_cookies(request.head),
             verifier=request.verifier,
             is_navigation=request.head.is_navigation,
+            page=request.page,
             now=request.now,
         )
 
@@ -120,7 +122,7 @@ class UnitOfWork:
             else NO_COOKIES
         )
 
-    async def run(
+    async def run(  # noqa: PLR0913 - what a request brings along, each by its name
         self,
         job: Job[Result],
         *,
@@ -130,6 +132,7 @@ class UnitOfWork:
         request_cookies: RequestCookies = NO_COOKIES,
         verifier: str | None = None,
         is_navigation: Callable[[], bool] = lambda: False,
+        page: PageRequest | None = None,
         now: datetime | None = None,
     ) -> Result:
         """Run a job in a transaction of its own, again when the database asks for it; `now` is for who knows it.
@@ -151,6 +154,7 @@ class UnitOfWork:
                 hashes=hashes,
                 verifier=verifier,
                 is_navigation=is_navigation,
+                page=page,
             )
             now = None  # a retry uses the time at which it begins
             try:

@@ -8,6 +8,7 @@ from datetime import timedelta
 class MagicLinkPolicy:
     """How users sign in with a link."""
 
+    enabled: bool
     expires_in: timedelta
     sign_up: bool
     confirm_page: str | None
@@ -18,6 +19,7 @@ class MagicLinkPolicy:
 class EmailOtpPolicy:
     """How mailed codes work."""
 
+    enabled: bool
     expires_in: timedelta
     attempts: int
     sign_up: bool

@@ -243,6 +243,12 @@ async def revoke_others(ctx: Context) -> int:
     return ended
 
 
+def is_fresh(ctx: Context) -> bool:
+    """Return whether the caller has signed in within `session.fresh_age`."""
+    age = ctx.policy[SessionPolicy].fresh_age
+    return not age or ctx.now - ctx.signed_in.session.created_at <= age  # defence: V51 fresh-age
+
+
 async def sign_out(ctx: Context) -> None:
     """Revoke every session in the request: the Bearer token's and the cookie's; of an administrator in the name of a
     user only that one.

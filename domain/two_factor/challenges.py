@@ -61,11 +61,12 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool
     )
     # defence: V43 V44 pending-sign-in
     return PendingSignIn(
-        token, await _methods(ctx, user, mailbox=mailbox), await trusted_devices.is_dead(ctx)
+        token, await methods_of(ctx, user, mailbox=mailbox), await trusted_devices.is_dead(ctx)
     )
 
 
-async def _methods(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Method]:
+async def methods_of(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Method]:
+    """Return how a user can complete a sign-in, apart from backup codes; `mailbox` as in `create`."""
     row = await enrolment.find(ctx, user.id)
     methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
     # defence: M16 methods

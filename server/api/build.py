@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Lifespan
 from domain.policy import Policy
 from server.api.compiler import CompiledApi
 from server.api.interfaces import Dependencies
+from server.api.pages import PageRefusals
 from server.api.pipeline import Pipeline
 from server.api.security import security_map
 
@@ -50,7 +51,12 @@ def build(
     )
     # The router has no routes: it runs the lifespan, and refuses WebSockets.
     return Pipeline(
-        api.routes, Router(lifespan=lifespan), policy=policy, dependencies=dependencies, max_body=max_body
+        api.routes,
+        Router(lifespan=lifespan),
+        policy=policy,
+        dependencies=dependencies,
+        pages=PageRefusals(api.operations, dependencies.endpoint, policy),
+        max_body=max_body,
     )
 
 

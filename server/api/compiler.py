@@ -33,6 +33,8 @@ class CompiledApi(AbstractRoutingAPI):
         **options: Any,
     ) -> None:
         self.routes = Routes()
+        self.operations: dict[str, Operation] = {}
+        """Every operation by its operationId, those that are switched off included."""
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()
@@ -58,6 +60,7 @@ class CompiledApi(AbstractRoutingAPI):
         self._named.add(operation_id)
         extension = extension_of(self.specification.get_operation(path, method))
         compiled = compile_operation(operation, operation_id, extension, self._policy, self._security)
+        self.operations[operation_id] = compiled
         if operation_id not in self._disabled:  # defence: V13 disabled
             self.routes.add(self.base_path + path, method.upper(), compiled)
 
@@ -82,7 +85,8 @@ def compile_operation(
         security=security.compile(operation, without_session=is_lenient),
         inputs=inputs,
         # A provider posts its form from its own origin; that operation has the state cookie instead.
-        checks_origin=operation.method == "post" and inputs.media_type != request_body.FORM,
+        checks_origin=operation.method == "post"
+        and (extension.page or inputs.media_type != request_body.FORM),
         signs_in=extension.signs_in,
         answers_head=extension.answers_head,
         is_public=extension.public_document,
@@ -90,6 +94,8 @@ def compile_operation(
         is_limited=extension.rate_limited,
         limits_failures=extension.failures_limited,
         signs_out=extension.signs_out,
+        is_page=extension.page,
+        form=extension.form,
     )
 
 

@@ -40,6 +40,17 @@ def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> N
         raise errors.MissingOrNullOrigin
 
 
+def check_same_origin(base_url: str, head: RequestHeaders) -> None:
+    """Refuse a form that was not sent by a page of ours. Raises CrossSiteForm.
+
+    A browser without Fetch Metadata, which is also one at an http URL, sends an Origin.
+    """
+    site = head.every(b"sec-fetch-site")
+    # defence: H1 same-origin
+    if site != [b"same-origin"] and (site or head.every(b"origin") != [base_url.encode()]):
+        raise errors.CrossSiteForm
+
+
 def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ...]]:
     """Return a function that computes the CORS headers of a response: none without an origin that is trusted."""
 

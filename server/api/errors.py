@@ -89,14 +89,14 @@ def render_refusal(refusal: Refusal) -> ErrorResponse:
         body = _body(refusal.code, refusal.message, refusal.details)
     if status == HTTPStatus.BAD_REQUEST:
         return status, (CONTENT_TYPE,), body
-    return status, (CONTENT_TYPE, *_headers(status, refusal.retry_after)), body
+    return status, (CONTENT_TYPE, *status_headers(status, refusal.retry_after)), body
 
 
 def _render_http(error: HTTPException) -> ErrorResponse:
     status = error.status_code
     own = tuple((name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items())
     names = {name for name, _ in own} | {CONTENT_TYPE[0]}
-    added = tuple(header for header in _headers(status, None) if header[0] not in names)
+    added = tuple(header for header in status_headers(status, None) if header[0] not in names)
     headers = (CONTENT_TYPE, *(header for header in own if header[0] != CONTENT_TYPE[0]), *added)
     if status in _GENERIC:
         return status, headers, _prepared(_GENERIC[status])
@@ -105,7 +105,7 @@ def _render_http(error: HTTPException) -> ErrorResponse:
     return status, headers, _body(code, phrase[0] + phrase[1:].lower())
 
 
-def _headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
+def status_headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
     """Return what the status itself asks for: a challenge, when to come again (seconds), the end of the connection."""
     headers: tuple[Header, ...] = ()
     if status == HTTPStatus.UNAUTHORIZED:

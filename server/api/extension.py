@@ -34,6 +34,10 @@ class OperationExtension(BaseModel):
     impersonation: Literal["allowed", "restricted", "never"] = "allowed"
     """Whether administrators may call it in the name of a user: `restricted` while `admin.impersonation.restricted` is
     false, `never` not at all."""
+    page: bool = False
+    """Whether it answers with hosted pages: refusals are pages, and a POST must come from one of our pages."""
+    form: str | None = None
+    """The operationId of the page that is shown again, with what was sent, when a form is refused."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 

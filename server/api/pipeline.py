@@ -11,7 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
 from domain.admin.errors import NotAllowedWhileImpersonating
-from domain.errors import Refusal, Unauthenticated, Unavailable
+from domain.context import PageRequest
+from domain.errors import InternalServerError, Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
 from handlers import cookies
 from handlers.reply import Redirect
@@ -20,6 +21,7 @@ from server.api.client_address import client_of
 from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 from server.api.interfaces import Dependencies
+from server.api.pages import PageRefusals
 from server.api.request import Operation, Request, check_size
 from server.api.request_body import ClientGoneError
 from server.api.routing import Routes
@@ -31,9 +33,17 @@ class Pipeline:
     """An ASGI application; what is no HTTP request goes on to the next one."""
 
     def __init__(
-        self, routes: Routes, next_app: ASGIApp, *, policy: Policy, dependencies: Dependencies, max_body: int
+        self,
+        routes: Routes,
+        next_app: ASGIApp,
+        *,
+        policy: Policy,
+        dependencies: Dependencies,
+        pages: PageRefusals,
+        max_body: int,
     ) -> None:
         self._routes = routes
+        self._pages = pages
         self._next_app = next_app
         self._policy = policy
         self._dependencies = dependencies
@@ -61,13 +71,15 @@ class Pipeline:
         except Refusal as refusal:
             self._dependencies.refusals.note(refusal, client, request.caller, request.template)
             errors.log_outage(refusal, client.request_id)  # defence: R1 log-outage
-            rendered = errors.render_refusal(refusal)
+            rendered = await self._refused(request, refusal)
         except (
             asyncio.CancelledError
         ):  # The service stops, and has waited for this request as long as it may.
-            rendered = errors.render_refusal(Unavailable())
+            rendered = self._error(request, Unavailable())
         except Exception as error:
             rendered = errors.render(error, client.request_id)
+            if rendered[0] == InternalServerError.status:
+                rendered = self._error(request, InternalServerError())
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
         allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS
@@ -76,6 +88,8 @@ class Pipeline:
             if rendered[0] in (200, 304):
                 status, always, body = rendered
                 rendered = status, (), body
+        if request.page is not None:
+            always = responses.PAGE_HEADERS
         await responses.send_answer(scope, send, rendered, client.request_id, allowed, always=always)
         seconds = time.perf_counter() - began
         self._log(request, rendered[0], seconds)
@@ -90,6 +104,8 @@ class Pipeline:
             return responses.options(place.allow, is_preflight=cors.is_preflight(head, self._cors_of(head)))
         operation = place.operation(scope["method"])
         request.operation = operation
+        if operation.is_page:
+            request.page = PageRequest(b",".join(head.every(b"accept-language")).decode("latin-1"))
         check_size(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await request_body.read(request.receive, self._max_body)
@@ -120,6 +136,19 @@ class Pipeline:
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
         return responses.answer(result, operation.method, head)
+
+    async def _refused(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        operation = request.operation
+        if operation is None or not operation.is_page:
+            return errors.render_refusal(refusal)
+        return await self._pages.render(request, operation, refusal)
+
+    def _error(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return an error without asking anything again."""
+        operation = request.operation
+        if operation is None or not operation.is_page:
+            return errors.render_refusal(refusal)
+        return self._pages.error(request, operation, refusal)
 
     async def _limit(self, request: Request, operation: Operation) -> None:
         """Count a request of a network at an operation. Raises Limited."""
@@ -155,6 +184,10 @@ class Pipeline:
             self._clear_cookies(request)
 
     def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
+        if operation.is_page:
+            if operation.checks_origin:
+                cors.check_same_origin(self._policy.base_url, request.head)
+            return
         # defence: V11 V84 origin-check
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from starlette.types import Receive, Scope
 
 from domain import errors
-from domain.context import Caller, Client
+from domain.context import Caller, Client, PageRequest
 from handlers.reply import Header
 from server.api.arguments import Handler, OperationInputs
 from server.api.headers import RequestHeaders
@@ -51,6 +51,10 @@ class Operation:
     """Whether its requests without valid credentials are counted, if others are not."""
     signs_out: bool
     """Whether the session cookie is cleared even if the operation fails: a user who signs out is signed out."""
+    is_page: bool = False
+    """Whether it answers with hosted pages, its refusals included."""
+    form: str | None = None
+    """The operationId of the page that is shown again when a form is refused."""
 
 
 # Not frozen: the stages fill in what they found.
@@ -78,6 +82,8 @@ class Request:
     """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is none."""
     verifier: str | None = None
     """The name of the service that verifies an API key, once it is known."""
+    page: PageRequest | None = None
+    """What a hosted page is shown for."""
     by_cookie: bool = False
     """Whether the caller was authenticated by a cookie."""
     ending: tuple[Header, ...] = ()

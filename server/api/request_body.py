@@ -51,7 +51,7 @@ def parse(raw: bytes, head: RequestHeaders, media_type: str) -> Any:
     if not raw:  # defence: R26 empty-body
         return {}
     _check_media_type(head, media_type)  # defence: V12 media-type
-    return _parse_json(raw) if media_type == JSON else _parse_form(raw)  # defence: R26 object-body
+    return _parse_json(raw) if media_type == JSON else parse_form(raw)  # defence: R26 object-body
 
 
 def _check_media_type(head: RequestHeaders, media_type: str) -> None:
@@ -78,7 +78,7 @@ def _parse_json(raw: bytes) -> Any:
     return value
 
 
-def _parse_form(raw: bytes) -> dict[str, str]:
+def parse_form(raw: bytes) -> dict[str, str]:
     """Return the fields of a form; none of them if one is given twice, because it is unclear which one counts.
 
     Raises BadRequest for bytes that are not UTF-8.

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict
 import orjson
 from starlette.types import Scope, Send
 
-from handlers.reply import Document, Header, Page, Redirect, Reply
+from handlers.reply import Document, Download, Header, Page, Redirect, Reply
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
 from server.api.headers import RequestHeaders
@@ -19,6 +19,19 @@ DEFAULT_HEADERS: tuple[Header, ...] = (
     (b"vary", b"Origin"),
 )
 """On every answer, errors included; the request id joins them."""
+
+PAGE_HEADERS: tuple[Header, ...] = (
+    *(header for header in DEFAULT_HEADERS if header[0] != b"referrer-policy"),
+    # With no-referrer a browser would send `Origin: null` with our own forms (Fetch, "append a request Origin header").
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (
+        b"permissions-policy",
+        b"publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), geolocation=(), "
+        b"microphone=(), payment=(), usb=()",
+    ),
+)
+"""On every answer of a hosted page."""
 
 _PUBLIC_HEADERS = tuple(header for header in DEFAULT_HEADERS if header[0] != b"cache-control")
 """On a document that caches may keep, which says for how long."""
@@ -53,7 +66,10 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
         status = 303 if method == "POST" else result.status  # defence: V62 see-other
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
-        return 200, (_HTML, *result.headers), result.html.encode()
+        return result.status, (_HTML, *result.headers), result.html.encode()
+    if isinstance(result, Download):
+        named = b'attachment; filename="%s"' % result.name.encode("ascii")
+        return 200, (CONTENT_TYPE, (b"content-disposition", named)), result.body
     if isinstance(result, Document):
         known = b"if-none-match" in head.fields and is_known(result.etag, head)
         headers = _document_headers(result.etag, result.max_age, has_body=not known)

@@ -1,0 +1,54 @@
+"""The operations of openapi/paths/pages.yaml: the hosted pages on the way in."""
+
+from handlers.pages.email_sign_in import (
+    confirm_magic_link,
+    request_email_sign_in,
+    show_email_code,
+    show_email_sign_in,
+    show_magic_link,
+    sign_in_with_email_code,
+)
+from handlers.pages.emails import send_verification_email, show_mail_sent, show_verify_email, verify_email
+from handlers.pages.passwords import (
+    find_change_password,
+    request_password_reset,
+    reset_password,
+    show_forgot_password,
+    show_reset_password,
+)
+from handlers.pages.sign_in import show_error, show_sign_in, sign_in, sign_in_with_provider
+from handlers.pages.sign_out import confirm, show_confirm, show_sign_out, show_signed_out, sign_out
+from handlers.pages.sign_up import show_sign_up, sign_up
+from handlers.pages.two_factor import send_two_factor_code, show_two_factor, verify_two_factor
+
+__all__ = [
+    "confirm",
+    "confirm_magic_link",
+    "find_change_password",
+    "request_email_sign_in",
+    "request_password_reset",
+    "reset_password",
+    "send_two_factor_code",
+    "send_verification_email",
+    "show_confirm",
+    "show_email_code",
+    "show_email_sign_in",
+    "show_error",
+    "show_forgot_password",
+    "show_magic_link",
+    "show_mail_sent",
+    "show_reset_password",
+    "show_sign_in",
+    "show_sign_out",
+    "show_sign_up",
+    "show_signed_out",
+    "show_two_factor",
+    "show_verify_email",
+    "sign_in",
+    "sign_in_with_email_code",
+    "sign_in_with_provider",
+    "sign_out",
+    "sign_up",
+    "verify_email",
+    "verify_two_factor",
+]

@@ -1,0 +1,60 @@
+"""The static files of the pages: style sheet, script, logo. Their names contain a digest: browsers may keep them."""
+
+import hashlib
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from domain.pages import PagesPolicy, static_path
+from domain.policy import Policy
+
+_FOLDER = Path(__file__).parent / "static"
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that pages load: its public path, its media type and its bytes."""
+
+    path: str
+    media_type: str
+    body: bytes = field(repr=False)
+
+
+def assets(policy: Policy) -> Mapping[str, Asset]:
+    """Return the files by what pages call them: `style`, `script`, and `logo` and `brand` if the operator has them.
+
+    They are read once. Raises OSError for a file of the operator's that has gone.
+    """
+    return _assets(static_path(policy), policy[PagesPolicy])
+
+
+@lru_cache(maxsize=4)
+def _assets(folder: str, pages: PagesPolicy) -> Mapping[str, Asset]:
+    style = (_FOLDER / "pages.css").read_text("utf-8")
+    found = {
+        "style": _asset(folder, "pages.css", f"{_brand(pages)}\n{style}".encode()),
+        "script": _asset(folder, "pages.js", (_FOLDER / "pages.js").read_bytes()),
+    }
+    if pages.logo is not None:
+        found["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())
+    if pages.stylesheet is not None:
+        found["brand"] = _asset(folder, "brand.css", pages.stylesheet.read_bytes())
+    return found
+
+
+def _asset(folder: str, name: str, body: bytes) -> Asset:
+    stem, _, ending = name.rpartition(".")
+    digest = hashlib.sha256(body).hexdigest()[:16]
+    media_type = _TYPES.get(f".{ending}") or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Asset(f"{folder}{stem}.{digest}.{ending}", media_type, body)
+
+
+def _brand(pages: PagesPolicy) -> str:
+    """Return the operator's colours as custom properties."""
+    return (
+        f":root {{ --accent: {pages.accent}; }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ --accent: {pages.accent_dark}; }} }}"
+    )

@@ -1,0 +1,84 @@
+"""The pages to sign in with a link or a code sent by email."""
+
+from domain import errors
+from domain.context import Context
+from domain.passwordless import codes, email_codes, magic_links
+from domain.passwordless.magic_links import LinkRequest
+from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.reply import Page, Redirect
+
+
+async def show_email_sign_in(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    email: str | None = None,
+    method: str | None = None,
+) -> Page:
+    """Ask for the address that a link or a code is sent to."""
+    view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email)
+    _require_a_way(ctx)
+    return view.render("email_sign_in.html", email=email or "", **ways_in.offered(ctx))
+
+
+async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> Redirect:
+    """Request a link or a code; the response is the same for every address."""
+    view = views.of_form(ctx, body)
+    _require_a_way(ctx)
+    wants_link = body.get("method") == "link" or not ctx.policy[EmailOtpPolicy].enabled
+    if wants_link and ctx.policy[MagicLinkPolicy].enabled:
+        wanted = LinkRequest(
+            name="",
+            remembered=True,
+            callback_url=view.callback_url,
+            new_user_callback_url=None,
+            error_callback_url=None,
+        )
+        magic_links.request(ctx, body["email"], wanted)
+        return view.lead("/mail-sent", reason="link")
+    email_codes.request(ctx, body["email"], codes.SIGN_IN)
+    return view.lead("/sign-in/code", email=body["email"])
+
+
+def _require_a_way(ctx: Context) -> None:
+    """Raise NotFound where neither links nor codes are sent."""
+    if not (ctx.policy[MagicLinkPolicy].enabled or ctx.policy[EmailOtpPolicy].enabled):
+        raise errors.NotFound
+
+
+async def show_email_code(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
+) -> Page:
+    """Ask for the code that was sent."""
+    view = views.view(ctx, "/sign-in/code", callback_url, ui_locales, email=email)
+    return view.render("email_code.html", email=email or "")
+
+
+async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
+    """Sign in with a code that was sent."""
+    view = views.of_form(ctx, body)
+    code = "".join(body["code"].split())
+    signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
+    return ways_in.go_on(ctx, view, signed_in.opened)
+
+
+async def show_magic_link(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
+) -> Page:
+    """Ask for a click before a mailed link is used up."""
+    view = views.view(ctx, "/magic-link", callback_url, ui_locales, token=token)
+    try:
+        email, is_new = await magic_links.peek(ctx, token or "")
+    except errors.InvalidToken:
+        return view.render("magic_link.html", email=None, is_new=False, token=None)
+    return view.render("magic_link.html", email=email, is_new=is_new, token=token)
+
+
+async def confirm_magic_link(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
+    """Use a mailed link up, and sign in."""
+    view = views.of_form(ctx, body)
+    signed_in = await magic_links.consume(ctx, body["token"])
+    return ways_in.go_on(ctx, view, signed_in.opened)

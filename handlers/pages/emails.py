@@ -1,0 +1,63 @@
+"""The pages to verify an email address, and that say that an email was sent."""
+
+from domain.context import Context
+from domain.emails import emails
+from domain.emails.policy import EmailVerificationPolicy
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages.texts import N_
+from handlers.reply import Page, Redirect
+
+_SENT = {
+    "verify": N_("We have sent you a link. Open it to verify your email address, then sign in."),
+    "reset": N_("If there is an account with this address, we have sent a link that resets the password."),
+    "link": N_("If the address can be used to sign in, we have sent a link to it."),
+    "verification": N_("If the address has an account and is not verified, we have sent a link to it."),
+    "delete": N_("We have sent you a link. Open it to delete your account."),
+}
+
+
+async def show_mail_sent(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    reason: str | None = None,
+    email: str | None = None,
+) -> Page:
+    """Say that an email was sent, and what to do with it."""
+    view = views.view(ctx, "/mail-sent", callback_url, ui_locales, reason=reason)
+    sentence = view.localization.gettext(_SENT.get(reason or "", _SENT["verification"]))
+    return view.render("mail_sent.html", sentence=sentence, development=None)
+
+
+async def show_verify_email(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    token: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Ask for a click before a mailed link is used, or say what came of it."""
+    view = views.view(ctx, "/verify-email", callback_url, ui_locales, token=token, reason=reason)
+    is_dead = view.form.code in ("INVALID_TOKEN", "TOKEN_EXPIRED")
+    return view.render(
+        "verify_email.html",
+        state=reason,
+        token=None if is_dead else token,
+        target=view.finish().location,
+        can_send=ctx.policy[EmailVerificationPolicy].enabled,
+    )
+
+
+async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
+    """Use a mailed link: verify the address, or change it."""
+    view = views.of_form(ctx, body)
+    await emails.verify(ctx, body["token"])
+    return view.lead("/verify-email", reason="verified")
+
+
+async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
+    """Request a new link; the response is the same for every address."""
+    view = views.of_form(ctx, body)
+    await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
+    return view.lead("/mail-sent", reason="verification")

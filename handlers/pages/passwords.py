@@ -1,0 +1,52 @@
+"""The pages for a forgotten password."""
+
+from domain.context import Context
+from domain.passwords import passwords
+from domain.passwords.policy import PasswordResetPolicy
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.reply import Page, Redirect
+
+
+async def show_forgot_password(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    email: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Ask for the address of the account."""
+    view = views.view(ctx, "/forgot-password", callback_url, ui_locales, email=email)
+    dead = view.localization.gettext("This link has been used or is no longer valid. Ask for a new one.")
+    return view.render("forgot_password.html", email=email or "", notice=dead if reason == "dead" else None)
+
+
+async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
+    """Request a link; the response is the same for every address."""
+    view = views.of_form(ctx, body)
+    passwords.request_reset(ctx, body["email"].strip(), view.url("/reset-password"))
+    return view.lead("/mail-sent", reason="reset")
+
+
+async def show_reset_password(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
+) -> Page | Redirect:
+    """Ask for a new password, or offer a new link in place of one that is no longer valid."""
+    view = views.view(ctx, "/reset-password", callback_url, ui_locales, token=token)
+    if not token or not await passwords.is_reset_token(ctx, token):
+        return view.lead("/forgot-password", reason="dead")
+    ends = ctx.policy[PasswordResetPolicy].revoke_sessions
+    return view.render("reset_password.html", token=token, ends_sessions=ends, **ways_in.password_rules(ctx))
+
+
+async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
+    """Set the new password; the user signs in with it."""
+    view = views.of_form(ctx, body)
+    await passwords.reset(ctx, body["token"], body["newPassword"])
+    return view.lead("/sign-in", reason="reset", prompt="login")
+
+
+async def find_change_password(ctx: Context) -> Redirect:
+    """Lead password managers to the page that changes the password."""
+    return views.view(ctx, None).lead("/password")

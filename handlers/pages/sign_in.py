@@ -1,0 +1,98 @@
+"""The pages to sign in with a password or through a provider."""
+
+import re
+
+from domain.authentication import sign_in as authentication
+from domain.authentication.gate import SignInOptions
+from domain.context import Context
+from domain.social import authorization_request
+from domain.social.authorization_request import AuthorizationRequest
+from domain.users.policy import UsernamePolicy
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.pages.texts import N_
+from handlers.reply import Page, Redirect
+from handlers.session_responses import authorization_redirect
+
+_REASONS = {
+    "expired": N_("This sign-in took too long or was finished elsewhere. Sign in again."),
+    "reset": N_("Your password has been changed. Sign in with the new one."),
+    "verified": N_("Your email address is verified. You can sign in now."),
+    "deleted": N_("Your account has been deleted."),
+}
+_SHOWN_ERROR = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
+_DESCRIPTION_LENGTH = 200
+
+
+async def show_sign_in(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    prompt: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Show the ways to sign in, or ask who is signed in whether to go on."""
+    view = views.view(ctx, "/sign-in", callback_url, ui_locales, prompt=prompt)
+    if ctx.caller is not None and prompt != "login" and not view.form.is_refused:
+        return view.render("continue.html", target=view.finish().location)
+    notice = _REASONS.get(reason or "")
+    return view.render(
+        "sign_in.html", notice=notice and view.localization.gettext(notice), **ways_in.offered(ctx)
+    )
+
+
+async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
+    """Sign in with an email address or a username, and a password."""
+    view = views.of_form(ctx, body)
+    identifier = body["identifier"].strip()
+    remembered = body.get("rememberMe") == "true"
+    if "@" in identifier or not ctx.policy[UsernamePolicy].enabled:
+        options = SignInOptions(remembered, _verification_target(view), "password")
+        opened = await authentication.sign_in_by_email(ctx, identifier, body["password"], options)
+    else:
+        options = SignInOptions(remembered, _verification_target(view), "username")
+        opened = await authentication.sign_in_by_username(ctx, identifier, body["password"], options)
+    return ways_in.go_on(ctx, view, opened)
+
+
+def _verification_target(view: views.View) -> str:
+    """Return the page that a mailed verification link opens."""
+    return view.url("/verify-email")
+
+
+async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Page:
+    """Begin a sign-in through a provider; the page leads on to it."""
+    view = views.of_form(ctx, body)
+    request = AuthorizationRequest(
+        provider_id=body["provider"],
+        scopes=(),
+        # That page asks for the second factor if there is one, and otherwise leads on.
+        callback_url=view.url("/two-factor"),
+        error_callback_url=view.url("/error"),
+        request_sign_up=True,
+    )
+    redirect = await authorization_request.begin_sign_in(ctx, request)
+    headers = authorization_redirect(ctx, redirect, None).headers
+    return view.render(
+        "leaving.html",
+        headers=headers,
+        provider=ways_in.provider_name(body["provider"]),
+        target=redirect.url,
+    )
+
+
+async def show_error(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    error: str | None = None,
+    error_description: str | None = None,
+) -> Page:
+    """Show why a sign-in through a provider failed."""
+    view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
+    return view.render(
+        "provider_error.html",
+        code=error if error is not None and _SHOWN_ERROR.fullmatch(error) else "UNKNOWN",
+        description=(error_description or "")[:_DESCRIPTION_LENGTH],
+    )

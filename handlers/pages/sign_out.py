@@ -1,0 +1,72 @@
+"""The pages to sign out, and to prove who one is once more."""
+
+from typing import Any
+
+from domain.accounts import accounts
+from domain.authentication import sign_in
+from domain.authentication.gate import SignInOptions
+from domain.context import Context
+from domain.sessions import sessions
+from domain.sessions.sessions import OpenedSession
+from handlers import redirects, shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+from handlers.session_responses import sign_out_response
+from models import CREDENTIAL
+
+
+async def show_sign_out(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Ask whether to sign out; who is not signed in is led on."""
+    view = views.view(ctx, "/sign-out", callback_url, ui_locales)
+    return view.lead("/signed-out") if ctx.caller is None else view.render("sign_out.html")
+
+
+async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
+    """End the session; `prompt=login` leads to the sign-in page."""
+    view = views.of_form(ctx, body)
+    await sessions.sign_out(ctx)
+    page = "/sign-in" if body.get("prompt") == "login" else "/signed-out"
+    return view.lead(page, sign_out_response(ctx, None).headers)
+
+
+async def show_signed_out(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page:
+    """Say that the browser is signed out."""
+    view = views.view(ctx, "/signed-out", callback_url, ui_locales)
+    target = redirects.absolute(ctx.policy, view.callback_url) if view.callback_url else None
+    return view.render("signed_out.html", target=target)
+
+
+async def show_confirm(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Ask the user who is signed in to prove who they are; who has just done so is led back."""
+    view = views.view(ctx, "/confirm", callback_url, ui_locales)
+    if sessions.is_fresh(ctx):
+        return view.finish()
+    linked = {row.provider_id for row in await accounts.of_caller(ctx)}
+    offered = ways_in.offered(ctx)
+    shown: dict[str, Any] = {
+        "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
+        "with_password": offered["with_password"] and CREDENTIAL in linked,
+        "with_email": offered["with_link"] or offered["with_code"],
+    }
+    return view.render("confirm.html", **shown)
+
+
+async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Page | Redirect:
+    """Sign in again as the same user; the new session replaces the one that was too old."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    caller = ctx.signed_in
+    options = SignInOptions(caller.session.remembered, None, "password")
+    opened = await sign_in.sign_in_by_email(ctx, caller.user.email, body["password"], options)
+    if isinstance(opened, OpenedSession):
+        await sessions.discard(ctx, caller.session.id)
+    return ways_in.go_on(ctx, view, opened)

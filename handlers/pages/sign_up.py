@@ -1,0 +1,38 @@
+"""The page to sign up."""
+
+from domain.authentication import sign_up as authentication
+from domain.authentication.sign_up import SignUp
+from domain.context import Context
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.reply import Page, Redirect
+
+
+async def show_sign_up(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
+) -> Page:
+    """Ask for name, email address and password."""
+    view = views.view(ctx, "/sign-up", callback_url, ui_locales, email=email)
+    return view.render(
+        "sign_up.html", email=email or "", **ways_in.offered(ctx), **ways_in.password_rules(ctx)
+    )
+
+
+async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
+    """Create a user; sign them in, or say that a link was sent."""
+    view = views.of_form(ctx, body)
+    wanted = SignUp(
+        name=body["name"].strip() or body["name"],
+        email=body["email"].strip(),
+        password=body["password"],
+        image=None,
+        username=body.get("username") or None,
+        display_username=None,
+        remembered=True,
+        callback_url=view.url("/verify-email"),
+    )
+    _, opened = await authentication.sign_up(ctx, wanted)
+    if opened is None:
+        return view.lead("/mail-sent", reason="verify")
+    return ways_in.go_on(ctx, view, opened)

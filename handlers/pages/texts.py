@@ -1,0 +1,147 @@
+"""What pages say about refusals, by their code; a code that is not listed says its own message."""
+
+from collections.abc import Mapping
+
+from domain import errors
+from domain.errors import Refusal
+from domain.localization import Localization
+
+
+def N_(text: str) -> str:  # noqa: N802 - the name that gettext's tools know
+    """Return the text; it marks what has to be translated where it is shown."""
+    return text
+
+
+SENTENCES: Mapping[str, str] = {
+    "INVALID_EMAIL_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),
+    "INVALID_USERNAME_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),
+    "INVALID_EMAIL": N_("Enter an email address such as name@example.com."),
+    "EMAIL_NOT_VERIFIED": N_("Verify your email address before you sign in: open the link in our email."),
+    "BANNED_USER": N_("This account is blocked. Contact whoever runs this service."),
+    "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL": N_(
+        "There is an account with this email address already. Sign in instead."
+    ),
+    "USERNAME_IS_ALREADY_TAKEN": N_("This username is taken. Choose another one."),
+    "USERNAME_TOO_SHORT": N_("This username is too short."),
+    "USERNAME_TOO_LONG": N_("This username is too long."),
+    "INVALID_USERNAME": N_("Use only letters, digits, dots and underscores in a username."),
+    "PASSWORD_TOO_COMMON": N_("Many people use this password, so it is easy to guess. Choose another one."),
+    "INVALID_PASSWORD": N_("This is not your password."),
+    "INVALID_TOKEN": N_("This link has been used or is no longer valid."),
+    "TOKEN_EXPIRED": N_("This link has expired."),
+    "INVALID_USER": N_("This link belongs to another account. Sign out, and open it again."),
+    "INVALID_CODE": N_("This code is not right. Check it, or wait for the next one."),
+    "INVALID_BACKUP_CODE": N_("This backup code is not right, or it has been used."),
+    "INVALID_OTP": N_("This code is not right."),
+    "OTP_EXPIRED": N_("This code has expired. Ask for a new one."),
+    "OTP_HAS_EXPIRED": N_("This code has expired. Ask for a new one."),
+    "TOO_MANY_ATTEMPTS": N_("This code was tried too often. Ask for a new one."),
+    "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": N_("This code was tried too often. Ask for a new one."),
+    "INVALID_TWO_FACTOR_COOKIE": N_("This sign-in took too long or was finished elsewhere. Sign in again."),
+    "ACCOUNT_TEMPORARILY_LOCKED": N_("There were too many wrong codes. Try again later."),
+    "NEW_USER_SIGNUP_DISABLED": N_(
+        "There is no account with this email address, and new ones are not accepted."
+    ),
+    "RESET_PASSWORD_DISABLED": N_(
+        "Passwords cannot be reset by email here. Contact whoever runs this service."
+    ),
+    "NOT_FOUND": N_("This page does not exist."),
+    "CROSS_SITE_FORM": N_("The form was sent by a page of another site, so nothing was done."),
+    "INVALID_CALLBACK_URL": N_(
+        "The page that sent you here wants to lead you to a place that this service does not trust."
+    ),
+    "NOT_ALLOWED_WHILE_IMPERSONATING": N_("Administrators cannot do this in the name of a user."),
+    "SERVICE_UNAVAILABLE": N_(
+        "The service cannot be reached at the moment. Nothing was done. Try again in a few seconds."
+    ),
+    "OVERLOADED": N_("The service is busy at the moment. Try again in a few seconds."),
+    "INTERNAL_SERVER_ERROR": N_("Something went wrong on our side. It has been noted."),
+    "UNAUTHORIZED": N_("Sign in to see this page."),
+    "SOCIAL_ACCOUNT_ALREADY_LINKED": N_("This account is connected to another user."),
+    "FAILED_TO_UNLINK_LAST_ACCOUNT": N_("This is the only way you can sign in, so it cannot be removed."),
+    "EMAIL_ALREADY_VERIFIED": N_("This email address is verified already."),
+    "PROVIDER_UNAVAILABLE": N_(
+        "The provider cannot be reached at the moment. Try again, or sign in another way."
+    ),
+}
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "INVALID_EMAIL": ("email", "identifier", "newEmail"),
+    "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL": ("email", "newEmail"),
+    "USERNAME_IS_ALREADY_TAKEN": ("username",),
+    "USERNAME_TOO_SHORT": ("username",),
+    "USERNAME_TOO_LONG": ("username",),
+    "INVALID_USERNAME": ("username",),
+    "PASSWORD_TOO_SHORT": ("newPassword", "password"),
+    "PASSWORD_TOO_LONG": ("newPassword", "password"),
+    "PASSWORD_TOO_COMMON": ("newPassword", "password"),
+    "INVALID_PASSWORD": ("currentPassword", "password"),
+    "INVALID_CODE": ("code",),
+    "INVALID_BACKUP_CODE": ("code",),
+    "INVALID_OTP": ("code",),
+    "OTP_EXPIRED": ("code",),
+    "OTP_HAS_EXPIRED": ("code",),
+    "TOO_MANY_ATTEMPTS": ("code",),
+    "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
+}
+"""The fields that a refusal is about; it is shown beside the first one that the form has."""
+
+_EMPTY: Mapping[str, str] = {
+    "identifier": N_("Enter your email address or username."),
+    "email": N_("Enter your email address."),
+    "newEmail": N_("Enter the new email address."),
+    "password": N_("Enter your password."),
+    "currentPassword": N_("Enter your current password."),
+    "newPassword": N_("Enter a new password."),
+    "name": N_("Enter a name."),
+    "code": N_("Enter the code."),
+}
+
+
+def sentence(localization: Localization, refusal: Refusal) -> str:
+    """Return what to tell a person about a refusal, and what to do next."""
+    _, ngettext = localization.gettext, localization.ngettext
+    match refusal.code:
+        case "PASSWORD_TOO_SHORT":
+            least = refusal.details.get("minimumLength", 8)
+            return ngettext(
+                "Use at least %(number)s character.", "Use at least %(number)s characters.", least
+            ) % {"number": least}
+        case "PASSWORD_TOO_LONG":
+            most = refusal.details.get("maximumLength", 128)
+            return ngettext(
+                "Use at most %(number)s character.", "Use at most %(number)s characters.", most
+            ) % {"number": most}
+        case "TOO_MANY_REQUESTS":
+            minutes = max(1, -(-(refusal.retry_after or 60) // 60))
+            return ngettext(
+                "There were too many attempts. Try again in %(number)s minute.",
+                "There were too many attempts. Try again in %(number)s minutes.",
+                minutes,
+            ) % {"number": minutes}
+    return _(SENTENCES.get(refusal.code, refusal.message))
+
+
+def field_errors(
+    localization: Localization, refusal: Refusal, submitted: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Return what is wrong with each field of a form, by its name; empty for a refusal of the form as a whole."""
+    if isinstance(refusal, errors.ValidationError):
+        return {
+            name: _wrong_field(localization, name, submitted.get(name, ""), message)
+            for _, name, message in refusal.fields
+        }
+    if refusal.code == "INVALID_EMAIL_OR_PASSWORD" and "identifier" not in submitted:
+        return {"password": localization.gettext(SENTENCES["INVALID_PASSWORD"])}
+    field = next((name for name in _FIELDS.get(refusal.code, ()) if name in submitted), None)
+    return {} if field is None else {field: sentence(localization, refusal)}
+
+
+def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
+    if not value.strip():
+        return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
+    if name in ("email", "newEmail"):
+        return localization.gettext(SENTENCES["INVALID_EMAIL"])
+    if message.startswith("must be at most"):
+        return localization.gettext(N_("This is too long."))
+    return localization.gettext(N_("This is not valid here."))

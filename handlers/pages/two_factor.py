@@ -1,0 +1,67 @@
+"""The page of a sign-in that waits for its second factor."""
+
+from domain.context import Context
+from domain.trusted_devices.policy import TrustedDevicePolicy
+from domain.two_factor import challenges, verification
+from domain.two_factor.verification import Verified
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.reply import Page, Redirect
+from handlers.session_responses import session_cookies
+
+
+async def show_two_factor(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    method: str | None = None,
+    reason: str | None = None,
+) -> Page | Redirect:
+    """Ask for a code, or lead on if nothing waits for one."""
+    view = views.view(ctx, "/two-factor", callback_url, ui_locales, method=method)
+    if ctx.challenge is None:
+        return view.finish()
+    methods = await challenges.methods_of(ctx, ctx.challenge.user, mailbox=ctx.challenge.mailbox)
+    wanted = view.form.get("method", method or "")
+    chosen = wanted if wanted in (*methods, "backup") else next(iter(methods), "backup")
+    days = ctx.policy[TrustedDevicePolicy].trust_expires_in.days
+    return view.render(
+        "two_factor.html",
+        method=chosen,
+        methods=methods,
+        sent=reason == "sent" or view.form.is_refused,
+        notice=view.localization.gettext("We have sent you an email with a code.")
+        if reason == "sent"
+        else None,
+        trust_label=view.localization.ngettext(
+            "Trust this device for %(number)s day", "Trust this device for %(number)s days", days
+        )
+        % {"number": days},
+    )
+
+
+async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
+    """Send a code by email."""
+    view = views.of_form(ctx, body)
+    await verification.send_otp(ctx)
+    return view.lead("/two-factor", method="otp", reason="sent")
+
+
+async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redirect:
+    """Check a code, and complete the sign-in."""
+    view = views.of_form(ctx, body)
+    if ctx.challenge is None:
+        return view.finish()
+    verified = await _verify(ctx, body)
+    return view.finish(session_cookies(ctx, verified.opened) if verified.opened is not None else ())
+
+
+async def _verify(ctx: Context, body: shapes.SecondFactorForm) -> Verified:
+    trust_device = body.get("trustDevice") == "true"
+    match body.get("method"):
+        case "backup":
+            return await verification.backup_code(ctx, body["code"].strip(), trust_device=trust_device)
+        case "otp":
+            return await verification.otp(ctx, "".join(body["code"].split()), trust_device=trust_device)
+        case _:
+            return await verification.totp(ctx, "".join(body["code"].split()), trust_device=trust_device)

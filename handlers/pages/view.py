@@ -1,0 +1,198 @@
+"""One hosted page on its way to the browser: language, form, links, and the template that is rendered with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context as TemplateContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from domain import localization, urls
+from domain.context import Context, PageRequest
+from domain.localization import LANGUAGES, Localization
+from domain.pages import PagesPolicy
+from domain.policy import Policy
+from domain.trusted_origins import TrustedOrigins
+from handlers import redirects
+from handlers.pages import assets, texts
+from handlers.reply import Header, Page, Redirect
+from models.queries import UserRow
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_SECRET_FIELDS = frozenset({"password", "currentPassword", "newPassword", "code", "token"})
+"""Fields whose values are never shown again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a form is filled with, and what was wrong with it when it was sent."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """By field, in the language of the page."""
+    message: str | None = None
+    """What is wrong with the form as a whole."""
+    code: str | None = None
+    """The code of the refusal."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the form is shown again."""
+        return self.code is not None
+
+    def get(self, name: str, otherwise: str = "") -> str:
+        """Return what to fill a field with."""
+        return self.values.get(name, otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What every page knows. `callback_url` and `ui_locales` go through all steps."""
+
+    policy: Policy
+    localization: Localization
+    form: Form
+    callback_url: str | None = None
+    ui_locales: str | None = None
+    user: UserRow | None = None
+    page: str | None = None
+    """The path below `pages.path` of the page that is shown, without a query; None where it cannot be opened anew."""
+    query: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    """The query of that page, apart from what goes through all steps."""
+
+    def url(self, page: str, **query: str | None) -> str:
+        """Return the path of another page, with what goes through all steps."""
+        carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
+        path = self.policy.base_path + self.policy[PagesPolicy].path + page
+        return urls.with_parameters(path, **(carried | query))
+
+    def here(self, **query: str | None) -> str:
+        """Return the path of this page with another query."""
+        return self.url(self.page or "", **({**self.query} | query))
+
+    def action(self, page: str) -> str:
+        """Return the path that a form is sent to; what goes through all steps is in its fields."""
+        return self.policy.base_path + self.policy[PagesPolicy].path + page
+
+    def render(
+        self, template: str, /, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any
+    ) -> Page:
+        """Return the page that a template makes of these values."""
+        pages = self.policy[PagesPolicy]
+        html = (
+            environment(pages.templates_dir)
+            .get_template(template)
+            .render(
+                view=self,
+                form=self.form,
+                localization=self.localization,
+                app_name=self.policy.app_name,
+                assets=assets.assets(self.policy),
+                pages=pages,
+                languages=LANGUAGES,
+                **values,
+            )
+        )
+        return Page(html, (_content_security_policy(self.policy.origins), *headers), status)
+
+    def lead(self, page: str, headers: tuple[Header, ...] = (), **query: str | None) -> Redirect:
+        """Return the redirect to another page, with what goes through all steps."""
+        return Redirect(self.url(page, **query), headers)
+
+    def finish(self, headers: tuple[Header, ...] = ()) -> Redirect:
+        """Return the redirect after the last step: to `callback_url`, else `pages.home_url`, else the account page."""
+        home = self.policy[PagesPolicy].home_url or View(self.policy, self.localization, self.form).url("")
+        redirect = redirects.on(self.policy, self.callback_url, home)
+        return Redirect(redirect.location, headers)
+
+
+def view(
+    ctx: Context,
+    page: str | None,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    **query: str | None,
+) -> View:
+    """Return the view of a request for the page at this path, such as `/sign-in`, with this query."""
+    asked = ctx.page or PageRequest()
+    chosen = _localization(ctx.policy, asked, ui_locales)
+    return View(
+        ctx.policy,
+        chosen,
+        _form(chosen, asked),
+        callback_url or None,
+        ui_locales or None,
+        ctx.caller.user if ctx.caller is not None else None,
+        page,
+        query,
+    )
+
+
+def of_form(ctx: Context, body: Mapping[str, Any]) -> View:
+    """Return the view of a form that was sent."""
+    return view(ctx, None, body.get("callbackURL"), body.get("ui_locales"))
+
+
+def stand_alone(policy: Policy, asked: PageRequest) -> View:
+    """Return the view of a page that needs no context, for example because something failed."""
+    return View(policy, _localization(policy, asked, None), Form())
+
+
+def _localization(policy: Policy, asked: PageRequest, ui_locales: str | None) -> Localization:
+    language = localization.negotiate(
+        ui_locales, accept_language=asked.accept_language, default=policy[PagesPolicy].locale
+    )
+    return localization.localization(language)
+
+
+def _form(chosen: Localization, asked: PageRequest) -> Form:
+    values = {name: value for name, value in asked.submitted.items() if name not in _SECRET_FIELDS}
+    if asked.refusal is None:
+        return Form(values)
+    wrong = texts.field_errors(chosen, asked.refusal, asked.submitted)
+    return Form(
+        values, wrong, None if wrong else texts.sentence(chosen, asked.refusal), code=asked.refusal.code
+    )
+
+
+@lru_cache(maxsize=4)
+def _content_security_policy(origins: TrustedOrigins) -> Header:
+    """Return what pages may load, and where their forms may lead: a browser follows no form's redirect elsewhere."""
+    targets = " ".join(["'self'", *origins.sources()])
+    value = (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data: https:; font-src 'self'; "
+        f"connect-src 'self'; form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
+    )
+    # defence: V81 H2 content-security
+    return b"content-security-policy", value.encode("ascii")
+
+
+@lru_cache(maxsize=4)
+def environment(templates_dir: Path | None = None) -> Environment:
+    """Return the templates, those of the operator first. `localization` among the values decides on the language."""
+    folders = [folder for folder in (templates_dir, TEMPLATES) if folder is not None]
+    made = ImmutableSandboxedEnvironment(
+        loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
+        autoescape=True,  # defence: V81 autoescape
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+    return made
+
+
+@pass_context
+def _gettext(context: TemplateContext, text: str) -> str:
+    return str(context["localization"].gettext(text))
+
+
+@pass_context
+def _ngettext(context: TemplateContext, singular: str, plural: str, number: int) -> str:
+    return str(context["localization"].ngettext(singular, plural, number))

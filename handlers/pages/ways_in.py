@@ -1,0 +1,79 @@
+"""What the pages offer to get in, and how a sign-in goes on from there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
+from domain.context import Context
+from domain.emails.policy import EmailVerificationPolicy
+from domain.mail.policy import MailPolicy
+from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
+from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
+from domain.sessions.sessions import OpenedSession
+from domain.two_factor.challenges import PendingSignIn
+from domain.users.policy import UsernamePolicy
+from handlers.pages.view import View
+from handlers.reply import Redirect
+from handlers.session_responses import pending_cookies, session_cookies
+
+_NAMES = {
+    "github": "GitHub",
+    "gitlab": "GitLab",
+    "linkedin": "LinkedIn",
+    "paypal": "PayPal",
+    "tiktok": "TikTok",
+}
+"""The names of providers that are not their id with a capital."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProvider:
+    """A provider as a button shows it."""
+
+    id: str
+    name: str
+
+
+def providers(ctx: Context) -> Sequence[ShownProvider]:
+    """Return the configured providers, in the order of the settings."""
+    return [ShownProvider(name, provider_name(name)) for name in ctx.providers]
+
+
+def provider_name(provider_id: str) -> str:
+    """Return what people call a provider."""
+    return _NAMES.get(provider_id, provider_id.replace("-", " ").replace("_", " ").title())
+
+
+def offered(ctx: Context) -> Mapping[str, Any]:
+    """Return which ways in there are, as templates ask for them."""
+    policy = ctx.policy
+    with_password = policy[EmailPasswordPolicy].enabled
+    return {
+        "with_password": with_password,
+        "with_username": policy[UsernamePolicy].enabled,
+        "with_link": policy[MagicLinkPolicy].enabled,
+        "with_code": policy[EmailOtpPolicy].enabled,
+        "can_reset": policy[PasswordResetPolicy].sender != "none",
+        "can_sign_up": with_password and policy[SignUpPolicy].enabled,
+        "can_verify": policy[EmailVerificationPolicy].enabled,
+        "with_mail": policy[MailPolicy].sender != "none",
+        "providers": providers(ctx),
+    }
+
+
+def password_rules(ctx: Context) -> Mapping[str, Any]:
+    """Return the bounds of a new password: for people, and for password managers in the attribute `passwordrules`."""
+    policy = ctx.policy[PasswordPolicy]
+    return {
+        "minimum": policy.min_length,
+        "password_rules": f"minlength: {policy.min_length}; maxlength: {policy.max_length}; allowed: ascii-printable;",
+    }
+
+
+def go_on(ctx: Context, view: View, opened: OpenedSession | PendingSignIn) -> Redirect:
+    """Return where a sign-in leads: to the page for the second factor, or to where it was begun for."""
+    if isinstance(opened, PendingSignIn):
+        method = opened.methods[0] if opened.methods else "backup"
+        return view.lead("/two-factor", pending_cookies(ctx, opened), method=method)
+    return view.finish(session_cookies(ctx, opened))

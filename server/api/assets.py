@@ -1,0 +1,101 @@
+"""The static files of the hosted pages: compressed once, kept by browsers for a year."""
+
+import gzip
+from dataclasses import dataclass, field
+
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from domain import tokens
+from domain.errors import NotFound, Refusal
+from domain.pages import static_path
+from domain.policy import Policy
+from handlers.reply import Header
+from server.api import responses
+from server.api.errors import ErrorResponse, render
+from server.api.headers import RequestHeaders
+from server.api.request import check_size
+
+METHODS = "GET, HEAD, OPTIONS"
+
+_ALWAYS: tuple[Header, ...] = (
+    # The name of a file changes with its content.
+    (b"cache-control", b"public, max-age=31536000, immutable"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"vary", b"Accept-Encoding"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    # An SVG that somebody opens by itself runs no scripts.
+    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+)
+_COMPRESSIBLE = ("text/", "image/svg+xml")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file in its encodings, by the name of the encoding; "" is the file itself."""
+
+    media_type: bytes
+    encodings: dict[str, bytes] = field(repr=False)
+
+
+class Assets:
+    """An ASGI application for the files of the pages; the caller checks `matches` first. `max_body` is in bytes."""
+
+    def __init__(self, policy: Policy, max_body: int) -> None:
+        self._policy = policy
+        self._max_body = max_body
+        self._prefix = static_path(policy)
+        self._files: dict[str, _File] | None = None
+
+    def matches(self, path: str) -> bool:
+        """Return whether a decoded request path is below the folder of the files."""
+        return path.startswith(self._prefix)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond with 200, 204 to OPTIONS, 404, 405 to other methods."""
+        request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
+        try:
+            rendered = self._answer(scope, head)
+        except (Refusal, HTTPException, OSError) as error:  # A file of the operator's may be gone.
+            rendered = render(error, request_id)
+        always = _ALWAYS if rendered[0] == 200 else responses.DEFAULT_HEADERS
+        await responses.send_answer(scope, send, rendered, request_id, (), always=always)
+
+    def _answer(self, scope: Scope, head: RequestHeaders) -> ErrorResponse:
+        if scope["method"] == "OPTIONS":
+            return responses.options(METHODS, is_preflight=False)
+        if scope["method"] not in ("GET", "HEAD"):
+            raise HTTPException(405, headers={"Allow": METHODS})
+        check_size(scope, head, self._max_body)
+        found = self._read().get(scope["path"])
+        if found is None:
+            raise NotFound
+        accepted = b",".join(head.every(b"accept-encoding")).decode("latin-1").lower()
+        names = {
+            part.partition(";")[0].strip()
+            for part in accepted.split(",")
+            if ";q=0" not in part.replace(" ", "")
+        }
+        encoding = next((name for name in ("br", "gzip") if name in names and name in found.encodings), "")
+        headers: tuple[Header, ...] = ((b"content-type", found.media_type),)
+        if encoding:
+            headers = (*headers, (b"content-encoding", encoding.encode()))
+        return 200, headers, found.encodings[encoding]
+
+    def _read(self) -> dict[str, _File]:
+        if self._files is None:
+            from handlers.pages import assets  # noqa: PLC0415 - loads Jinja2, and a service may show no page
+
+            self._files = {
+                asset.path: _File(asset.media_type.encode(), _encodings(asset.media_type, asset.body))
+                for asset in assets.assets(self._policy).values()
+            }
+        return self._files
+
+
+def _encodings(media_type: str, body: bytes) -> dict[str, bytes]:
+    if not media_type.startswith(_COMPRESSIBLE):
+        return {"": body}
+    import brotli  # noqa: PLC0415 - loaded where it is used
+
+    return {"": body, "gzip": gzip.compress(body, 9, mtime=0), "br": brotli.compress(body, quality=11)}

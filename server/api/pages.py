@@ -1,0 +1,100 @@
+"""Refusals of hosted pages: the form again with what was sent, or a page that says what happened."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from domain import errors
+from domain.admin.errors import NotAllowedWhileImpersonating
+from domain.context import PageRequest
+from domain.errors import Refusal
+from domain.policy import Policy
+from handlers.reply import Page, Redirect
+from server.api import request_body
+from server.api.errors import ErrorResponse, log_defect, status_headers
+from server.api.headers import RequestHeaders
+from server.api.interfaces import Endpoint
+from server.api.request import Operation, Request
+from server.api.responses import answer
+
+_SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})
+"""The statuses of refusals that a person can do something about in the form."""
+
+_NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
+
+
+class PageRefusals:
+    """Makes the pages for refusals. `operations` are all of the contract, by operationId."""
+
+    def __init__(self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy) -> None:
+        self._operations = operations
+        self._endpoint = endpoint
+        self._policy = policy
+
+    async def render(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
+        """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
+        form = None if operation.form is None else self._operations[operation.form]
+        shown = None
+        if (
+            form is not None
+            and refusal.status in _SHOWN_IN_FORMS
+            and not isinstance(refusal, _NEVER_IN_FORMS)
+        ):
+            shown = await self._show_again(request, form, refusal)
+        if shown is not None and shown.status == 200:
+            # A form that was shown is answered with 422, whatever a program would be told (RFC 9110, 15.5.21).
+            status = refusal.status if refusal.status in (429, 503) else 422
+            shown = replace(shown, status=status)
+        if shown is None:
+            return self.error(request, operation, refusal)
+        status, headers, body = answer(shown, operation.method, request.head)
+        return status, (*headers, *status_headers(status, refusal.retry_after)), body
+
+    def error(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
+        """Return a page that says what happened, or a redirect to the page where a person proves who they are."""
+        # Jinja2 is loaded with the first page: a service may show none.
+        from handlers.pages import refusals  # noqa: PLC0415 - see above
+
+        page = refusals.page(
+            self._policy,
+            request.page or PageRequest(),
+            refusal,
+            came_from=self._came_from(request, operation),
+            request_id=request.client.request_id,
+        )
+        status, headers, body = answer(page, operation.method, request.head)
+        return status, (*headers, *status_headers(status, refusal.retry_after)), body
+
+    async def _show_again(
+        self, request: Request, form: Operation, refusal: Refusal
+    ) -> Page | Redirect | None:
+        """Return the page of a form with what was sent; None where it cannot be shown."""
+        submitted = self._submitted(request)
+        names = form.inputs.query.arguments if form.inputs.query is not None else {}
+        query = urlencode({name: submitted[name] for name in names if submitted.get(name)})
+        request.page = replace(request.page or PageRequest(), submitted=submitted, refusal=refusal)
+        try:
+            if request.caller is None and request.challenge is None:
+                await form.security.authenticate(request)
+            request.arguments = form.inputs.arguments(query.encode(), {}, RequestHeaders(()), b"")
+            page: Page | Redirect = await self._endpoint(form, request)
+        except Refusal:
+            return None
+        except Exception as error:
+            log_defect(error, request.client.request_id)
+            return None
+        return page
+
+    def _submitted(self, request: Request) -> Mapping[str, str]:
+        try:
+            return request_body.parse_form(request.body)
+        except errors.BadRequest:
+            return {}
+
+    def _came_from(self, request: Request, operation: Operation) -> str:
+        """Return the path, and for GET the query, of the page where the person was."""
+        if operation.method != "POST":
+            query = request.scope["query_string"].decode("latin-1")
+            return f"{operation.template}?{query}" if query else operation.template
+        form = None if operation.form is None else self._operations[operation.form]
+        return operation.template if form is None else form.template
