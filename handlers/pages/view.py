@@ -164,7 +164,7 @@ def _content_security_policy(origins: TrustedOrigins) -> Header:
     """Return what pages may load, and where their forms may lead: a browser follows no form's redirect elsewhere."""
     targets = " ".join(["'self'", *origins.sources()])
     value = (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data: https:; font-src 'self'; "
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
         f"connect-src 'self'; form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
     )
     # defence: V81 H2 content-security
