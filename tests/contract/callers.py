@@ -75,6 +75,9 @@ def before_call(
 ) -> None:
     """Set up what requests about providers need to succeed."""
     fill_in(case, _visitor)
+    if case.path.startswith("/account/"):
+        # What a browser says of a form that a page of the service sends.
+        case.headers["Sec-Fetch-Site"] = "same-origin"
 
 
 class Caller:

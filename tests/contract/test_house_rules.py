@@ -86,8 +86,8 @@ PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
 SESSION: list[dict[str, list[str]]] = [{"bearerAuth": []}, {"cookieAuth": []}]
 CHALLENGE = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, *SESSION]
 
-NEVER_ANSWERED = {errors.Conflict, errors.Unprocessable, KeyPermissionsInsufficient}
-"""Families that only give their members a status, and what only a verdict of /api-key/verify says."""
+NEVER_ANSWERED = {errors.Conflict, errors.Unprocessable, KeyPermissionsInsufficient, errors.CrossSiteForm}
+"""Families that only give their members a status; what only a verdict of /api-key/verify or a hosted page says."""
 
 OF_NO_OPERATION = errors.MethodNotAllowed
 """Answered where a path has no such operation: its code is listed, and no operation has its response."""
@@ -96,6 +96,12 @@ EVERYWHERE = {408, 414, 429, 431, 500, 503}
 
 INTERNAL = {one.spec["operationId"]: one for one in operations(bundle(internal=True))}
 """The operations with their extension, which is not published."""
+
+
+def is_page(operation: Operation) -> bool:
+    """Whether an operation answers with hosted pages, which say in their own way who may see them and what is wrong."""
+    return extension_of(INTERNAL[operation.spec["operationId"]].spec).page
+
 
 each_internal = pytest.mark.parametrize("operation", list(INTERNAL.values()), ids=list(INTERNAL))
 each_operation = pytest.mark.parametrize("operation", list(OPERATIONS.values()), ids=list(OPERATIONS))
@@ -189,6 +195,8 @@ class TestOperations:
 
         if operation.path in PUBLIC:
             assert security == []
+        elif is_page(operation):
+            assert security in ([], [*SESSION, {}], CHALLENGE, SESSION)
         elif operation.path in OPTIONAL:
             assert security == [*SESSION, {}]
         elif operation.path.removeprefix("/two-factor/") in PENDING:
@@ -204,7 +212,8 @@ class TestOperations:
     def test_documents_401_where_a_session_is_wanted(self, operation: Operation) -> None:
         security = operation.spec.get("security", DOCUMENT["security"])
 
-        assert 401 in responses(operation) or not security or {} in security
+        # Who is not signed in is led from a page to the sign-in page.
+        assert 401 in responses(operation) or not security or {} in security or is_page(operation)
 
     @each_operation
     def test_documents_what_can_happen_everywhere(self, operation: Operation) -> None:
@@ -254,6 +263,8 @@ class TestExtension:
         "publicDocument": bool,
         "authenticationBySetting": bool,
         "impersonation": str,
+        "page": bool,
+        "form": str,
     }
 
     @each_internal
@@ -297,8 +308,17 @@ class TestExtension:
         content = responses(operation).get(403, {}).get("content", {})
         codes = [code for one in content.values() for code in one.get("examples", {})]
 
-        is_refused = extension_of(operation.spec).impersonation != "allowed"
+        is_refused = extension_of(operation.spec).impersonation != "allowed" and not is_page(operation)
         assert is_refused <= ("NOT_ALLOWED_WHILE_IMPERSONATING" in codes)
+
+    @each_internal
+    def test_a_form_names_a_page_that_takes_what_the_form_carries(self, operation: Operation) -> None:
+        form = extension_of(operation.spec).form
+
+        if form is not None:
+            assert operation.method == "post"
+            assert extension_of(INTERNAL[form].spec).page
+            assert {"callbackURL", "ui_locales"} <= {one["name"] for one in parameters(INTERNAL[form])}
 
     @each_internal
     def test_opens_by_setting_what_wants_a_session(self, operation: Operation) -> None:
@@ -327,7 +347,7 @@ class TestHandlers:
         own = {
             name
             for name, function in inspect.getmembers(module, inspect.iscoroutinefunction)
-            if function.__module__ == module.__name__ and not name.startswith("_")
+            if f"{function.__module__}.".startswith(f"{module.__name__}.") and not name.startswith("_")
         }
 
         assert {f"{tag}.{name}" for name in own} - set(OPERATIONS) == set()
@@ -420,7 +440,7 @@ class TestSchemas:
     def test_properties_are_camel_case_and_explained(self, name: str) -> None:
         for schema in schemas_in(DOCUMENT_3_1["components"]["schemas"][name]):
             for key, value in schema.get("properties", {}).items():
-                assert re.fullmatch(r"[a-z][A-Za-z0-9]*|error_description", key)
+                assert re.fullmatch(r"[a-z][A-Za-z0-9]*|error_description|ui_locales", key)
                 assert {"$ref", "description", "examples", "anyOf", "const", "enum"} & set(value), (
                     f"{key} is unexplained"
                 )
