@@ -41,16 +41,16 @@ class Application:
     api: ASGIApp
     documents: Documents | None
     """None where they are switched off."""
-    assets: Assets | None
-    """The static files of the hosted pages; None without pages."""
+    assets: Assets
+    """The static files of the hosted pages, and of the error page, which is always there."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond with a document, or call the pipeline."""
-        documents, assets = self.documents, self.assets
+        documents = self.documents
         if documents is not None and scope["type"] == "http" and documents.matches(scope["path"]):
             await documents(scope, receive, send)
-        elif assets is not None and scope["type"] == "http" and assets.matches(scope["path"]):
-            await assets(scope, receive, send)
+        elif scope["type"] == "http" and self.assets.matches(scope["path"]):
+            await self.assets(scope, receive, send)
         else:
             await self.api(scope, receive, send)
 
@@ -98,8 +98,7 @@ def assemble(services: Services) -> Application:
     )
     if services.tracing is not None:
         api = services.tracing.around(api)
-    assets = Assets(policy, settings.server.max_body) if settings.pages.enabled else None
-    return Application(services, api, _documents(services), assets)
+    return Application(services, api, _documents(services), Assets(policy, settings.server.max_body))
 
 
 def _documents(services: Services) -> Documents | None:

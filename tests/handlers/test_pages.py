@@ -1,0 +1,649 @@
+"""The operations of openapi/paths/pages.yaml, through the public door and without scripts."""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pyotp
+import pytest
+
+from models import Session, User
+from tests.conftest import MakeService
+from tests.handlers.pages import SAME_ORIGIN, Browser, Page
+from tests.handlers.steps import ADA, EVE, count, join, local, set_user, token_in, works
+from tests.service import BASE_URL, PASSWORD, Service
+
+APP = "https://app.example.com"
+WELCOME = f"{APP}/welcome?from=sign-in"
+HTTP = {"session.cookie_secure": "false"}
+"""The test's browser keeps no cookies for https at an address of http."""
+TRUSTING = {"trusted_origins": f'["{APP}"]', **HTTP}
+SIGN_IN, SIGN_UP, RESET = "/account/sign-in", "/account/sign-up", "/account/reset-password"
+NEW = "nine green boats"
+
+
+@pytest.fixture
+async def service(make_service: MakeService) -> Service:
+    """The service, which trusts an application."""
+    return await make_service(TRUSTING)
+
+
+@pytest.fixture
+def browser(service: Service) -> Browser:
+    return Browser(service)
+
+
+def at(page: str, **query: str) -> str:
+    asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+    return f"/account{page}?{asked}" if asked else f"/account{page}"
+
+
+async def signed_in(service: Service) -> str | None:
+    """The address of who the browser is signed in as."""
+    answer = await service.get("/get-session")
+    return answer.json()["user"]["email"] if answer.status_code == 200 else None
+
+
+class TestSignIn:
+    async def test_signs_in_and_leads_back_to_the_application(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await join(service)
+        service.client.cookies.clear()
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+
+    async def test_takes_a_username(self, service: Service, browser: Browser) -> None:
+        await service.post(
+            "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD, "username": "ada"}
+        )
+        service.client.cookies.clear()
+        await browser.open(SIGN_IN)
+
+        await browser.submit(SIGN_IN, identifier=" ada ", password=PASSWORD)
+
+        assert await signed_in(service) == ADA
+
+    @pytest.mark.threat("H14")
+    @pytest.mark.parametrize("identifier", [ADA, "nobody@example.com", "nobody"])
+    async def test_says_the_same_of_a_wrong_password_and_of_nobody(
+        self, service: Service, browser: Browser, identifier: str
+    ) -> None:
+        await join(service)
+        service.client.cookies.clear()
+        await browser.open(SIGN_IN)
+
+        page = await browser.submit(SIGN_IN, identifier=identifier, password="wrong one")
+
+        assert page.status == 422
+        assert "These details do not match an account." in page.text
+        assert page.title.startswith("Error: ")
+        assert page.inputs["identifier"]["value"] == identifier
+        assert not page.inputs["password"].get("value")
+        assert await signed_in(service) is None
+
+    async def test_says_what_is_missing_beside_the_field(self, browser: Browser) -> None:
+        await browser.open(SIGN_IN)
+
+        page = await browser.submit(SIGN_IN)
+
+        assert page.status == 422
+        assert page.links["Enter your password."] == "#password"
+        assert page.inputs["password"]["aria-describedby"] == "password-error"
+        assert page.inputs["password"]["aria-invalid"] == "true"
+
+    async def test_offers_a_new_link_to_who_is_not_verified(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "email_verification.required": "true"})
+        browser = Browser(service)
+        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        await browser.open(SIGN_IN)
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        assert "Verify your email address before you sign in" in page.text
+        await browser.submit("/account/verify-email/send")
+
+        assert "Look into your mail" in browser.page.text
+        assert len(await service.inbox(ADA, "verify-email")) >= 2
+
+    async def test_says_when_to_try_again(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "limits.requests": "1"})
+        browser = Browser(service)
+        await browser.open(SIGN_IN)
+        await browser.submit(SIGN_IN, identifier=ADA, password="wrong one")
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password="wrong one")
+
+        assert page.status == 429
+        assert "Try again in 1 minute." in page.text
+        assert int(page.headers["retry-after"]) > 0
+
+    async def test_asks_who_is_signed_in_whether_to_go_on(self, service: Service, browser: Browser) -> None:
+        await join(service)
+
+        page = await browser.open(at("/sign-in", callbackURL=WELCOME))
+
+        assert "Continue as Ada" in page.text
+        assert page.links["Continue"] == WELCOME
+        assert "prompt=login" in page.links["Use another account"]
+
+    async def test_keeps_a_session_only_as_long_as_the_browser_is_open(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await join(service)
+        service.client.cookies.clear()
+        await browser.open(SIGN_IN)
+        fields = {**browser.page.form(SIGN_IN).fields, "identifier": ADA, "password": PASSWORD}
+        del fields["rememberMe"]
+
+        answer = await service.client.post(SIGN_IN, data=fields, headers=SAME_ORIGIN)
+
+        assert "Max-Age" not in answer.headers["set-cookie"]
+
+
+class TestSecondFactor:
+    async def test_asks_for_a_code_and_leads_back(self, service: Service, browser: Browser) -> None:
+        secret = await enrolled(service)
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        assert page.path.startswith("/account/two-factor")
+        assert page.inputs["code"]["autocomplete"] == "one-time-code"
+        assert page.inputs["code"]["inputmode"] == "numeric"
+        page = await browser.submit("/account/two-factor", code=now(service, secret))
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+
+    async def test_says_that_a_code_is_wrong(self, service: Service, browser: Browser) -> None:
+        await enrolled(service)
+        await browser.open(SIGN_IN)
+        await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+
+        page = await browser.submit("/account/two-factor", code="000 000")
+
+        assert page.status == 422
+        assert "This code is not right." in page.text
+        assert await signed_in(service) is None
+
+    async def test_sends_a_code_by_email(self, service: Service, browser: Browser) -> None:
+        await enrolled(service)
+        await browser.open(SIGN_IN)
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        await browser.open(page.links["Get a code by email"])
+
+        await browser.submit("/account/two-factor/code")
+        code = (await service.inbox(ADA, "otp"))[-1]["code"]
+        await browser.submit("/account/two-factor", code=code)
+
+        assert await signed_in(service) == ADA
+
+    async def test_takes_a_backup_code(self, service: Service, browser: Browser) -> None:
+        codes: list[str] = []
+        await enrolled(service, codes)
+        await browser.open(SIGN_IN)
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        await browser.open(page.links["Use a backup code"])
+
+        await browser.submit("/account/two-factor", code=codes[0])
+
+        assert await signed_in(service) == ADA
+
+    async def test_leads_to_the_sign_in_page_when_it_took_too_long(
+        self, service: Service, browser: Browser
+    ) -> None:
+        secret = await enrolled(service)
+        await browser.open(SIGN_IN)
+        await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        service.clock.advance(hours=1)
+
+        page = await browser.submit("/account/two-factor", code=now(service, secret))
+
+        assert page.path == "/account/sign-in?reason=expired"
+        assert "took too long" in page.text
+
+
+class TestSignUp:
+    async def test_signs_up_and_in(self, service: Service, browser: Browser) -> None:
+        await browser.open(at("/sign-up", callbackURL=WELCOME))
+
+        page = await browser.submit(SIGN_UP, name="Ada", email=ADA, password=PASSWORD)
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+
+    async def test_verifies_by_a_click_and_carries_the_target(self, make_service: MakeService) -> None:
+        service = await make_service({**TRUSTING, "email_verification.required": "true"})
+        browser = Browser(service)
+        await browser.open(at("/sign-up", callbackURL=WELCOME))
+        page = await browser.submit(SIGN_UP, name="Ada", email=ADA, password=PASSWORD)
+        assert "Look into your mail" in page.text
+
+        [mail] = await service.inbox(ADA, "verify-email")
+        page = await browser.open(local(mail["link"]))
+        assert page.path.startswith("/account/verify-email?")
+        await browser.submit("/account/verify-email")
+
+        assert "Your email address is verified" in browser.page.text
+        assert browser.page.links["Continue"] == WELCOME
+
+    async def test_shows_what_is_wrong_and_keeps_the_rest(self, service: Service, browser: Browser) -> None:
+        await browser.open(SIGN_UP)
+
+        page = await browser.submit(SIGN_UP, name="Ada", email="ada", password="short")
+
+        assert page.status == 422
+        assert page.inputs["name"]["value"] == "Ada"
+        assert "Enter an email address such as name@example.com." in page.text or "at least 8" in page.text
+
+    async def test_says_how_long_a_password_must_be(self, service: Service, browser: Browser) -> None:
+        await browser.open(SIGN_UP)
+
+        page = await browser.submit(SIGN_UP, name="Ada", email=ADA, password="short")
+
+        assert page.links["Use at least 8 characters."] == "#password"
+        assert "minlength: 8" in (page.inputs["password"]["passwordrules"] or "")
+
+    async def test_is_not_there_where_nobody_may_sign_up(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "sign_up.enabled": "false"})
+
+        assert (await service.get(SIGN_UP)).status_code == 404
+        assert "Create an account" not in (await service.get(SIGN_IN)).text
+
+
+class TestForgottenPassword:
+    async def test_is_reset_by_the_link_in_the_mail(self, service: Service, browser: Browser) -> None:
+        phone = await join(service)
+        service.client.cookies.clear()
+        await browser.open(at("/forgot-password", callbackURL=WELCOME))
+        await browser.submit("/account/forgot-password", email=ADA)
+
+        [mail] = await service.inbox(ADA, "reset-password")
+        page = await browser.open(local(mail["link"]))
+        assert page.path.startswith(f"{RESET}?")
+        assert page.inputs["newPassword"]["autocomplete"] == "new-password"
+        page = await browser.submit(RESET, newPassword=NEW)
+        assert "Sign in with the new one." in page.text
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=NEW)
+
+        assert page.path == WELCOME
+        assert not await works(service, phone)
+
+    @pytest.mark.threat("H14")
+    async def test_says_the_same_of_every_address(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        texts = []
+        for email in (ADA, "nobody@example.com"):
+            await browser.open("/account/forgot-password")
+            texts.append((await browser.submit("/account/forgot-password", email=email)).text)
+
+        assert texts[0] == texts[1]
+
+    @pytest.mark.threat("H9")
+    async def test_is_not_used_up_by_looking(self, service: Service, browser: Browser) -> None:
+        token = await reset_token(service)
+
+        for _ in range(3):
+            page = await browser.open(at("/reset-password", token=token))
+
+        assert page.status == 200
+        await browser.submit(RESET, newPassword=NEW)
+        assert "Sign in with the new one." in browser.page.text
+
+    async def test_offers_a_new_link_for_a_dead_one(self, service: Service, browser: Browser) -> None:
+        token = await reset_token(service)
+        await browser.open(at("/reset-password", token=token))
+        await browser.submit(RESET, newPassword=NEW)
+
+        page = await browser.open(at("/reset-password", token=token))
+
+        assert page.path.startswith("/account/forgot-password")
+        assert "no longer valid" in page.text
+
+    async def test_refuses_a_bad_password_and_keeps_the_link(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await browser.open(at("/reset-password", token=await reset_token(service)))
+
+        page = await browser.submit(RESET, newPassword="short")
+        assert page.status == 422
+        await browser.submit(RESET, newPassword=NEW)
+
+        assert "Sign in with the new one." in browser.page.text
+
+
+class TestVerification:
+    @pytest.mark.threat("H9")
+    async def test_is_not_used_up_by_looking(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        await service.post("/send-verification-email", {"email": ADA})
+        token = token_in((await service.inbox(ADA, "verify-email"))[-1]["link"])
+
+        for _ in range(3):
+            await browser.open(at("/verify-email", token=token))
+        assert not await is_verified(service)
+        await browser.submit("/account/verify-email")
+
+        assert await is_verified(service)
+
+    async def test_offers_a_new_link_for_a_dead_one(self, service: Service, browser: Browser) -> None:
+        await browser.open(at("/verify-email", token="x" * 32))
+
+        page = await browser.submit("/account/verify-email")
+
+        assert page.status == 422
+        assert "This link has been used or is no longer valid." in page.text
+        assert page.form("/account/verify-email/send")
+
+
+class TestSignInByMail:
+    async def test_signs_in_with_a_code(self, service: Service, browser: Browser) -> None:
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+        await browser.open(browser.page.links["Sign in with an email"])
+        await browser.submit("/account/sign-in/email", email=ADA, method="code")
+        code = (await service.inbox(ADA, "sign-in-code"))[-1]["code"]
+
+        page = await browser.submit("/account/sign-in/code", code=f"{code[:3]} {code[3:]}")
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+
+    async def test_says_that_a_code_is_wrong(self, service: Service, browser: Browser) -> None:
+        await browser.open("/account/sign-in/email")
+        await browser.submit("/account/sign-in/email", email=ADA, method="code")
+        await service.inbox()
+
+        page = await browser.submit("/account/sign-in/code", code="000000")
+
+        assert page.status == 422
+        assert "This code is not right." in page.text
+
+    @pytest.mark.threat("H9")
+    async def test_a_link_asks_for_a_click(self, service: Service, browser: Browser) -> None:
+        await browser.open(at("/sign-in/email", callbackURL=WELCOME))
+        await browser.submit("/account/sign-in/email", email=ADA, method="link")
+        token = token_in((await service.inbox(ADA, "magic-link"))[-1]["link"])
+
+        for _ in range(2):
+            page = await browser.open(at("/magic-link", token=token, callbackURL=WELCOME))
+        assert "a***@example.com" in page.text
+        page = await browser.submit("/account/magic-link")
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+        assert "no longer valid" in (await browser.open(at("/magic-link", token=token))).text
+
+
+class TestSignOut:
+    async def test_signs_out_and_leads_back(self, service: Service, browser: Browser) -> None:
+        token = await join(service)
+        page = await browser.open(at("/sign-out", callbackURL=WELCOME))
+        assert await signed_in(service) == ADA
+
+        page = await browser.submit("/account/sign-out")
+
+        assert "You are signed out" in page.text
+        assert page.links["Continue"] == WELCOME
+        assert not await works(service, token)
+
+    async def test_needs_no_session(self, browser: Browser) -> None:
+        page = await browser.open("/account/sign-out")
+
+        assert page.path == "/account/signed-out"
+
+
+class TestConfirm:
+    async def test_replaces_the_session_by_a_new_one(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        service.clock.advance(days=2)
+        page = await browser.open(at("/confirm", callbackURL="/account/password"))
+        assert "Confirm that it is you" in page.text
+
+        await browser.submit("/account/confirm", password=PASSWORD)
+
+        assert browser.page.path.startswith("/account/password")
+        assert await count(service, Session) == 1
+        assert await signed_in(service) == ADA
+
+    async def test_says_that_the_password_is_wrong(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        service.clock.advance(days=2)
+        await browser.open("/account/confirm")
+
+        page = await browser.submit("/account/confirm", password="wrong one")
+
+        assert page.status == 422
+        assert page.links["This is not your password."] == "#password"
+
+    @pytest.mark.threat("H8")
+    async def test_refuses_a_form_of_another_account(self, service: Service, browser: Browser) -> None:
+        await join(service, EVE)
+        await join(service)
+        service.clock.advance(days=2)
+        await browser.open("/account/confirm")
+
+        page = await browser.submit("/account/confirm", password=PASSWORD, account=EVE)
+
+        assert page.status == 409
+        assert EVE in page.text
+        assert ADA in page.text
+
+
+class TestEveryPage:
+    @pytest.mark.threat("H1")
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.test"},
+            {"Sec-Fetch-Site": "same-site", "Origin": BASE_URL},
+            {"Sec-Fetch-Site": "none"},
+            {"Sec-Fetch-Site": "cross-site", "Origin": APP},
+            {"Origin": "https://evil.test"},
+            {"Origin": APP},
+            {"Origin": "null"},
+            {"Referer": f"{BASE_URL}/account/sign-in"},
+            {},
+        ],
+    )
+    async def test_refuses_forms_of_other_pages(
+        self, service: Service, browser: Browser, headers: dict[str, str]
+    ) -> None:
+        token = await join(service)
+        bodies: dict[str, dict[str, str]] = {
+            SIGN_IN: {"identifier": EVE, "password": PASSWORD},
+            SIGN_UP: {"name": "Eve", "email": EVE, "password": PASSWORD},
+            "/account/sign-out": {},
+        }
+
+        for path, body in bodies.items():
+            answer = await service.client.post(path, data=body, headers=headers)
+            assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
+            assert "nothing was done" in answer.text
+
+        assert await works(service, token)
+        assert await count(service, User) == 1
+
+    async def test_takes_forms_of_browsers_that_send_only_an_origin(self, service: Service) -> None:
+        await join(service)
+        service.client.cookies.clear()
+
+        answer = await service.client.post(
+            SIGN_IN, data={"identifier": ADA, "password": PASSWORD}, headers={"Origin": BASE_URL}
+        )
+
+        assert answer.status_code == 303
+
+    @pytest.mark.threat("H4")
+    @pytest.mark.parametrize(
+        "target",
+        [
+            "https://evil.test/",
+            "//evil.test",
+            "/\\evil.test",
+            "javascript:alert(1)",
+            f"{APP}@evil.test",
+            "/a/../../b",
+        ],
+    )
+    async def test_leads_nowhere_else(self, service: Service, browser: Browser, target: str) -> None:
+        await join(service)
+        service.client.cookies.clear()
+
+        for page in ("/sign-in", "/sign-up", "/forgot-password", "/verify-email", "/sign-out", "/error"):
+            assert (await browser.open(at(page, callbackURL=target))).status == 403
+        answer = await service.client.post(
+            SIGN_IN,
+            data={"identifier": ADA, "password": PASSWORD, "callbackURL": target},
+            headers=SAME_ORIGIN,
+        )
+
+        assert answer.status_code == 403
+        assert "location" not in answer.headers
+        assert target not in answer.text
+        assert await signed_in(service) is None
+
+    @pytest.mark.threat("H4")
+    async def test_keeps_the_target_through_every_step(self, service: Service, browser: Browser) -> None:
+        secret = await enrolled(service)
+        page = await browser.open(at("/sign-up", callbackURL=WELCOME, ui_locales="en"))
+        page = await browser.open(page.links["Sign in"])
+        page = await browser.open(page.links["Forgot your password?"])
+        page = await browser.open(page.links["Back to the sign-in page"])
+        page = await browser.submit(SIGN_IN, identifier=ADA, password="wrong one")
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        page = await browser.open(page.links["Use a backup code"])
+        page = await browser.open(page.links["Use your authenticator app"])
+        page = await browser.submit("/account/two-factor", code="000000")
+
+        page = await browser.submit("/account/two-factor", code=now(service, secret))
+
+        assert page.path == WELCOME
+
+    async def test_has_these_headers(self, service: Service) -> None:
+        answer = await service.get(SIGN_IN)
+
+        policy = dict(
+            part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";")
+        )
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == "'self'"
+        assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+        assert policy["form-action"] == f"'self' {BASE_URL} {APP}"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "publickey-credentials-get=(self)" in answer.headers["permissions-policy"]
+
+    async def test_loads_little_and_only_from_here(self, service: Service) -> None:
+        page = (await service.get(SIGN_IN)).text
+        loaded = [part.split('"')[0] for part in page.split('"/account/static/')[1:]]
+
+        assert len(loaded) == 2
+        assert "style=" not in page
+        assert "<script>" not in page
+        for name in loaded:
+            answer = await service.client.get(f"/account/static/{name}", headers={"Accept-Encoding": "br"})
+            assert answer.status_code == 200
+            assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+            assert answer.headers["content-encoding"] == "br"
+            assert int(answer.headers["content-length"]) < 15_000
+
+    @pytest.mark.parametrize(
+        ("wanted", "language", "direction"),
+        [
+            ({}, "en", "ltr"),
+            ({"languages": "de-AT, en;q=0.5"}, "de", "ltr"),
+            ({"languages": "xx, ar;q=0.3, fr;q=0.1"}, "ar", "rtl"),
+            ({"languages": "pt"}, "pt-BR", "ltr"),
+            ({"languages": "de", "ui_locales": "xx es"}, "es", "ltr"),
+        ],
+    )
+    async def test_speaks_the_language_of_the_person(
+        self, service: Service, wanted: dict[str, str], language: str, direction: str
+    ) -> None:
+        asked = {name: value for name, value in wanted.items() if name != "languages"}
+        browser = Browser(service, wanted.get("languages", ""))
+
+        page = await browser.open(at("/sign-in", **asked))
+
+        assert (page.language, page.direction) == (language, direction)
+
+    async def test_moves_with_the_settings(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "pages.path": "/login", "base_path": "/auth"})
+        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+        service.client.cookies.clear()
+        answer = await service.get("/login/sign-in")
+        page = Page(answer)
+
+        assert page.forms[0].action == "/auth/login/sign-in"
+        assert (await service.get("/account/sign-in")).status_code == 404
+        done = await service.client.post(
+            "/login/sign-in", data={"identifier": ADA, "password": PASSWORD}, headers=SAME_ORIGIN
+        )
+        assert done.headers["location"] == "/auth/login"
+
+    async def test_none_is_there_where_pages_are_off(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "pages.enabled": "false"})
+
+        for path in (SIGN_IN, "/account", "/account/static/x.css", "/.well-known/change-password"):
+            answer: httpx.Response = await service.get(path)
+            assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
+
+    async def test_password_managers_find_the_password_page(self, service: Service) -> None:
+        answer = await service.get("/.well-known/change-password")
+
+        assert (answer.status_code, answer.headers["location"]) == (302, "/account/password")
+
+    @pytest.mark.threat("H3")
+    async def test_shows_markup_as_text(self, service: Service, browser: Browser) -> None:
+        name = '<img src=x onerror="alert(1)">&"\''
+        await service.post("/sign-up/email", {"name": name, "email": ADA, "password": PASSWORD})
+
+        answer = await service.get(SIGN_IN)
+
+        assert "<img" not in answer.text
+        assert "&lt;img src=x" in answer.text
+
+    async def test_leads_who_is_banned_nowhere(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        await set_user(service, banned=True)
+        service.client.cookies.clear()
+        await browser.open(SIGN_IN)
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+
+        assert page.status == 422
+        assert "This account is blocked." in page.text
+
+
+async def is_verified(service: Service) -> bool:
+    return bool((await service.rows('SELECT email_verified FROM "user"'))[0].email_verified)
+
+
+async def reset_token(service: Service) -> str:
+    """The token of a mailed reset link of Ada, who is signed out."""
+    await join(service)
+    service.client.cookies.clear()
+    await service.post("/request-password-reset", {"email": ADA})
+    return token_in((await service.inbox(ADA, "reset-password"))[-1]["link"])
+
+
+async def enrolled(service: Service, codes: list[str] | None = None) -> str:
+    """Ada with an authenticator, signed out; return its secret."""
+    headers = await join(service)
+    answer: dict[str, Any] = (
+        await service.post("/two-factor/enable", {"password": PASSWORD}, headers=headers)
+    ).json()
+    secret = httpx.URL(answer["totpURI"]).params["secret"]
+    await service.post("/two-factor/verify-totp", {"code": now(service, secret)}, headers=headers)
+    service.client.cookies.clear()
+    service.clock.advance(minutes=1)
+    if codes is not None:
+        codes += answer["backupCodes"]
+    return secret
+
+
+def now(service: Service, secret: str) -> str:
+    return pyotp.TOTP(secret).at(service.clock.now)
