@@ -807,6 +807,7 @@ class SignUpRequest(TypedDict):
     image: NotRequired[str]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
 
@@ -957,6 +958,7 @@ class UpdateUserRequest(TypedDict):
     image: NotRequired[str | None]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
 
 
 class User(TypedDict):
@@ -976,6 +978,7 @@ class User(TypedDict):
     banned: bool
     banReason: str | None
     banExpires: str | None
+    locale: str | None
 
 
 class CurrentSession(TypedDict):
@@ -1066,6 +1069,7 @@ class CreateUserData(TypedDict):
     image: NotRequired[str | None]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
     role: NotRequired[UserRoles]
     emailVerified: NotRequired[bool]
     banned: NotRequired[bool]
@@ -1096,6 +1100,7 @@ class UpdateUserData(TypedDict):
     image: NotRequired[str | None]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
     role: NotRequired[UserRoles]
     emailVerified: NotRequired[bool]
     banned: NotRequired[bool]
