@@ -22,13 +22,13 @@ LANGUAGES = ("ar", "de", "es", "fr", "pt-BR")
 TEMPLATES = (("handlers/pages", "**/*.html"), ("server/templates/email", "**/*.*"))
 """Jinja templates, with `{% trans %}` and `_()`."""
 MODULES = (("domain", "**/*.py"), ("handlers/pages", "**/*.py"))
-"""Python modules, with `gettext("...")`, `ngettext` and `gettext_noop`; in domain, also the messages of errors."""
+"""Python modules, with `gettext("...")`, `ngettext` and `N_`; in domain, also the messages of errors."""
 
-_KEYWORDS = {"_": None, "gettext": None, "gettext_noop": None, "ngettext": (1, 2)}
+_KEYWORDS = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}
 _JINJA = {"trimmed": "true", "newstyle_gettext": "true", "silent": "false"}
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[a-z]")
 _TAG = re.compile(r"</?\w[^>]*>")
-_NUMBERS = frozenset({"num", "count"})
+_NUMBERS = frozenset({"num", "count", "number"})
 """The placeholders that a plural form may leave out, as in "one key"."""
 _HEADER = """msgid ""
 msgstr ""

@@ -97,7 +97,7 @@ class Localization:
         return format_decimal(number, locale=self.locale)
 
 
-def gettext_noop(text: str) -> str:
+def N_(text: str) -> str:  # noqa: N802 - the name that the tools of gettext know
     """Return the text as it is: a mark for `make translations`, where the text is translated later."""
     return text
 

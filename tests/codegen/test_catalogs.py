@@ -89,7 +89,7 @@ class TestCheck:
     def test_names_a_text_without_translation(self, tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
         translate_all(tree)
         with (tree.root / "handlers/pages/sign_in.py").open("a") as module:
-            module.write('MORE = gettext_noop("New here?")\n')
+            module.write('MORE = N_("New here?")\n')
 
         assert main([], tree=tree) == 0
         assert main(["--check"], tree=tree) == 1
