@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from domain.admin import users
 from tests.conftest import Headers, SignIn
 from tests.service import PASSWORD, Service
 
@@ -23,6 +24,8 @@ async def join(service: Service, email: str, headers: Headers, **more: Any) -> N
 
 
 async def reset(service: Service, headers: Headers) -> None:
+    await service.inbox()
+    service.clock.advance(minutes=5)
     await service.post("/request-password-reset", {"email": ADA}, headers=headers)
 
 
@@ -59,7 +62,7 @@ async def test_is_that_of_the_service_without_either(make_service: Any) -> None:
 async def test_is_never_that_of_an_administrators_browser(service: Service, sign_up: SignIn) -> None:
     eve = await sign_up(EVE)
     await join(service, ADA, {})
-    await service.rows("UPDATE \"user\" SET role = 'admin' WHERE email = :email RETURNING id", email=EVE)
+    await service.services.unit_of_work.run(lambda ctx: users.set_role(ctx, EVE, "admin"))
     [ada] = await service.rows('SELECT id FROM "user" WHERE email = :email', email=ADA)
     await service.inbox()
 
