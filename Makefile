@@ -6,7 +6,7 @@ SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run try-social test test-long check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
-  sdk-python sdk-typescript sdk types migrate migration bench bench-growth
+  sdk-python sdk-typescript sdk types translations migrate migration bench bench-growth
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -54,6 +54,7 @@ check: setup ## lint, format, types, import rules, generated code, a test for ev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen.shapes --check
+	$(BIN)/python -m codegen.catalogs --check
 	$(BIN)/python -m tests.security.table --check
 	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
@@ -116,6 +117,11 @@ sdk: $(SERVICE) ## generate an SDK in another language: make sdk LANG=go (java, 
 
 types: setup ## generate handlers/shapes.py from openapi/
 	$(BIN)/python -m codegen.shapes
+
+##@ Languages
+
+translations: setup ## collect the texts of pages, emails and errors into domain/locales/, and list what is not translated
+	$(BIN)/python -m codegen.catalogs
 
 ##@ Database
 

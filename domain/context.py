@@ -33,6 +33,8 @@ class Client:
     address: str | None = None
     user_agent: str | None = None
     request_id: str = ""
+    languages: str | None = None
+    """The Accept-Language header, which is for emails that the request causes."""
 
     @property
     def network(self) -> str | None:

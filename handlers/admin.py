@@ -31,6 +31,7 @@ _COLUMNS = {
     "banned": "banned",
     "banReason": "ban_reason",
     "banExpires": "ban_expires",
+    "locale": "locale",
 }
 """The fields of a user that administrators may change, and their columns."""
 
@@ -111,6 +112,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
         image=data.get("image"),
         username=data.get("username"),
         display_username=data.get("displayUsername"),
+        locale=data.get("locale"),
         email_verified=data.get("emailVerified"),
         ban=_columns({key: data[key] for key in _BAN if key in data}),
     )

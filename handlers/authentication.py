@@ -37,6 +37,7 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
         image=body.get("image"),
         username=body.get("username"),
         display_username=body.get("displayUsername"),
+        locale=body.get("locale"),
         remembered=wire.flag(body.get("rememberMe"), default=True),
         callback_url=body.get("callbackURL"),
     )

@@ -912,6 +912,7 @@ class SignUpRequest(TypedDict):
     image: NotRequired[str]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
 
@@ -1062,6 +1063,7 @@ class UpdateUserRequest(TypedDict):
     image: NotRequired[str | None]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
 
 
 class User(TypedDict):
@@ -1081,6 +1083,7 @@ class User(TypedDict):
     banned: bool
     banReason: str | None
     banExpires: str | None
+    locale: str | None
 
 
 class CurrentSession(TypedDict):
@@ -1171,6 +1174,7 @@ class CreateUserData(TypedDict):
     image: NotRequired[str | None]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
     role: NotRequired[UserRoles]
     emailVerified: NotRequired[bool]
     banned: NotRequired[bool]
@@ -1201,6 +1205,7 @@ class UpdateUserData(TypedDict):
     image: NotRequired[str | None]
     username: NotRequired[str]
     displayUsername: NotRequired[str]
+    locale: NotRequired[str | None]
     role: NotRequired[UserRoles]
     emailVerified: NotRequired[bool]
     banned: NotRequired[bool]

@@ -10,7 +10,13 @@ from handlers import redirects, shapes
 from handlers.reply import Redirect, Reply
 from handlers.session_responses import sign_out_response
 
-_PROFILE = {"name": "name", "image": "image", "username": "username", "displayUsername": "display_username"}
+_PROFILE = {
+    "name": "name",
+    "image": "image",
+    "username": "username",
+    "displayUsername": "display_username",
+    "locale": "locale",
+}
 """The fields a user may change, and their columns."""
 
 _OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFactorEnabled", "password", "id",

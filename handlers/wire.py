@@ -123,6 +123,7 @@ def user(row: UserRow) -> shapes.User:
         "banned": row.banned,
         "banReason": row.ban_reason,
         "banExpires": _optional_instant(row.ban_expires),
+        "locale": row.locale,
     }
 
 

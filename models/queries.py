@@ -42,6 +42,7 @@ class UserRow(NamedTuple):
     banned: bool
     ban_reason: str | None
     ban_expires: datetime | None
+    locale: str | None = None
 
     def is_banned(self, now: datetime) -> bool:
         """Return whether a ban is active at `now`."""

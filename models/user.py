@@ -44,6 +44,7 @@ class User(Record, table=True):
     banned: bool = False
     ban_reason: str | None = None
     ban_expires: datetime | None = Field(default=None, sa_type=Instant)
+    locale: str | None = None
 
     def is_banned(self, now: datetime) -> bool:
         """Return whether the user is banned at `now`."""

@@ -38,6 +38,7 @@ class NewUser:
     image: str | None
     username: str | None
     display_username: str | None
+    locale: str | None
     email_verified: bool | None
     ban: Mapping[str, Any]
     """Any of the columns `banned`, `ban_reason` and `ban_expires`."""
@@ -61,6 +62,7 @@ async def create_user(ctx: Context, wanted: NewUser) -> UserRow:
         email_verified=bool(wanted.email_verified),
         image=wanted.image,
         names=await profile.new_names(ctx, wanted.username, wanted.display_username),
+        locale=profile.supported_locale(wanted.locale, "data.locale"),
     )
     if names is not None:
         user = user._replace(role=",".join(names))
@@ -115,6 +117,8 @@ def _roles_to_give(ctx: Context, wanted: str | Sequence[str] | None) -> list[str
 
 async def _change_profile(ctx: Context, user: UserRow, data: Mapping[str, Any]) -> UserRow:
     plain = {name: data[name] for name in ("name", "image") if name in data}
+    if "locale" in data:
+        plain["locale"] = profile.supported_locale(data["locale"], "data.locale")
     plain |= await profile.wanted_names(ctx, user, data)
     email = identifiers.email(data["email"]) if "email" in data else user.email
     is_verified = bool(data.get("email_verified", email == user.email and user.email_verified))

@@ -29,6 +29,7 @@ class SignUp:
     image: str | None
     username: str | None
     display_username: str | None
+    locale: str | None
     remembered: bool
     callback_url: str | None
 
@@ -74,6 +75,7 @@ async def _new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
         email_verified=False,  # defence: V30 new-email
         image=wanted.image,
         names=names,
+        locale=profile.supported_locale(wanted.locale),
     )
     strength.check(ctx.policy, wanted.password, email=user.email, username=user.username, name=user.name)
     return user, await ctx.hasher.hash(wanted.password)

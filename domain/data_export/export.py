@@ -110,6 +110,7 @@ def _moving(ctx: Context, user: UserRow, accounts: Sequence[Account], factor: Tw
         "banned": user.banned,
         "banReason": user.ban_reason,
         "banExpires": user.ban_expires,
+        "locale": user.locale,
         "createdAt": user.created_at,
         "updatedAt": user.updated_at,
         "passwordHash": passwords[0] if passwords else None,

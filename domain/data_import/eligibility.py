@@ -96,6 +96,7 @@ class ImportedUser:
     banned: bool = False
     ban_reason: str | None = None
     ban_expires: datetime | None = None
+    locale: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
     password: str | None = field(default=None, repr=False)

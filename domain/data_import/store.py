@@ -138,6 +138,7 @@ def _user(ctx: Context, user: ImportedUser) -> User:
         banned=user.banned,
         ban_reason=user.ban_reason,
         ban_expires=user.ban_expires,
+        locale=user.locale,
         created_at=user.created_at or ctx.now,
         updated_at=user.updated_at or ctx.now,
     )

@@ -6,9 +6,12 @@ from datetime import timedelta
 from typing import Protocol
 
 import domain
+from domain import localization
 from domain.context import Context
+from domain.localization import Localization
 from domain.mail import outbox
 from domain.mail.policy import MailPolicy
+from domain.pages import PagesPolicy
 from domain.rate_limits import limits
 from models import MailState, Outbox
 from models.discovery import import_modules
@@ -38,6 +41,10 @@ class Addressee(Protocol):
     def email_verified(self) -> bool:
         """Whether that address is verified."""
 
+    @property
+    def locale(self) -> str | None:
+        """The user's language, None while it is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Nobody:
@@ -47,6 +54,7 @@ class _Nobody:
     name: str = "Nobody"
     email: str = outbox.DECOY
     email_verified: bool = False
+    locale: str | None = None
 
 
 NOBODY: Addressee = _Nobody()
@@ -93,6 +101,7 @@ def queue_mail(
     payload: outbox.Payload = {
         "to": user.email if to is None else to,
         "name": user.name,
+        "locale": localization_of(ctx, user).language,
         "link": None,
         "code": None,
         "expires": None if expires_at is None else expires_at.isoformat(),
@@ -101,6 +110,18 @@ def queue_mail(
     row = outbox.row(ctx, template, sender or ctx.policy[MailPolicy].sender, payload, expires_at)
     row.user_id = user.id
     _add(ctx, row)
+
+
+def localization_of(ctx: Context, user: Addressee) -> Localization:
+    """Return the language of emails to a user: their own, else that of the browser if they made the request themselves,
+    else `pages.locale`."""
+    is_own = ctx.caller is None or ctx.caller.user.id == user.id
+    language = localization.negotiate(
+        user.locale,
+        accept_language=ctx.client.languages if is_own else None,
+        default=ctx.policy[PagesPolicy].locale,
+    )
+    return localization.localization(language)
 
 
 def queue_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:

@@ -13,6 +13,7 @@ from domain.authentication.gate import SignInOptions
 from domain.authentication.policy import SignUpPolicy
 from domain.context import Context
 from domain.emails import events as email_events
+from domain.localization import N_
 from domain.passwordless import events, mails
 from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
 from domain.sessions import sessions
@@ -34,10 +35,10 @@ _WAYS_IN: dict[str, tuple[type[SQLModel], Mapped[Any]]] = {
 }
 """The tables, other than sessions, whose rows let their owner in or change the account; and the owner's column."""
 _SHOWN = {
-    "accounts": "ways to sign in",
-    "sessions": "sessions",
-    "trusted_devices": "trusted devices",
-    "api_keys": "API keys",
+    "accounts": N_("ways to sign in"),
+    "sessions": N_("sessions"),
+    "trusted_devices": N_("trusted devices"),
+    "api_keys": N_("API keys"),
 }
 
 
@@ -101,7 +102,7 @@ async def _secure(ctx: Context, user: UserRow) -> UserRow:
     changed = await profile.change(ctx, user, email_verified=True)
     email_events.email_verified(ctx, user.id)
     events.access_removed(ctx, user.id, counts)
-    shown = [f"{what}: {counts[name]}" for name, what in _SHOWN.items() if counts[name]]
-    if shown:
-        await mails.account_secured(ctx, changed, ", ".join(shown))
+    removed = {_SHOWN[name]: counts[name] for name in _SHOWN if counts[name]}
+    if removed:
+        await mails.account_secured(ctx, changed, removed)
     return changed

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from domain import errors, identifiers, tokens
+from domain import errors, identifiers, localization, tokens
 from domain.context import Context, StaleRead
 from domain.users import events, locking
 from domain.users.errors import UsernameIsAlreadyTaken
@@ -35,6 +35,7 @@ def new_user(
     email_verified: bool,
     image: str | None,
     names: Names = NO_NAMES,
+    locale: str | None = None,
 ) -> UserRow:
     """Return a new user with the default role, not stored; every value is already checked."""
     return UserRow(
@@ -48,6 +49,7 @@ def new_user(
         banned=False,
         ban_reason=None,
         ban_expires=None,
+        locale=locale,
         username=names.username,
         display_username=names.display_username,
         created_at=ctx.now,
@@ -112,15 +114,17 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
 
 
 async def update(ctx: Context, changes: dict[str, Any]) -> None:
-    """Change the caller's profile: any of `name`, `image`, `username`, `display_username`.
+    """Change the caller's profile: any of `name`, `image`, `locale`, `username`, `display_username`.
 
-    Raises ValidationError if nothing is left to change, and the refusals of the two usernames, which are ignored if
-    usernames are disabled. Keeping one's own username is no conflict.
+    Raises ValidationError if nothing is left to change or no language serves the locale, and the refusals of the two
+    usernames, which are ignored if usernames are disabled. Keeping one's own username is no conflict.
     """
     if not ctx.policy[UsernamePolicy].enabled:
-        changes = {field: value for field, value in changes.items() if field in ("name", "image")}
+        changes = {field: value for field, value in changes.items() if field in ("name", "image", "locale")}
     if not changes:
         raise errors.ValidationError("No fields to update")
+    if "locale" in changes:
+        changes["locale"] = supported_locale(changes["locale"])
     caller = ctx.signed_in.user
     changes |= await wanted_names(ctx, caller, changes)
     locking.require_caller(ctx)
@@ -128,6 +132,18 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
     # defence: R35 stored-name
     ctx.db.defer(CHANGE_USER, whose=caller.id, **dict(sorted(changes.items())), updated_at=ctx.now)
     events.user_updated(ctx, caller.id, changes)
+
+
+def supported_locale(tag: str | None, field: str = "locale") -> str | None:
+    """Return the language that serves a BCP 47 tag, as it is stored; None for None. `field` is its place in the body.
+
+    Raises ValidationError if there is none.
+    """
+    language = localization.supported(tag)
+    if tag is not None and language is None:
+        problem = f"must be one of the languages {', '.join(sorted(localization.LANGUAGES))}, or null"
+        raise errors.ValidationError(f"[body.{field}] {problem}", errors.Field("body", field, problem))
+    return language
 
 
 async def wanted_names(ctx: Context, user: UserRow, wanted: Mapping[str, str]) -> dict[str, str]:

@@ -90,15 +90,28 @@ class ClientAddressResolver:
         return any(hop.address in network for network in self._trusted)
 
 
+_LANGUAGES_LENGTH = 256
+
 _clean = lru_cache(maxsize=1024)(clean_user_agent)
 """Few User-Agents make most requests."""
+
+
+@lru_cache(maxsize=1024)
+def _languages(header: bytes | None) -> str | None:
+    """Return an Accept-Language header as text; the few languages that browsers ask for are at its beginning."""
+    return None if header is None else header[:_LANGUAGES_LENGTH].decode("ascii", "replace")
 
 
 def client_of(
     scope: Scope, head: RequestHeaders, request_id: str, addresses: ClientAddressResolver
 ) -> Client:
-    """Return the address, User-Agent and request id of the client behind a request."""
+    """Return the address, User-Agent, request id and languages of the client behind a request."""
     peer = scope.get("client")
     forwarded_for = head.every(b"x-forwarded-for") if b"x-forwarded-for" in head.fields else ()
     address = addresses.resolve(None if peer is None else peer[0], forwarded_for)
-    return Client(address, _clean(head.fields.get(b"user-agent")), request_id)
+    return Client(
+        address,
+        _clean(head.fields.get(b"user-agent")),
+        request_id,
+        _languages(head.fields.get(b"accept-language")),
+    )

@@ -1,18 +1,22 @@
-"""`gatewright mail`: try the mail settings."""
+"""`gatewright mail`: try the mail settings, and look at emails."""
 
 import asyncio
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from server.cli import check_config
 
-app = typer.Typer(help="Send a test email.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from server.mail.message import Mail
+
+app = typer.Typer(help="Send a test email, or show what emails look like.", no_args_is_help=True)
 
 
 @app.callback()
 def mail() -> None:
-    """Send a test email."""
+    """Send a test email, or show what emails look like."""
 
 
 @app.command()
@@ -28,3 +32,68 @@ def test(
     settings = check_config.read()
     asyncio.run(deliver_test(settings, email))
     typer.echo(f"Sent a test email to {email} (mail.sender: {check_config.mail_route(settings)}).")
+
+
+@app.command("list")
+def list_() -> None:
+    """List the names of all emails.
+
+    Example: gatewright mail list
+    """
+    from server.mail.templates import MESSAGES
+
+    for name in MESSAGES:
+        typer.echo(name)
+
+
+@app.command()
+def preview(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Name of the email, such as reset-password.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All emails.")] = False,
+    locale: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="Language, such as de; by default pages.locale.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write an HTML and a text file per email to this folder."),
+    ] = None,
+) -> None:
+    """Show an email with example values, by the settings and templates in force; sends nothing, needs no database.
+
+    Example: gatewright mail preview reset-password --locale de --output previews
+    """
+    from domain.localization import supported
+    from server.clock import system_clock
+    from server.config.sources import ConfigurationError
+    from server.mail import preview as previews
+    from server.mail.templates import MESSAGES
+
+    if every == (name is not None):
+        raise ConfigurationError("give the name of one email, or --all; gatewright mail list lists them")
+    settings = check_config.read()
+    now = system_clock()
+    mails = [previews.preview(settings, one, locale, now) for one in (MESSAGES if every else (name or "",))]
+    for one in mails:
+        if output is None:
+            typer.echo(f"{_text(one)}\n{one.html}\n")
+        else:
+            _write(output, one, supported(locale) or settings.pages.locale)
+
+
+def _write(folder: Path, mail: "Mail", locale: str) -> None:
+    from server.config.sources import ConfigurationError, reason
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for ending, content in (("txt", _text(mail)), ("html", mail.html)):
+            path = folder / f"{mail.template}.{locale}.{ending}"
+            path.write_text(content, "utf-8")
+            typer.echo(path)
+    except OSError as error:
+        raise ConfigurationError(f"--output: {folder}: {reason(error)}") from None
+
+
+def _text(mail: "Mail") -> str:
+    return f"From: {mail.sender}\nTo: {mail.to}\nSubject: {mail.subject}\n\n{mail.text}"

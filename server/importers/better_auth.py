@@ -65,6 +65,7 @@ class BetterAuth:
             "banned": flag(record.get("banned")),
             "banReason": record.get("banreason"),
             "banExpires": instant(record.get("banexpires")),
+            "locale": record.get("locale"),
             "createdAt": instant(record["createdat"]),
             "updatedAt": instant(record.get("updatedat")),
             "passwordHash": passwords[0] if passwords else None,

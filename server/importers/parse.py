@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from domain import identifiers, tokens
+from domain import identifiers, localization, tokens
 from domain.admin import users
 from domain.api_keys.policy import DEFAULT
 from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor
@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 NAMES = frozenset(
     {
         "id", "email", "emailVerified", "name", "image", "username", "displayUsername", "role", "banned", "banReason",
-        "banExpires", "createdAt", "updatedAt", "passwordHash", "twoFactor", "accounts", "apiKeys",
+        "banExpires", "locale", "createdAt", "updatedAt", "passwordHash", "twoFactor", "accounts", "apiKeys",
     }
 )  # fmt: skip
 ACCOUNT_NAMES = frozenset({"providerId", "issuer", "accountId", "scopes", "createdAt"})
@@ -90,6 +90,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         banned=values.flag(fields, "banned"),
         ban_reason=values.text(fields, "banReason", users.LONGEST_REASON),
         ban_expires=values.instant(fields, "banExpires"),
+        locale=localization.supported(values.text(fields, "locale", LONGEST_SUBJECT)),
         created_at=values.past(fields, "createdAt", rules.now),
         updated_at=values.past(fields, "updatedAt", rules.now),
         password=optional(lambda: _password(fields), None),

@@ -16,9 +16,17 @@ from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, Sm
 def renderer(settings: Settings) -> Rendering:
     """Return what makes mails of outbox rows; who sends none has no use for it, nor for the library it loads."""
     sender = settings.mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
-    from server.mail.templates import TemplateRenderer  # noqa: PLC0415 - loads Jinja2
+    from server.mail.templates import Brand, TemplateRenderer  # noqa: PLC0415 - loads Jinja2
 
-    return TemplateRenderer(settings.app_name, settings.base_url, sender, settings.mail.templates_dir)
+    pages = settings.pages
+    return TemplateRenderer(
+        settings.app_name,
+        settings.base_url,
+        sender,
+        settings.mail.templates_dir,
+        brand=Brand(pages.accent, pages.accent_dark),
+        locale=pages.locale,
+    )
 
 
 def check(settings: Settings) -> Iterator[str]:

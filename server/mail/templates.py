@@ -1,7 +1,8 @@
 """From an outbox row to the mail that goes out: the templates, and what they are given."""
 
 import re
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +17,9 @@ from jinja2 import (
 )
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from domain.mail.outbox import LeasedMail
+from domain.localization import LANGUAGES, Localization, localization, supported
+from domain.mail.outbox import LeasedMail, Payload
+from handlers.templating import localize
 from server.config.sources import reason
 from server.mail.message import Mail
 
@@ -27,6 +30,8 @@ PARTS = ("subject.txt", "body.txt", "body.html")
 LAYOUTS = ("layout.txt", "layout.html")
 """The layout of the bodies; also read at construction, so that a broken one of the operator's stops the startup."""
 
+NAMES = (*LAYOUTS, *(f"{message}/{part}" for message in MESSAGES for part in PARTS))
+
 _NAME_LENGTH = 64
 _JOINERS = "\u200c\u200d"
 """Invisible, and part of how Persian names and emoji are written."""
@@ -35,20 +40,45 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 _WORD_JOINER = "\u2060"
 
 
-class TemplateRenderer:
-    """Makes mails of outbox rows. `sender` is the From address.
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """How emails look: the colours of buttons and links in light and in dark mode, and the URL of a logo."""
 
-    `templates_dir` may replace single files, such as `<template>/body.html`. Where it is given, construction reads
-    every template, and a TemplateError names a broken one in a line; the built-in ones are read when they are needed.
+    accent: str = "#2f55d4"
+    accent_dark: str = "#9db4ff"
+    logo_url: str | None = None
+    """None: the name of the application is shown in its place."""
+
+
+BRAND = Brand()
+
+
+class TemplateRenderer:
+    """Makes mails of outbox rows. `sender` is the From address, `locale` the language of rows that name none.
+
+    `templates_dir` may replace single files, such as `<template>/body.html`, and those of a language by
+    `<language>/<template>/body.html`. Where it is given, construction reads every template, and a TemplateError names a
+    broken one in a line; the built-in ones are read when they are needed.
     """
 
-    def __init__(self, app_name: str, base_url: str, sender: str, templates_dir: Path | None = None) -> None:
-        self._templates = _BUILT_IN if templates_dir is None else _environment(templates_dir, BUILT_IN)
-        if templates_dir is not None:
-            for name in (*LAYOUTS, *(f"{message}/{part}" for message in MESSAGES for part in PARTS)):
-                _read(self._templates, name)
-        self._service = {"app_name": app_name, "service": urlsplit(base_url).netloc}
+    def __init__(
+        self,
+        app_name: str,
+        base_url: str,
+        sender: str,
+        templates_dir: Path | None = None,
+        *,
+        brand: Brand = BRAND,
+        locale: str = "en",
+    ) -> None:
+        self._environments = {} if templates_dir is None else _environments(templates_dir)
+        self._service: dict[str, object] = {
+            "app_name": app_name,
+            "service": urlsplit(base_url).netloc,
+            **asdict(brand),
+        }
         self._sender = sender
+        self._locale = locale
 
     def render(self, row: LeasedMail, now: datetime) -> Mail:
         """Return the mail of a claimed row; `now` tells how long its link still lives.
@@ -56,43 +86,53 @@ class TemplateRenderer:
         The subject is given nothing that comes from users, so it cannot show any.
         """
         payload = row.payload or {}
-        to, link, code = str(payload["to"]), payload.get("link"), payload.get("code")
-        expires, until = payload.get("expires"), payload.get("until")
-        # defence: V80 name-value
-        values = self._service | {
-            "to": one_line(to),
-            "name": shown_name(payload.get("name") or ""),
-            "link": link,
-            "code": code,
-            "happened_at": _clock_time(row.created_at),
-            "expires_in": expires and humanised(datetime.fromisoformat(expires) - now),
-            "expires_at": expires and _clock_time(datetime.fromisoformat(expires)),
-            "until": until and _clock_time(datetime.fromisoformat(until)),
-            "switched": payload.get("switched"),
-            "key_name": shown_name(payload.get("key_name") or ""),
-            "key_start": payload.get("key_start"),
-            "network": payload.get("network"),
-            "enabled_keys": payload.get("enabled_keys"),
-            "removed": payload.get("removed"),
-        }
+        language = localization(supported(payload.get("locale")) or self._locale)
+        common = {**self._service, "localization": language}
+        values = common | _values(row, payload, language, now)
+        environment = self._environments.get(language.language, _BUILT_IN)
         subject, text, html = (
-            _read(self._templates, f"{row.template}/{part}").render(
-                self._service if part == "subject.txt" else values
-            )
+            _read(environment, f"{row.template}/{part}").render(common if part == "subject.txt" else values)
             for part in PARTS
         )
         return Mail(
             id=row.id,
             template=row.template,
-            to=to,
+            to=str(payload["to"]),
             sender=self._sender,
             subject=one_line(subject),
             text=_BLANK_LINES.sub("\n\n", text.strip()) + "\n",
             html=html,
-            link=link,
-            code=code,
+            link=payload.get("link"),
+            code=payload.get("code"),
             created_at=row.created_at,
         )
+
+
+def _values(row: LeasedMail, payload: Payload, language: Localization, now: datetime) -> dict[str, object]:
+    """Return what only the bodies are given."""
+
+    def moment(name: str) -> str | None:
+        written = payload.get(name)
+        return written and language.format_datetime(datetime.fromisoformat(written))
+
+    expires = payload.get("expires")
+    # defence: V80 name-value
+    return {
+        "to": one_line(str(payload["to"])),
+        "name": shown_name(payload.get("name") or ""),
+        "link": payload.get("link"),
+        "code": payload.get("code"),
+        "happened_at": language.format_datetime(row.created_at),
+        "expires_in": expires and language.format_duration(datetime.fromisoformat(expires) - now),
+        "expires_at": moment("expires"),
+        "until": moment("until"),
+        "switched": payload.get("switched"),
+        "key_name": shown_name(payload.get("key_name") or ""),
+        "key_start": payload.get("key_start"),
+        "network": payload.get("network"),
+        "enabled_keys": payload.get("enabled_keys"),
+        "removed": payload.get("removed"),
+    }
 
 
 def template_error(folder: Path) -> str | None:
@@ -105,7 +145,7 @@ def template_error(folder: Path) -> str | None:
 
 
 def _environment(*folders: Path) -> Environment:
-    return ImmutableSandboxedEnvironment(
+    made = ImmutableSandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
         autoescape=lambda name: name is None or not name.endswith(".txt"),  # defence: V80 html-escape
         undefined=StrictUndefined,
@@ -113,9 +153,26 @@ def _environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    localize(made)
+    return made
 
 
 _BUILT_IN = _environment(BUILT_IN)
+
+
+def _environments(folder: Path) -> dict[str, Environment]:
+    """Return where the templates of each language come from, all of the operator's read once. Raises TemplateError."""
+    common = _environment(folder, BUILT_IN)
+    for name in NAMES:
+        _read(common, name)
+    made = dict.fromkeys(LANGUAGES, common)
+    for language in LANGUAGES:
+        if (folder / language).is_dir():
+            made[language] = _environment(folder / language, folder, BUILT_IN)
+            for name in NAMES:
+                if (folder / language / name).exists():
+                    _read(made[language], name)
+    return made
 
 
 def _read(environment: Environment, name: str) -> Template:
@@ -142,20 +199,3 @@ def shown_name(name: str) -> str:
     line = one_line(name)
     cut = line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 1].rstrip() + "…"
     return _LINK_LIKE.sub(_WORD_JOINER, cut)  # defence: V80 no-links
-
-
-def humanised(span: timedelta) -> str:
-    """Return a time span in the largest unit that stays exact enough: `45 minutes`, `24 hours`, `7 days`."""
-    minutes = max(1, round(span.total_seconds() / 60))
-    for size, unit, least in ((1440, "day", 2880), (60, "hour", 60)):
-        if minutes >= least and (minutes % size == 0 or minutes >= 2 * least):
-            return _counted(minutes // size, unit)
-    return _counted(minutes, "minute")
-
-
-def _counted(number: int, unit: str) -> str:
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
-
-
-def _clock_time(instant: datetime) -> str:
-    return f"{instant.day} {instant:%B %Y, %H:%M} UTC"

@@ -246,7 +246,12 @@ class OutboxWorker:
 
 def _client_of(payload: Payload) -> Client:
     """Return the client that queued a request; an empty one for a request of an older version."""
-    return Client(payload.get("address"), payload.get("user_agent"), payload.get("request_id") or "")
+    return Client(
+        payload.get("address"),
+        payload.get("user_agent"),
+        payload.get("request_id") or "",
+        payload.get("languages"),
+    )
 
 
 def _report(fault: Exception, **facts: str | float) -> None:

@@ -33,6 +33,7 @@ BODY = orjson.dumps(
             "banned": False,
             "banReason": None,
             "banExpires": None,
+            "locale": None,
         },
     }
 )

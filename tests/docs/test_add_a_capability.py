@@ -6,14 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from codegen.catalogs import LANGUAGES
 from tests.docs.typing_in import PAGES, commands, surroundings, write_files
 from tests.live import ROOT
 from tests.postgres import Cluster
 
 PAGE = (PAGES / "contributing" / "add-a-capability.md").read_text("utf-8")
 
-GENERATED = {"handlers/shapes.py", "docs/pages/reference/settings.md"}
-"""What `make types` and `make reference` write."""
+GENERATED = {
+    "handlers/shapes.py",
+    "docs/pages/reference/settings.md",
+    *(f"domain/locales/{language}.po" for language in LANGUAGES),
+}
+"""What `make types`, `make reference` and `make translations` write."""
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +45,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     typed(directory, commands(PAGE, "apply"))
     (directory / "edits.diff").unlink()
     typed(directory, commands(PAGE, "generate"))
+    typed(directory, commands(PAGE, "translate"))
+    (directory / "translations.diff").unlink()
     return directory
 
 

@@ -395,14 +395,15 @@ class TestChanges:
     async def test_create_user(self, service: Service, person: Make) -> None:
         admin = await person("admin")
         data = {"username": "Grace.H", "emailVerified": True, "banned": True, "banReason": "Later",
-                "banExpires": "2027-01-01T00:00:00Z"}  # fmt: skip
+                "banExpires": "2027-01-01T00:00:00Z", "locale": "de-AT"}  # fmt: skip
         body = {"email": "Grace@Example.com", "name": "Grace", "role": ["editor", "support"], "data": data}
 
         status, answer = await call(service, admin, "create-user", **body, password=PASSWORD)
 
         assert status == 200
         expected = {"email": "grace@example.com", "role": "editor,support", "username": "grace.h", "banned": True,
-                    "emailVerified": True, "banReason": "Later", "banExpires": "2027-01-01T00:00:00.000Z"}  # fmt: skip
+                    "emailVerified": True, "banReason": "Later", "banExpires": "2027-01-01T00:00:00.000Z",
+                    "locale": "de"}  # fmt: skip
         assert answer["user"].items() >= expected.items()
         assert await call(service, admin, "create-user", **body) == (400, "USERNAME_IS_ALREADY_TAKEN")
         again = {**body, "data": {}}
@@ -424,6 +425,7 @@ class TestChanges:
             ({"data": {"banned": True, "banExpires": "tomorrow"}}, "VALIDATION_ERROR"),
             ({"data": {"banned": True, "banExpires": "2027-01-01T00:00:00"}}, "VALIDATION_ERROR"),
             ({"data": {"banReason": "\u202e"}}, "VALIDATION_ERROR"),
+            ({"data": {"locale": "nl"}}, "VALIDATION_ERROR"),
             ({"name": "a\nb"}, "VALIDATION_ERROR"),
         ],
     )
@@ -711,7 +713,7 @@ class TestListing:
 
     async def test_get_user(self, service: Service, admin: Person) -> None:
         answer = await service.get("/admin/get-user", headers=admin.headers, params={"id": admin.id})
-        assert (answer.json()["email"], len(answer.json())) == (admin.email, 14)
+        assert (answer.json()["email"], len(answer.json())) == (admin.email, 15)
         missing = await service.get("/admin/get-user", headers=admin.headers, params={"id": admin.email})
         assert code(missing) == "USER_NOT_FOUND"
         assert code(await service.get("/admin/get-user", headers=admin.headers)) == "VALIDATION_ERROR"

@@ -83,6 +83,7 @@ class TestSignUpEmail:
             "banned": False,
             "banReason": None,
             "banExpires": None,
+            "locale": None,
         }
 
     async def test_hands_the_session_over_by_cookie_and_header_too(self, service: Service) -> None:

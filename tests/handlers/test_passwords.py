@@ -310,6 +310,7 @@ class TestReset:
                 "banned": False,
                 "banReason": None,
                 "banExpires": None,
+                "locale": None,
             },
         }
         assert await opens(service, NEW_PASSWORD)

@@ -47,6 +47,7 @@ class TestGetCurrent:
             "banned": False,
             "banReason": None,
             "banExpires": None,
+            "locale": None,
         }
 
     @pytest.mark.parametrize(

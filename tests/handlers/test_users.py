@@ -84,6 +84,9 @@ class TestUpdate:
             ({"image": ""}, {"image": None}),
             ({"username": "Other"}, {"username": "other"}),
             ({"displayUsername": "Other"}, {"displayUsername": "Other"}),
+            ({"locale": "pt"}, {"locale": "pt-BR"}),
+            ({"locale": "DE_at"}, {"locale": "de"}),
+            ({"locale": None}, {"locale": None}),
             ({"name": "B", "unknown": 1, "__proto__": {"role": "admin"}}, {"name": "B"}),
         ],
         ids=str,
@@ -91,13 +94,31 @@ class TestUpdate:
     async def test_changes_each_for_itself(
         self, service: Service, change: dict[str, Any], shown: dict[str, Any]
     ) -> None:
-        ada = await join(service, username="ada_l", image="https://example.com/a")
+        ada = await join(service, username="ada_l", image="https://example.com/a", locale="fr-CA")
         before = await user_of(service, ada)
 
         answer = await update(service, ada, **change)
 
         assert answer.status_code == 200
         assert await user_of(service, ada) == {**before, **shown}
+
+    @pytest.mark.parametrize("locale", ["nl", "d", "", "de;q=1", "x" * 40, 1, ["de"]], ids=str)
+    async def test_names_a_locale_that_no_language_serves(self, service: Service, locale: Any) -> None:
+        ada = await join(service)
+
+        for answer in (
+            await update(service, ada, name="B", locale=locale),
+            await service.post(
+                "/sign-up/email",
+                {"name": "Eve", "email": EVE, "password": NEW_PASSWORD, "locale": locale},
+            ),
+        ):
+            assert (answer.status_code, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+            assert [field["name"] for field in answer.json()["fields"]] == ["locale"]
+        assert ((await user_of(service, ada))["name"], (await user_of(service, ada))["locale"]) == (
+            "Ada",
+            None,
+        )
 
     async def test_wants_something_to_change(self, service: Service) -> None:
         ada = await join(service)

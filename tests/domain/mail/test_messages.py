@@ -84,6 +84,7 @@ class TestSecondFactor:
         assert payload(row) == {
             "to": "ada@example.com",
             "name": "Ada",
+            "locale": "en",
             "link": None,
             "code": "492039",
             "expires": (NOW + timedelta(minutes=3)).isoformat(),

@@ -13,6 +13,19 @@ ODD: list[Any] = [None, 1, 1.5, True, [], {}, "", [1], {"a": "b"}, "x" * 70000]
 SCOPE_LETTERS = string.ascii_letters + string.digits + " :._-"
 BY_PATTERN = (("^[ !#", SCOPE_LETTERS), ("^[A-Za-z", string.ascii_letters))
 """The letters of texts by the beginnings of their patterns."""
+WEB_ADDRESSES = ("https://example.com/a.png", "http://example.com/")
+BY_FORMAT = {
+    "email": ("ada@example.com", "A.B+c@x-y.test", "o@a.b.co"),
+    "date-time": ("2027-03-09T08:15:30.250Z", "2027-03-09T08:15:30+01:00"),
+    "redirect-target": ("/welcome?x=1", "https://app.test/in", ""),
+    "uri": WEB_ADDRESSES,
+}
+BY_PART = {
+    "[Pp]": WEB_ADDRESSES,
+    "[Tt]": ("true", "FALSE", "tRue"),
+    "{2,8}(?:[_-]": ("de", "pt-BR", "zh_Hant-TW"),
+}
+"""Texts by a part of their patterns: URLs, booleans as text, tags of languages."""
 LETTERS = string.ascii_letters + string.digits + " äß漢😀-_.@"
 
 
@@ -59,20 +72,14 @@ def _of_type(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 
 def _text(schema: dict[str, Any]) -> st.SearchStrategy[str]:
-    if schema.get("format") == "email":
-        return st.sampled_from(["ada@example.com", "A.B+c@x-y.test", "o@a.b.co"])
-    if schema.get("format") == "date-time":
-        return st.sampled_from(["2027-03-09T08:15:30.250Z", "2027-03-09T08:15:30+01:00"])
-    if schema.get("format") == "redirect-target":
-        return st.sampled_from(["/welcome?x=1", "https://app.test/in", ""])
-    if schema.get("format") == "uri" or "[Pp]" in schema.get("pattern", ""):
-        return st.sampled_from(["https://example.com/a.png", "http://example.com/"])
-    if "[Tt]" in schema.get("pattern", ""):
-        return st.sampled_from(["true", "FALSE", "tRue"])
+    pattern = schema.get("pattern", "")
+    if schema.get("format") in BY_FORMAT:
+        return st.sampled_from(BY_FORMAT[schema["format"]])
+    for part, fit in BY_PART.items():
+        if part in pattern:
+            return st.sampled_from(fit)
     shortest, longest = schema.get("minLength", 0), min(schema.get("maxLength", 40), 40)
-    letters = next(
-        (found for begin, found in BY_PATTERN if schema.get("pattern", "").startswith(begin)), LETTERS
-    )
+    letters = next((found for begin, found in BY_PATTERN if pattern.startswith(begin)), LETTERS)
     return st.text(letters, min_size=max(shortest, letters == string.ascii_letters), max_size=longest)
 
 

@@ -34,7 +34,7 @@ class TestUsers:
         row = {
             "id": ID, "email": "Ada@Example.COM", "emailVerified": True, "name": "Ada Lovelace",
             "image": "https://example.com/ada.png", "username": "Ada_L", "displayUsername": "Ada L.", "role": "admin",
-            "banned": True, "banReason": "spam", "banExpires": "2025-06-30T12:00:00Z",
+            "banned": True, "banReason": "spam", "banExpires": "2025-06-30T12:00:00Z", "locale": "de-AT",
             "createdAt": "2024-01-31T12:00:00.123+01:00", "updatedAt": "2024-02-01", "passwordHash": HASH,
         }  # fmt: skip
 
@@ -46,6 +46,7 @@ class TestUsers:
             "id": ID, "email": ADA, "emailVerified": True, "name": "Ada Lovelace",
             "image": "https://example.com/ada.png", "username": "ada_l", "displayUsername": "Ada L.", "role": "admin",
             "banned": False, "banReason": None, "banExpires": None, "twoFactorEnabled": False,
+            "locale": "de",
             "createdAt": "2024-01-31T11:00:00.123Z", "updatedAt": "2026-01-01T12:00:00.000Z",
         }  # fmt: skip
 

@@ -10,9 +10,10 @@ import pytest
 from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
 
+from domain.localization import LANGUAGES
 from domain.mail.outbox import LeasedMail
 from server.mail.message import Mail
-from server.mail.templates import MESSAGES, TemplateRenderer, humanised, shown_name
+from server.mail.templates import MESSAGES, Brand, TemplateRenderer, shown_name
 
 NOW = datetime(2026, 3, 4, 9, 26, tzinfo=UTC)
 LINK = "https://auth.example.com/verify-email?token=abc&callbackURL=%2Fwelcome"
@@ -172,24 +173,59 @@ class TestName:
         assert shown_name("👩\u200d💻") == "👩\u200d💻"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (180, "3 minutes"),
-        (3600, "1 hour"),
-        (3599.4, "1 hour"),
-        (5400, "90 minutes"),
-        (7200, "2 hours"),
-        (76_620, "21 hours"),
-        (86_400, "24 hours"),
-        (172_800, "2 days"),
-        (604_800, "7 days"),
-        (3, "1 minute"),
-        (60, "1 minute"),
-    ],
-)
-def test_time_spans_read_like_language(seconds: float, words: str) -> None:
-    assert humanised(timedelta(seconds=seconds)) == words
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("template", MESSAGES)
+class TestLanguages:
+    def render(self, template: str, language: str | None, **values: str) -> Mail:
+        plain = claim(template)
+        filled = replace(plain, payload={**(plain.payload or {}), **values, "locale": language})
+        return TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(
+            filled, NOW
+        )
+
+    def test_every_message_is_in_the_language_of_its_reader(self, template: str, language: str) -> None:
+        english, mail = (self.render(template, tag) for tag in ("en", language))
+
+        if language != "en":
+            assert mail.subject != english.subject
+            paragraphs = set(english.text.split("\n\n")) & set(mail.text.split("\n\n"))
+            assert paragraphs <= {LINK}
+        direction = "rtl" if language == "ar" else "ltr"
+        assert f'<html lang="{language}" dir="{direction}">' in mail.html
+        assert Links(mail.html).targets == Links(english.html).targets
+        assert "%(" not in mail.subject + mail.text + mail.html
+
+    def test_a_language_that_is_unknown_is_that_of_the_service(self, template: str, language: str) -> None:
+        renderer = TemplateRenderer("G", "https://auth.example.com", "no-reply@example.com", locale=language)
+
+        mails = [
+            renderer.render(
+                replace(claim(template), payload={**(claim(template).payload or {}), **more}), NOW
+            )
+            for more in ({}, {"locale": None}, {"locale": "nl"}, {"locale": language})
+        ]
+
+        assert {mail.text for mail in mails} == {mails[0].text}
+
+
+def test_dates_and_durations_are_those_of_the_language() -> None:
+    row = replace(
+        claim("reset-password"), payload={**(claim("reset-password").payload or {}), "locale": "de"}
+    )
+    mail = TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(row, NOW)
+
+    assert "für 24 Stunden gültig (bis 5. März 2026, 09:26 UTC)" in " ".join(mail.text.split())
+
+
+def test_the_brand_is_in_every_html() -> None:
+    brand = Brand("#0a6b2c", "#aaffbb", "https://auth.example.com/logo.png")
+    renderer = TemplateRenderer("Acme", "https://auth.example.com", "no-reply@example.com", brand=brand)
+
+    html = renderer.render(claim("verify-email"), NOW).html
+
+    assert 'bgcolor="#0a6b2c"' in html
+    assert ".link { color: #aaffbb !important; }" in html
+    assert '<img src="https://auth.example.com/logo.png" alt="Acme"' in html
 
 
 class TestReplacements:
@@ -217,6 +253,37 @@ class TestReplacements:
         assert (
             self.renderer(tmp_path).render(claim("verify-email", name="<b>"), NOW).html == "<p>&lt;b&gt;</p>"
         )
+
+    def test_one_language_can_have_its_own(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/subject.txt", "Welcome")
+        self.write(tmp_path, "de/verify-email/subject.txt", "Willkommen")
+        self.write(tmp_path, "de/layout.txt", "Guten Tag: {% block message %}{% endblock %}")
+        renderer = self.renderer(tmp_path)
+
+        def render(language: str) -> Mail:
+            row = claim("verify-email")
+            return renderer.render(replace(row, payload={**(row.payload or {}), "locale": language}), NOW)
+
+        assert [render(language).subject for language in ("de", "fr", "en")] == [
+            "Willkommen",
+            "Welcome",
+            "Welcome",
+        ]
+        assert render("de").text.startswith("Guten Tag: Bitte bestätigen Sie")
+        assert render("fr").text.startswith("Bonjour Ada,")
+
+    def test_they_can_use_the_translations(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "verify-email/body.txt", "{{ _('Sign in') }} {{ localization.language }}")
+        row = claim("verify-email")
+        row = replace(row, payload={**(row.payload or {}), "locale": "es"})
+
+        assert self.renderer(tmp_path).render(row, NOW).text == "Iniciar sesión es\n"
+
+    def test_a_broken_one_of_a_language_is_named_at_start(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "ar/verify-email/body.txt", "{% if %}")
+
+        with pytest.raises(TemplateError, match=r"ar/verify-email/body\.txt, line 1: [^\n]+$"):
+            self.renderer(tmp_path)
 
     def test_a_broken_one_is_named_at_start(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/body.txt", "{% if %}")

@@ -1,0 +1,73 @@
+"""Templates with languages."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from jinja2 import DictLoader, Environment, StrictUndefined
+
+from domain.localization import LANGUAGES, localization
+from handlers.templating import localize
+
+INSTANT = datetime(2026, 11, 25, 22, 19, tzinfo=UTC)
+MACROS = "{% macro forbidden() %}{{ _('Forbidden') }}{% endmacro %}"
+
+
+@pytest.fixture
+def environment() -> Environment:
+    made = Environment(autoescape=True, undefined=StrictUndefined, loader=DictLoader({"macros": MACROS}))
+    localize(made)
+    return made
+
+
+def render(environment: Environment, source: str, language: str, **values: object) -> str:
+    return environment.from_string(source).render(localization=localization(language), **values)
+
+
+def test_one_environment_serves_all_languages(environment: Environment) -> None:
+    shown = {render(environment, "{{ _('Invalid email or password') }}", language) for language in LANGUAGES}
+
+    assert len(shown) == len(LANGUAGES)
+    assert "E-Mail-Adresse oder Passwort ist falsch" in shown
+
+
+def test_macros_translate_too(environment: Environment) -> None:
+    source = "{% from 'macros' import forbidden with context %}{{ forbidden() }}"
+
+    assert render(environment, source, "de") == "Das ist nicht erlaubt"
+
+
+def test_values_are_escaped_and_blocks_are_trimmed(environment: Environment) -> None:
+    source = "{% trans name=name %}\n  Hello {{ name }},\n  100% welcome\n{% endtrans %}"
+
+    assert render(environment, source, "en", name="<b>") == "Hello &lt;b&gt;, 100% welcome"
+
+
+def test_a_number_decides_on_the_plural(environment: Environment) -> None:
+    source = "{% trans n=n %}{{ n }} key{% pluralize %}{{ n }} keys{% endtrans %}"
+
+    assert [render(environment, source, "en", n=n) for n in (1, 2)] == ["1 key", "2 keys"]
+
+
+def test_a_template_without_language_fails(environment: Environment) -> None:
+    with pytest.raises(KeyError):
+        environment.from_string("{{ _('Forbidden') }}").render()
+
+
+@pytest.mark.parametrize(
+    ("language", "instant", "day", "span", "number"),
+    [
+        ("en", "25 November 2026, 22:19 UTC", "25 November 2026", "2 days", "12,345"),
+        ("de", "25. November 2026, 22:19 UTC", "25. November 2026", "2 Tage", "12.345"),
+        ("pt-BR", "25 de novembro de 2026 22:19 UTC", "25 de novembro de 2026", "2 dias", "12.345"),
+        ("ar", "25 نوفمبر 2026، 10:19 م UTC", "25 نوفمبر 2026", "يومان", "12,345"),
+    ],
+)
+def test_dates_durations_and_numbers_are_those_of_the_language(
+    environment: Environment, language: str, instant: str, day: str, span: str, number: str
+) -> None:
+    values = {"at": INSTANT, "day": date(2026, 11, 25), "span": timedelta(days=2), "number": 12345}
+    source = (
+        "{{ at|format_datetime }}|{{ day|format_date }}|{{ span|format_duration }}|{{ number|format_number }}"
+    )
+
+    assert render(environment, source, language, **values) == f"{instant}|{day}|{span}|{number}"
