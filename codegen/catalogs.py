@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LANGUAGES = ("ar", "de", "es", "fr", "pt-BR")
 TEMPLATES = (("handlers/pages", "**/*.html"), ("server/templates/email", "**/*.*"))
 """Jinja templates, with `{% trans %}` and `_()`."""
-MODULES = (("domain", "**/*.py"), ("handlers/pages", "**/*.py"))
+MODULES = (("domain", "**/*.py"), ("handlers/pages", "**/*.py"), ("handlers/account_pages", "**/*.py"))
 """Python modules, with `gettext("...")`, `ngettext` and `N_`; in domain, also the messages of errors."""
 
 _KEYWORDS = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}

@@ -6,8 +6,8 @@ from typing import Any
 from domain.admin.errors import SessionNotFresh
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
+from domain.localization import N_
 from domain.sessions import sessions
-from handlers.pages.texts import N_
 from handlers.pages.view import View
 from handlers.reply import Page
 

@@ -31,6 +31,7 @@ async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
         display_username=None,
         remembered=True,
         callback_url=view.url("/verify-email"),
+        locale=view.localization.language,
     )
     _, opened = await authentication.sign_up(ctx, wanted)
     if opened is None:

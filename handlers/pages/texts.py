@@ -4,13 +4,7 @@ from collections.abc import Mapping
 
 from domain import errors
 from domain.errors import Refusal
-from domain.localization import Localization
-
-
-def N_(text: str) -> str:  # noqa: N802 - the name that gettext's tools know
-    """Return the text; it marks what has to be translated where it is shown."""
-    return text
-
+from domain.localization import N_, Localization
 
 SENTENCES: Mapping[str, str] = {
     "INVALID_EMAIL_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),

@@ -6,8 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context as TemplateContext
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from domain import localization, urls
@@ -19,6 +18,7 @@ from domain.trusted_origins import TrustedOrigins
 from handlers import redirects
 from handlers.pages import assets, texts
 from handlers.reply import Header, Page, Redirect
+from handlers.templating import localize
 from models.queries import UserRow
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -119,14 +119,15 @@ def view(
 ) -> View:
     """Return the view of a request for the page at this path, such as `/sign-in`, with this query."""
     asked = ctx.page or PageRequest()
-    chosen = _localization(ctx.policy, asked, ui_locales)
+    user = ctx.caller.user if ctx.caller is not None else None
+    chosen = _localization(ctx.policy, asked, ui_locales, user.locale if user is not None else None)
     return View(
         ctx.policy,
         chosen,
         _form(chosen, asked),
         callback_url or None,
         ui_locales or None,
-        ctx.caller.user if ctx.caller is not None else None,
+        user,
         page,
         query,
     )
@@ -139,12 +140,12 @@ def of_form(ctx: Context, body: Mapping[str, Any]) -> View:
 
 def stand_alone(policy: Policy, asked: PageRequest) -> View:
     """Return the view of a page that needs no context, for example because something failed."""
-    return View(policy, _localization(policy, asked, None), Form())
+    return View(policy, _localization(policy, asked), Form())
 
 
-def _localization(policy: Policy, asked: PageRequest, ui_locales: str | None) -> Localization:
+def _localization(policy: Policy, asked: PageRequest, *wishes: str | None) -> Localization:
     language = localization.negotiate(
-        ui_locales, accept_language=asked.accept_language, default=policy[PagesPolicy].locale
+        *wishes, accept_language=asked.accept_language, default=policy[PagesPolicy].locale
     )
     return localization.localization(language)
 
@@ -182,17 +183,6 @@ def environment(templates_dir: Path | None = None) -> Environment:
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+    localize(made)
     return made
-
-
-@pass_context
-def _gettext(context: TemplateContext, text: str) -> str:
-    return str(context["localization"].gettext(text))
-
-
-@pass_context
-def _ngettext(context: TemplateContext, singular: str, plural: str, number: int) -> str:
-    return str(context["localization"].ngettext(singular, plural, number))
