@@ -61,7 +61,12 @@ async def issue(
 
 
 def issue_challenge(
-    ctx: Context, purpose: Purpose, user_id: str | None, *, expires_in: timedelta, binding: bytes | None = None
+    ctx: Context,
+    purpose: Purpose,
+    user_id: str | None,
+    *,
+    expires_in: timedelta,
+    binding: bytes | None = None,
 ) -> bytes:
     """Create a challenge of 32 random bytes for an authenticator, bound to a user and to `binding` if given."""
     challenge = tokens.random_bytes(32)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, and_, bindparam, func, or_, select, update
+from sqlalchemy import BigInteger, and_, bindparam, delete, func, or_, select, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Record
@@ -85,6 +85,9 @@ _OF_USER = col(Passkey.user_id) == bindparam("user_id")
 COUNT_PASSKEYS = select(func.count()).select_from(table_of(Passkey)).where(_OF_USER)
 """The number of passkeys of a `user_id`."""
 
+DELETE_PASSKEYS = delete(table_of(Passkey)).where(_OF_USER)
+"""Delete every passkey of a `user_id`."""
+
 FIND_PASSKEY = (
     select(*PASSKEY_COLUMNS)
     .where(col(Passkey.id) == bindparam("passkey_id"), _OF_USER)  # defence: P20 owner
@@ -92,9 +95,10 @@ FIND_PASSKEY = (
 )
 """The passkey `passkey_id` of a `user_id`, as the transaction sees it."""
 
-FIND_CREDENTIAL = select(col(Passkey.id)).where(
-    col(Passkey.credential_id) == bindparam("credential_id")
-)
+FIND_PASSKEYS = select(*PASSKEY_COLUMNS).where(_OF_USER).execution_options(row=PasskeyRow)
+"""Every passkey of a `user_id`, as the transaction sees it, unsorted."""
+
+FIND_CREDENTIAL = select(col(Passkey.id)).where(col(Passkey.credential_id) == bindparam("credential_id"))
 """The passkey with a `credential_id`, whoever owns it, as the transaction sees it."""
 
 _new = bindparam("new", type_=BigInteger())

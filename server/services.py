@@ -36,6 +36,7 @@ from server.crypto import blocklist
 from server.crypto.hash_pool import MAX_PREPARING
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import HashingRules, PasswordHasher
+from server.crypto.webauthn import WebAuthn
 from server.database import database, migrations
 from server.database.database import Database, open_database
 from server.database.errors import reason
@@ -127,6 +128,7 @@ class Services:
             audit_writer=self.audit_writer,
             signing_keys=self.signing_keys,
             key_usage=self.key_usage,
+            authenticators=WebAuthn(),
             metrics=self.metrics,
         )
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)

@@ -1,5 +1,7 @@
 """Audit events about passkeys."""
 
+from typing import Any
+
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
 from models import Outcome
@@ -35,7 +37,7 @@ def removed(ctx: Context, row: PasskeyRow, *, by_operator: bool = False) -> None
 
 def failed(ctx: Context, refusal: Refused, row: PasskeyRow | None) -> None:
     """A sign-in was refused; the user is named if the credential is known."""
-    details = {} if row is None else {"passkey_id": row.id}
+    details: dict[str, Any] = {} if row is None else {"passkey_id": row.id}
     user_id = None if row is None else row.user_id
     record(ctx, PASSKEY_FAILED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal, **details)
 

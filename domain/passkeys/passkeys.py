@@ -15,6 +15,7 @@ from models import Account
 from models.passkey import (
     COUNT_PASSKEYS,
     FIND_PASSKEY,
+    FIND_PASSKEYS,
     PASSKEY_COLUMNS,
     PASSKEYS_OF_USER,
     Passkey,
@@ -107,6 +108,9 @@ async def remove_of(ctx: Context, user: str, passkey_id: str | None) -> int:
     """
     found = await lookup.find(ctx, user)
     locked = await locking.lock(ctx, found.id)
-    rows = await of_user(ctx, found.id) if passkey_id is None else [await _find(ctx, found.id, passkey_id)]
+    if passkey_id is not None:
+        rows = [await _find(ctx, found.id, passkey_id)]
+    else:
+        rows = list(await ctx.db.execute(FIND_PASSKEYS, user_id=found.id))
     await _remove(ctx, locked or found, rows, by_operator=True)
     return len(rows)

@@ -55,10 +55,12 @@ async def finish(ctx: Context, response: Assertion, *, remembered: bool) -> Open
         if members is None:
             raise AuthenticationFailed
         challenge = client_data.challenge_of(members)
+        if challenge is None:
+            raise ChallengeNotFound
         use = partial(one_time_tokens.consume_challenge, purpose=Purpose.PASSKEY_SIGN_IN, challenge=challenge)
-        used = None if challenge is None else await ctx.in_new_transaction(use)
-        if challenge is None or used is None:
-            raise ChallengeNotFound  # defence: P5 challenge
+        used = await ctx.in_new_transaction(use)
+        if used is None:
+            raise ChallengeNotFound
         row = await ctx.reads.one(PASSKEY_BY_CREDENTIAL, response.credential_id)
         if row is None:
             raise CredentialUnknown
@@ -68,9 +70,7 @@ async def finish(ctx: Context, response: Assertion, *, remembered: bool) -> Open
     except (AuthenticationFailed, ChallengeNotFound, CredentialUnknown) as refusal:
         events.failed(ctx, refusal, row)
         raise
-    return await ctx.in_new_transaction(
-        partial(_complete, row=row, verified=verified, remembered=remembered)
-    )
+    return await ctx.in_new_transaction(partial(_complete, row=row, verified=verified, remembered=remembered))
 
 
 def _is_owners(row: PasskeyRow, response: Assertion, bound_to: str | None) -> bool:

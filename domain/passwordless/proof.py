@@ -23,12 +23,14 @@ from domain.users import profile
 from domain.users.errors import BannedUser
 from models import Account, OneTimeToken, Purpose, TrustedDevice
 from models.api_key import ApiKey
+from models.passkey import Passkey
 from models.queries import UserRow
 
 SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
 _WAYS_IN: dict[str, tuple[type[SQLModel], Mapped[Any]]] = {
     "accounts": (Account, col(Account.user_id)),
     "trusted_devices": (TrustedDevice, col(TrustedDevice.user_id)),
+    "passkeys": (Passkey, col(Passkey.user_id)),
     "api_keys": (ApiKey, col(ApiKey.user_id)),
     "tokens": (OneTimeToken, col(OneTimeToken.user_id)),
 }
@@ -37,6 +39,7 @@ _SHOWN = {
     "accounts": "ways to sign in",
     "sessions": "sessions",
     "trusted_devices": "trusted devices",
+    "passkeys": "passkeys",
     "api_keys": "API keys",
 }
 

@@ -8,8 +8,8 @@ from domain.audit import record
 from domain.context import Context
 from domain.passwords import passwords
 from domain.rate_limits import limits
+from domain.sessions import sessions
 from domain.sessions.errors import SessionExpired
-from domain.sessions.policy import SessionPolicy
 from domain.user_deletion import events, mails
 from domain.user_deletion.errors import InvalidDeletionToken
 from domain.user_deletion.policy import DeletionPolicy
@@ -33,7 +33,7 @@ async def delete_user(
     elif ctx.policy[DeletionPolicy].confirm_by_mail:
         await _mail_confirmation(ctx, user, callback_url)
         return False
-    elif checked is None and not _is_fresh(ctx):
+    elif checked is None and not sessions.is_fresh(ctx):
         raise SessionExpired
     await remove(ctx, user)
     user_events.user_deleted(ctx, user.id)
@@ -59,11 +59,6 @@ async def _mail_confirmation(ctx: Context, user: UserRow, callback_url: str | No
         token = await one_time_tokens.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
         mails.delete_account(ctx, user, token, callback_url)
     events.user_deletion_requested(ctx)
-
-
-def _is_fresh(ctx: Context) -> bool:
-    age = ctx.policy[SessionPolicy].fresh_age
-    return not age or ctx.now - ctx.signed_in.session.created_at <= age  # defence: V51 fresh-age
 
 
 async def remove(ctx: Context, user: UserRow) -> None:

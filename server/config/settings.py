@@ -21,6 +21,7 @@ from server.config.groups.limits import Limits
 from server.config.groups.mail import Mail
 from server.config.groups.oauth import AccountLinking, OAuth, Provider
 from server.config.groups.observability import Log, Metrics, Tracing
+from server.config.groups.passkeys import Passkey
 from server.config.groups.password import Password, PasswordReset
 from server.config.groups.passwordless import EmailOtp, MagicLink
 from server.config.groups.server import Documents, Server
@@ -132,6 +133,7 @@ class Settings(BaseModel):
     api_keys: ApiKeys = ApiKeys()
     magic_link: MagicLink = MagicLink()
     email_otp: EmailOtp = EmailOtp()
+    passkey: Passkey = Passkey()
     providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
     documents: Documents = Documents()
     mail: Mail = Mail()

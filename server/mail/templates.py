@@ -73,6 +73,8 @@ class TemplateRenderer:
             "key_start": payload.get("key_start"),
             "network": payload.get("network"),
             "enabled_keys": payload.get("enabled_keys"),
+            "passkeys": payload.get("passkeys"),
+            "passkey_name": shown_name(payload.get("passkey_name") or ""),
             "removed": payload.get("removed"),
         }
         subject, text, html = (

@@ -37,7 +37,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name="fk_passkey_user_id_user", ondelete="CASCADE"),
     )
     op.create_index("ix_passkey_user_id", "passkey", ["user_id"])
-    op.add_column("session", sa.Column("amr", sa.String, nullable=False, server_default=""))
+    op.add_column("session", sa.Column("amr", sa.String, nullable=False, server_default=sa.text("''")))
 
 
 def downgrade() -> None:
