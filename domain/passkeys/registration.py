@@ -16,7 +16,7 @@ from domain.passkeys.errors import (
 from domain.passkeys.policy import PasskeyPolicy
 from domain.ports import Attestation, NewCredential, ResponseRefused
 from domain.sessions import sessions
-from domain.users import locking
+from domain.users import locking, profile
 from models import Purpose
 from models.passkey import FIND_CREDENTIAL, MULTI_DEVICE, SINGLE_DEVICE, Passkey, PasskeyRow
 from models.queries import UserRow
@@ -133,8 +133,9 @@ async def _store(
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    # If another user registers the same credential meanwhile, the job is run again, and finds it.
     ctx.db.defer(insert(Passkey), **row._asdict())
+    # If another user registers the same credential meanwhile, the job is run again, and finds it.
+    await profile.flush(ctx)
     events.registered(ctx, row.id, user_verified=credential.user_verified)
     await mails.passkey_added(ctx, user, name)
     return row
