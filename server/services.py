@@ -14,6 +14,8 @@ from domain import tokens
 from domain.context import Client, Context
 from domain.errors import Unavailable
 from domain.mail import messages
+from domain.passkeys import passkeys
+from domain.passkeys.policy import PasskeyPolicy
 from domain.passwords.policy import Blocklist
 from domain.ports import Reads
 from domain.rate_limits import events as rate_limit_events
@@ -186,6 +188,8 @@ class Services:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, keys, gauges."""
         if self.settings.jwt.enabled:
             await self.signing_keys.prepare()
+        if self.settings.passkey.enabled:
+            await self._warn_of_foreign_passkeys()
         self.worker.start()
         self._audit(lambda ctx: audit_events.service_started(ctx, os.getpid()))
         self._tasks = [
@@ -272,6 +276,13 @@ class Services:
         except (Unavailable, TimeoutError) as fault:
             _log.warning("service.not_ready", reason=reason(fault.__cause__ or fault))
         return False
+
+    async def _warn_of_foreign_passkeys(self) -> None:
+        """Log how many passkeys were made for another domain: browsers never offer them here."""
+        rp_id = self.policy[PasskeyPolicy].rp_id
+        number = await self.unit_of_work.run(passkeys.count_foreign)
+        if number:
+            _log.warning("passkeys.unusable", number=number, rp_id=rp_id)
 
     async def _run(self, job: Callable[[Context], Awaitable[None]]) -> None:
         await self.unit_of_work.run(job)

@@ -2,7 +2,7 @@
 
 from operator import attrgetter
 
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlmodel import col
 
 from domain.context import Context
@@ -94,6 +94,13 @@ async def _remove(ctx: Context, user: UserRow, rows: list[PasskeyRow], *, by_ope
 
 
 # --- The operator ---------------------------------------------------------------------------------------------
+
+
+async def count_foreign(ctx: Context) -> int:
+    """Return how many passkeys were made for another domain than the configured one."""
+    others = select(func.count()).where(col(Passkey.rp_id) != ctx.policy[PasskeyPolicy].rp_id)
+    number: int = (await ctx.db.execute(others)).scalar()
+    return number
 
 
 async def list_of(ctx: Context, user: str) -> list[PasskeyRow]:

@@ -107,6 +107,8 @@ class TestMovingOn:
         as_user(provider, BOB, "1002")
         await enter(old)
         ada = await second_factor.enrol(old, ADA, username="ada_l")
+        device = Authenticator(EDDSA)
+        await passkey_steps.add(old, ada.session, device, name="Phone")
         rows = await moving_out(old)
         new = await make_service({**settings, "app_name": "Another"})
 
@@ -120,6 +122,7 @@ class TestMovingOn:
         assert counts(report) == (2, 0, 0)
         assert entered.status_code == 200
         assert [unhashed(row) for row in await moving_out(new)] == [unhashed(row) for row in rows]
+        assert (await passkey_steps.use(new, device)).json()["user"]["email"] == ADA
         await enter(new)
         assert len(await moving_out(new)) == 2
 
