@@ -34,7 +34,6 @@ def unknown(chosen: Settings, users: Counts, keys: Counts, passkeys: Counts) -> 
             "keys", f"{number} API keys are of the kind {name}, which is not configured, and are refused", fix
         )
 
-
     rp_id = policy[PasskeyPolicy].rp_id
     for name, number in _totals(entry for entry in passkeys if entry[0] != rp_id and chosen.passkey.enabled):
         fix = f"set passkey.rp_id to {name}, or remove them with gatewright passkeys remove"

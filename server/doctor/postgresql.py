@@ -58,7 +58,8 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
 
 
 async def _names(connection: Driver, chosen: Settings) -> list[Finding]:
-    """Check that roles, kinds of keys and the domain of passkeys are configured; so many rows may take too long to count."""
+    """Check that roles, kinds of keys and the domain of passkeys are configured, unless counting
+    the rows takes too long."""
     try:
         found = [await connection.fetch(sql) for sql in names.QUERIES]
     except TimeoutError:

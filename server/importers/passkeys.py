@@ -58,7 +58,9 @@ def _passkey(table: Fields, rp_id: str, now: datetime) -> ImportedPasskey:
         transports=_transports(table),
         aaguid=_text(table, "aaguid", LONGEST_TEXT) or None,
         rp_id=_text(table, "rpId", LONGEST_TEXT) or rp_id,
-        user_handle=None if handle is None else _decoded(handle, "userHandle", range(1, USER_HANDLE_BYTES + 1)),
+        user_handle=None
+        if handle is None
+        else _decoded(handle, "userHandle", range(1, USER_HANDLE_BYTES + 1)),
         last_used_at=values.past(table, "lastUsedAt", now),
         created_at=values.past(table, "createdAt", now),
     )

@@ -148,16 +148,19 @@ class TestApiKeys:
 
 
 class TestPasskeys:
-    async def test_a_passkey_goes_on_working(
-        self, target: Service, url: str, there: dict[str, str]
-    ) -> None:
+    async def test_a_passkey_goes_on_working(self, target: Service, url: str, there: dict[str, str]) -> None:
         await move(target, url)
 
         answer = await passkey_steps.use(target, real.PASSKEY)
 
         assert answer.json()["user"]["id"] == there["bob"]
         [row] = await target.rows("SELECT * FROM passkey")
-        assert (row.name, row.counter, row.device_type, row.rp_id) == ("Phone", 6, "multiDevice", "example.com")
+        assert (row.name, row.counter, row.device_type, row.rp_id) == (
+            "Phone",
+            6,
+            "multiDevice",
+            "example.com",
+        )
 
 
 class TestFields:

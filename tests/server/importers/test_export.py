@@ -21,7 +21,9 @@ from models import metadata
 from server.cli.export import write_users
 from server.database.database import open_database
 from server.importers.json_lines import JsonLines
+from tests.authenticator import EDDSA, Authenticator
 from tests.conftest import MakeService
+from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, execute, join, sign_in
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
