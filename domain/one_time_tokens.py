@@ -100,7 +100,7 @@ async def consume_challenge(
         # defence: P6 session
         used = used.where(col(OneTimeToken.user_id) == bound[0], col(OneTimeToken.binding) == bound[1])
     found = (await ctx.db.execute(used.returning(col(OneTimeToken.user_id)))).first()
-    return None if found is None else UsedChallenge(found.user_id)
+    return None if found is None else UsedChallenge(found.user_id)  # defence: P19 used-once
 
 
 async def issue_decoy(ctx: Context) -> str:

@@ -75,7 +75,9 @@ PASSKEY_BY_CREDENTIAL = ReadStatement(
 """The passkey with a credential id, whoever owns it."""
 
 PASSKEYS_OF_USER = ReadStatement(
-    select(*PASSKEY_COLUMNS).where(by(Passkey.user_id)),  # defence: P20 list
+    select(*PASSKEY_COLUMNS).where(
+        by(Passkey.user_id),  # defence: P20 list
+    ),
     PasskeyRow._make,
 )
 """Every passkey of a user, unsorted."""
@@ -90,7 +92,10 @@ DELETE_PASSKEYS = delete(table_of(Passkey)).where(_OF_USER)
 
 FIND_PASSKEY = (
     select(*PASSKEY_COLUMNS)
-    .where(col(Passkey.id) == bindparam("passkey_id"), _OF_USER)  # defence: P20 owner
+    .where(
+        col(Passkey.id) == bindparam("passkey_id"),
+        _OF_USER,  # defence: P20 owner
+    )
     .execution_options(row=PasskeyRow)
 )
 """The passkey `passkey_id` of a `user_id`, as the transaction sees it."""

@@ -75,7 +75,7 @@ async def complete_sign_in(
         raise EmailNotVerified  # defence: V32 sign-in-verified
     device = None
     has_proved_both = wanted.factors > 1
-    # defence: V43 P15 second-factor
+    # defence: V43 second-factor
     if user.two_factor_enabled and wanted.asks_second_factor and not has_proved_both:
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:

@@ -319,7 +319,7 @@ def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> dat
 def is_fresh(ctx: Context) -> bool:
     """Return whether the caller's session was created less than `session.fresh_age` ago."""
     age = ctx.policy[SessionPolicy].fresh_age
-    # defence: V51 P7 fresh-age
+    # defence: V51 fresh-age
     return not age or ctx.now - ctx.signed_in.session.created_at <= age
 
 
