@@ -10,7 +10,18 @@ from typing import NamedTuple, Protocol, TypeVar
 from domain.errors import Refusal
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, KeyUsage, Limit, Reads, Search, SigningKeys, Transaction
+from domain.ports import (
+    Authenticators,
+    Cipher,
+    Counters,
+    Hasher,
+    KeyUsage,
+    Limit,
+    Reads,
+    Search,
+    SigningKeys,
+    Transaction,
+)
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
@@ -135,6 +146,7 @@ class Resources:
     providers: Mapping[str, Provider]
     signing_keys: SigningKeys
     key_usage: KeyUsage
+    authenticators: Authenticators
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +217,11 @@ class Context:
     def providers(self) -> Mapping[str, Provider]:
         """The configured identity providers, by id."""
         return self.resources.providers
+
+    @property
+    def authenticators(self) -> Authenticators:
+        """The checks of responses of authenticators."""
+        return self.resources.authenticators
 
     @property
     def db(self) -> Transaction:

@@ -22,6 +22,13 @@ class MailedToken(NamedTuple):
     remembered: bool
 
 
+class UsedChallenge(NamedTuple):
+    """A challenge that was used up just now."""
+
+    user_id: str | None
+    """The user it is bound to, if any."""
+
+
 async def issue(
     ctx: Context,
     purpose: Purpose,
@@ -51,6 +58,49 @@ async def issue(
         )
     )
     return token
+
+
+def issue_challenge(
+    ctx: Context,
+    purpose: Purpose,
+    user_id: str | None,
+    *,
+    expires_in: timedelta,
+    binding: bytes | None = None,
+) -> bytes:
+    """Create a challenge of 32 random bytes for an authenticator, bound to a user and to `binding` if given."""
+    challenge = tokens.random_bytes(32)
+    ctx.db.add(
+        OneTimeToken(
+            digest=tokens.digest_of_bytes(challenge),
+            purpose=purpose,
+            user_id=user_id,
+            binding=binding,
+            expires_at=ctx.now + expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    return challenge
+
+
+async def consume_challenge(
+    ctx: Context, purpose: Purpose, challenge: bytes, *, bound: tuple[str, bytes] | None = None
+) -> UsedChallenge | None:
+    """Use up a challenge, with `bound` only one of this user and binding; None if it is not valid.
+
+    Of any number of simultaneous calls exactly one returns it.
+    """
+    used = delete(OneTimeToken).where(
+        col(OneTimeToken.digest) == tokens.digest_of_bytes(challenge),
+        col(OneTimeToken.purpose) == purpose,  # defence: P5 purpose
+        col(OneTimeToken.expires_at) > ctx.now,  # defence: P5 expiry
+    )
+    if bound is not None:
+        # defence: P6 session
+        used = used.where(col(OneTimeToken.user_id) == bound[0], col(OneTimeToken.binding) == bound[1])
+    found = (await ctx.db.execute(used.returning(col(OneTimeToken.user_id)))).first()
+    return None if found is None else UsedChallenge(found.user_id)  # defence: P19 used-once
 
 
 async def issue_decoy(ctx: Context) -> str:

@@ -69,3 +69,8 @@ def is_token(text: str) -> bool:
 def digest(secret: str) -> bytes:
     """Return the SHA-256 of a token; enough for a value with 190 random bits."""
     return hashlib.sha256(secret.encode()).digest()  # defence: V29 digest
+
+
+def digest_of_bytes(secret: bytes) -> bytes:
+    """Return the SHA-256 of random bytes, such as a challenge."""
+    return hashlib.sha256(secret).digest()

@@ -46,6 +46,15 @@ ApiKeyPermissions: TypeAlias = dict[str, list[ApiKeyPermission]]
 """Actions by resource. Names begin with a letter and have up to 64 letters, digits and `_`, `:`, `.`, `-`."""
 
 
+class AuthenticatorAssertion(TypedDict):
+    """What the authenticator signs."""
+
+    clientDataJSON: str
+    authenticatorData: str
+    signature: str
+    userHandle: NotRequired[str | None]
+
+
 BackupCode: TypeAlias = str
 
 
@@ -123,6 +132,12 @@ class DeleteApiKeyRequest(TypedDict):
 
     keyId: str
     configId: NotRequired[str]
+
+
+class DeletePasskeyRequest(TypedDict):
+    """The passkey to delete."""
+
+    id: str
 
 
 class DeleteUserRequest(TypedDict):
@@ -337,6 +352,13 @@ ErrorCode: TypeAlias = Literal[
     "YOU_CANNOT_IMPERSONATE_ADMINS",
     "NOT_ALLOWED_WHILE_IMPERSONATING",
     "NOT_IMPERSONATING",
+    "TOO_MANY_PASSKEYS",
+    "CHALLENGE_NOT_FOUND",
+    "FAILED_TO_VERIFY_REGISTRATION",
+    "PREVIOUSLY_REGISTERED",
+    "PASSKEY_NOT_FOUND",
+    "AUTHENTICATION_FAILED",
+    "FAILED_TO_DELETE_LAST_PASSKEY",
 ]
 
 
@@ -367,6 +389,9 @@ class Health(TypedDict):
     """The service is running."""
 
     ok: bool
+
+
+Hint: TypeAlias = str
 
 
 class IdTokenUserName(TypedDict):
@@ -502,6 +527,63 @@ class PageForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     prompt: NotRequired[str]
+
+
+class Passkey(TypedDict):
+    """A passkey. Nothing in it is secret."""
+
+    id: str
+    name: str | None
+    userId: str
+    credentialID: str
+    publicKey: str
+    counter: int
+    deviceType: Literal["singleDevice", "multiDevice"]
+    backedUp: bool
+    transports: str | None
+    aaguid: str | None
+    createdAt: str
+    lastUsedAt: str | None
+
+
+class PasskeyAlgorithm(TypedDict):
+    """An algorithm that is accepted."""
+
+    type: Literal["public-key"]
+    alg: int
+
+
+class PasskeyAuthentication(TypedDict):
+    """The result of `navigator.credentials.get` as JSON."""
+
+    id: str
+    rawId: str
+    type: Literal["public-key"]
+    response: AuthenticatorAssertion
+
+
+class PasskeyAuthenticatorSelection(TypedDict):
+    """What the authenticator must be able to do."""
+
+    authenticatorAttachment: NotRequired[Literal["platform", "cross-platform"]]
+    residentKey: Literal["required"]
+    requireResidentKey: Literal[True]
+    userVerification: Literal["required", "preferred"]
+
+
+class PasskeyRelyingParty(TypedDict):
+    """What the passkey is for."""
+
+    id: str
+    name: str
+
+
+class PasskeyUser(TypedDict):
+    """Whom the passkey is for."""
+
+    id: str
+    name: str
+    displayName: str
 
 
 Permission: TypeAlias = str
@@ -969,6 +1051,59 @@ class TotpVerified(TypedDict):
     user: ReducedUser
 
 
+Transport: TypeAlias = str
+
+
+class AuthenticatorAttestation(TypedDict):
+    """What the authenticator says of the new credential."""
+
+    clientDataJSON: str
+    attestationObject: str
+    transports: NotRequired[list[Transport]]
+
+
+class PasskeyDescriptor(TypedDict):
+    """A passkey of the user, as browsers look for it."""
+
+    type: Literal["public-key"]
+    id: str
+    transports: NotRequired[list[Transport]]
+
+
+class PasskeyRegistration(TypedDict):
+    """The result of `navigator.credentials.create` as JSON."""
+
+    id: str
+    rawId: str
+    type: Literal["public-key"]
+    response: AuthenticatorAttestation
+
+
+class PasskeyRegistrationOptions(TypedDict):
+    """The argument of `navigator.credentials.create`, as `parseCreationOptionsFromJSON` reads it."""
+
+    challenge: str
+    rp: PasskeyRelyingParty
+    user: PasskeyUser
+    pubKeyCredParams: list[PasskeyAlgorithm]
+    timeout: int
+    attestation: Literal["none"]
+    excludeCredentials: list[PasskeyDescriptor]
+    authenticatorSelection: PasskeyAuthenticatorSelection
+    extensions: dict[str, Any]
+    hints: list[Hint]
+
+
+class PasskeySignInOptions(TypedDict):
+    """The argument of `navigator.credentials.get`, as `parseRequestOptionsFromJSON` reads it."""
+
+    challenge: str
+    rpId: str
+    timeout: int
+    userVerification: Literal["required", "preferred"]
+    allowCredentials: NotRequired[list[PasskeyDescriptor]]
+
+
 class TwoFactorEnabled(TypedDict):
     """The data the user needs for the second factor; returned only once."""
 
@@ -1056,6 +1191,13 @@ class UpdateApiKeyRequest(TypedDict):
     enabled: NotRequired[bool]
 
 
+class UpdatePasskeyRequest(TypedDict):
+    """The new name of a passkey."""
+
+    id: str
+    name: str
+
+
 class UpdateUserRequest(TypedDict):
     """The fields to change; at least one of them. `email` is refused with EMAIL_CAN_NOT_BE_UPDATED; `emailVerified`, `role`, `banned`, `banReason`, `banExpires`, `twoFactorEnabled`, `password`, `id`, `createdAt` and `updatedAt` with FIELD_NOT_ALLOWED. Other keys are ignored."""
 
@@ -1064,6 +1206,12 @@ class UpdateUserRequest(TypedDict):
     username: NotRequired[str]
     displayUsername: NotRequired[str]
     locale: NotRequired[str | None]
+
+
+class UpdatedPasskey(TypedDict):
+    """The renamed passkey."""
+
+    passkey: Passkey
 
 
 class User(TypedDict):
@@ -1117,6 +1265,16 @@ class MagicLinkVerified(TypedDict):
 
 
 MagicLinkAnswer: TypeAlias = MagicLinkVerified | SignInAnswer
+
+
+class PasskeySignedIn(TypedDict):
+    """Signed in."""
+
+    session: Session
+    user: User
+
+
+PasskeyAnswer: TypeAlias = PasskeySignedIn | SignInAnswer
 
 
 class PasswordReset(TypedDict):
@@ -1276,6 +1434,20 @@ class VerifyOtpRequest(TypedDict):
 
     code: str
     trustDevice: NotRequired[Flag]
+
+
+class VerifyPasskeyRegistrationRequest(TypedDict):
+    """The new passkey; `createSession` and other keys have no effect."""
+
+    response: PasskeyRegistration
+    name: NotRequired[str]
+
+
+class VerifyPasskeySignInRequest(TypedDict):
+    """The response of the authenticator."""
+
+    response: PasskeyAuthentication
+    rememberMe: NotRequired[Flag]
 
 
 class VerifyPasswordRequest(TypedDict):

@@ -1,5 +1,6 @@
 """Convert rows to JSON shapes and back; the only module that knows the JSON names."""
 
+import base64
 import re
 from datetime import datetime
 from functools import lru_cache
@@ -10,9 +11,11 @@ import orjson
 from domain.context import Caller
 from domain.errors import Refusal
 from domain.identity_provider import IdTokenCredential
+from domain.passkeys import client_data
 from domain.social.tokens import DecryptedTokens, Profile
 from handlers import shapes
 from models.api_key import ApiKeyRow
+from models.passkey import PasskeyRow
 from models.queries import AccountRow, SessionRow, UserRow
 
 _SEPARATORS = re.compile(r"[ ,]+")
@@ -244,3 +247,21 @@ def key_refusal(refusal: Refusal) -> shapes.ApiKeyRefusal:
     if refusal.details:
         shape["details"] = dict(refusal.details)
     return cast(shapes.ApiKeyRefusal, shape)
+
+
+def passkey(row: PasskeyRow) -> shapes.Passkey:
+    """Return a passkey."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "userId": row.user_id,
+        "credentialID": client_data.encode(row.credential_id),
+        "publicKey": base64.b64encode(row.public_key).decode(),
+        "counter": row.counter,
+        "deviceType": cast(Any, row.device_type),
+        "backedUp": row.backed_up,
+        "transports": row.transports,
+        "aaguid": row.aaguid,
+        "createdAt": instant(row.created_at),
+        "lastUsedAt": _optional_instant(row.last_used_at),
+    }

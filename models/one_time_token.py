@@ -27,6 +27,8 @@ class Purpose(StrEnum):
     CODE_VERIFY = "code-verify"
     CODE_RESET = "code-reset"
     CODE_CHANGE = "code-change"
+    PASSKEY_REGISTER = "passkey-register"
+    PASSKEY_SIGN_IN = "passkey-sign-in"
     SPENT = "spent"
 
 

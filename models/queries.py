@@ -64,6 +64,8 @@ class SessionRow(NamedTuple):
     active_organization_id: str | None
     method: str = ""
     """The last proof of the sign-in, such as `password` or `totp`."""
+    amr: str = ""
+    """What was proved (RFC 8176), separated by spaces."""
     token_copy: bytes | None = None
     """Read only for lists."""
 

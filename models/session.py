@@ -26,6 +26,8 @@ class Session(Record, table=True):
     token_copy: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
     remembered: bool = True
     method: str
+    amr: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
+    """What was proved when the session was created (RFC 8176), separated by spaces; empty if not known."""
     expires_at: datetime = Field(index=True, sa_type=Instant)
     ip_address: str | None = None
     user_agent: str | None = None

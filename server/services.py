@@ -14,6 +14,8 @@ from domain import tokens
 from domain.context import Client, Context
 from domain.errors import Unavailable
 from domain.mail import messages
+from domain.passkeys import passkeys
+from domain.passkeys.policy import PasskeyPolicy
 from domain.passwords.policy import Blocklist
 from domain.ports import Reads
 from domain.rate_limits import events as rate_limit_events
@@ -36,6 +38,7 @@ from server.crypto import blocklist
 from server.crypto.hash_pool import MAX_PREPARING
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import HashingRules, PasswordHasher
+from server.crypto.webauthn import WebAuthn
 from server.database import database, migrations
 from server.database.database import Database, open_database
 from server.database.errors import reason
@@ -127,6 +130,7 @@ class Services:
             audit_writer=self.audit_writer,
             signing_keys=self.signing_keys,
             key_usage=self.key_usage,
+            authenticators=WebAuthn(),
             metrics=self.metrics,
         )
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
@@ -184,6 +188,8 @@ class Services:
         """Begin what runs in the background: mail, clean-up, rewriting under the newest secret, keys, gauges."""
         if self.settings.jwt.enabled:
             await self.signing_keys.prepare()
+        if self.settings.passkey.enabled:
+            await self._warn_of_foreign_passkeys()
         self.worker.start()
         self._audit(lambda ctx: audit_events.service_started(ctx, os.getpid()))
         self._tasks = [
@@ -270,6 +276,13 @@ class Services:
         except (Unavailable, TimeoutError) as fault:
             _log.warning("service.not_ready", reason=reason(fault.__cause__ or fault))
         return False
+
+    async def _warn_of_foreign_passkeys(self) -> None:
+        """Log how many passkeys were made for another domain: browsers never offer them here."""
+        rp_id = self.policy[PasskeyPolicy].rp_id
+        number = await self.unit_of_work.run(passkeys.count_foreign)
+        if number:
+            _log.warning("passkeys.unusable", number=number, rp_id=rp_id)
 
     async def _run(self, job: Callable[[Context], Awaitable[None]]) -> None:
         await self.unit_of_work.run(job)

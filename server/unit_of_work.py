@@ -26,7 +26,7 @@ from domain.context import (
 )
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, KeyUsage, SigningKeys
+from domain.ports import Authenticators, Cipher, Counters, Hasher, KeyUsage, SigningKeys
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
 from handlers import cookies
@@ -70,6 +70,7 @@ class UnitOfWork:
     audit_writer: writer.AuditWriter
     signing_keys: SigningKeys
     key_usage: KeyUsage
+    authenticators: Authenticators
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
     database: Database = field(init=False)
@@ -99,6 +100,7 @@ class UnitOfWork:
             providers=self.providers,
             signing_keys=self.signing_keys,
             key_usage=self.key_usage,
+            authenticators=self.authenticators,
         )
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:

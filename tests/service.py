@@ -32,8 +32,12 @@ CHEAP = {
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
     "GATEWRIGHT_PASSWORD__HASH_NICE": "0",
     "GATEWRIGHT_JWT__ALGORITHMS": "ES256",
+    "GATEWRIGHT_PASSKEY__ENABLED": "true",
+    "GATEWRIGHT_PASSKEY__RP_ID": "example.com",
+    "GATEWRIGHT_PASSKEY__ORIGINS": "https://app.example.com",
 }
-"""Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none."""
+"""Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none, and
+passkeys, whose pages are elsewhere."""
 
 BY_MAIL = {
     "GATEWRIGHT_MAGIC_LINK__ENABLED": "true",

@@ -153,12 +153,6 @@ class TwoFactorRequired(Forbidden):
     message = "Two-factor authentication is required"
 
 
-class SessionNotFresh(Forbidden):
-    """The caller signed in longer than `admin.fresh_age` ago."""
-
-    message = "Session is not fresh"
-
-
 class EmailTaken(BadRequest):
     """The email address is taken; sign-up says so with status 422."""
 

@@ -8,7 +8,6 @@ from typing import NoReturn
 
 from domain.admin import events
 from domain.admin.errors import (
-    SessionNotFresh,
     TwoFactorRequired,
     YouAreNotAllowedToChangeUsersRole,
     YouAreNotAllowedToSetNonExistentValue,
@@ -16,6 +15,7 @@ from domain.admin.errors import (
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, Forbidden, ValidationError
+from domain.sessions.errors import SessionNotFresh
 from domain.users import roles
 from domain.users.policy import RolePolicy
 from models.queries import UserRow

@@ -3,7 +3,9 @@
 It creates a session, or a challenge if a second factor is required.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from domain.context import Context
 from domain.emails import emails
@@ -42,6 +44,12 @@ class SignInOptions:
     """Whether the user was seen to have few sessions or none."""
     proves_mailbox: bool = False
     """Whether the proof is a link or code sent to the user's address."""
+    amr: str | None = None
+    """What was proved (RFC 8176), separated by spaces; by default what the method says."""
+    factors: int = 1
+    """How many factors were proved."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the audit trail says of the proof, in addition to its method."""
 
 
 async def complete_sign_in(
@@ -49,9 +57,9 @@ async def complete_sign_in(
 ) -> OpenedSession | PendingSignIn:
     """Complete the sign-in of a proven user; every way to sign in ends here.
 
-    `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor gets a session
-    only on a trusted device, otherwise a challenge. Raises BannedUser, and EmailNotVerified (a new link may have been
-    queued).
+    `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor who has
+    proved one gets a session only on a trusted device, otherwise a challenge. Raises BannedUser, and EmailNotVerified
+    (a new link may have been queued).
     """
     if user.is_banned(ctx.now):  # defence: V33 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
@@ -66,10 +74,12 @@ async def complete_sign_in(
         session_events.sign_in_unverified(ctx, user.id, wanted.method, EmailNotVerified)
         raise EmailNotVerified  # defence: V32 sign-in-verified
     device = None
-    if user.two_factor_enabled and wanted.asks_second_factor:  # defence: V43 second-factor
+    has_proved_both = wanted.factors > 1
+    # defence: V43 second-factor
+    if user.two_factor_enabled and wanted.asks_second_factor and not has_proved_both:
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:
-            session_events.sign_in_pending(ctx, user.id, wanted.method)
+            session_events.sign_in_pending(ctx, user.id, wanted.method, **wanted.details)
             return await challenges.create(
                 ctx, user, remembered=wanted.remembered, mailbox=wanted.proves_mailbox
             )
@@ -79,11 +89,12 @@ async def complete_sign_in(
         user,
         remembered=wanted.remembered,
         method=wanted.method,
+        amr=wanted.amr,
         under_session_limit=wanted.under_session_limit,
     )
     await limits.record_success(ctx, user.id, is_first=wanted.is_first)  # defence: V69 known-network
-    session_events.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method)
-    forget_device = device is None and await trusted_devices.is_dead(ctx)
+    session_events.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method, **wanted.details)
+    forget_device = device is None and not has_proved_both and await trusted_devices.is_dead(ctx)
     return replace(opened, device=device, forget_device=forget_device)
 
 

@@ -1,9 +1,10 @@
 """Export all data of one user (GDPR, article 15), or all users for another Gatewright.
 
 Every column is exported by name. For columns that hold credentials, only their presence is exported. Columns of bytes
-are always such: digests, or encrypted.
+are always such: digests, keys, or encrypted.
 """
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +13,13 @@ from sqlmodel import SQLModel, col
 
 from domain.audit.record import hints as audit_hints
 from domain.context import Context
+from domain.passkeys import client_data
 from domain.two_factor import enrolment
 from domain.two_factor.errors import UndecipherableSecret
 from domain.users import lookup
 from models import CREDENTIAL, Account, Audit, TwoFactor, User
 from models.base import tables
+from models.passkey import Passkey
 from models.queries import UserRow
 from models.statements import table_of
 
@@ -86,7 +89,14 @@ async def export_all(ctx: Context, after: str) -> list[Held]:
     ids = [user.id for user in found]
     accounts = await _by_user(ctx, Account, ids)
     factors = await _by_user(ctx, TwoFactor, ids)
-    return [_moving(ctx, user, accounts.get(user.id, []), factors.get(user.id, [None])[0]) for user in found]
+    passkeys = await _by_user(ctx, Passkey, ids)
+    return [
+        {
+            **_moving(ctx, user, accounts.get(user.id, []), factors.get(user.id, [None])[0]),
+            **({"passkeys": [_passkey(row) for row in passkeys[user.id]]} if user.id in passkeys else {}),
+        }
+        for user in found
+    ]
 
 
 async def _by_user(ctx: Context, table: type[Any], ids: Sequence[str]) -> dict[str, list[Any]]:
@@ -128,6 +138,24 @@ def _second_factor(ctx: Context, factor: TwoFactor | None) -> Held:
     if secret is None:
         raise UndecipherableSecret
     return {"secret": secret, "issuer": factor.issuer}
+
+
+def _passkey(row: Passkey) -> Held:
+    moving = {
+        "name": row.name,
+        "credentialID": client_data.encode(row.credential_id),
+        "publicKey": base64.b64encode(row.public_key).decode(),
+        "counter": row.counter,
+        "deviceType": row.device_type,
+        "backedUp": row.backed_up,
+        "transports": row.transports,
+        "aaguid": row.aaguid,
+        "rpId": row.rp_id,
+        "userHandle": row.user_handle and client_data.encode(row.user_handle),
+        "lastUsedAt": row.last_used_at,
+        "createdAt": row.created_at,
+    }
+    return {name: value for name, value in moving.items() if value is not None}
 
 
 def _identity(account: Account) -> Held:

@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 Known = Mapping[str, str]
-"""The owner of each key: `id …` (the email), `email …`, `username …`, `identity …`, `key …` (the user's id)."""
+"""The owner of each key: `id …` (the email), `email …`, `username …`, `identity …`, `key …`, `passkey …` (the
+user's id)."""
 
 
 class Field(StrEnum):
@@ -18,6 +19,7 @@ class Field(StrEnum):
     TWO_FACTOR = "two-factor"
     ACCOUNTS = "accounts"
     API_KEYS = "api-keys"
+    PASSKEYS = "passkeys"
 
 
 class Problem(Exception):
@@ -81,6 +83,26 @@ class ImportedKey:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedPasskey:
+    """A passkey; the authenticator keeps its private key."""
+
+    credential_id: bytes
+    public_key: bytes
+    algorithm: int
+    counter: int
+    device_type: str
+    backed_up: bool
+    rp_id: str
+    name: str | None = None
+    transports: str | None = None
+    aaguid: str | None = None
+    user_handle: bytes | None = None
+    """None if it is not known: then it is not compared at sign-in."""
+    last_used_at: datetime | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedUser:
     """One user to store; every value satisfies the rules of sign-up."""
 
@@ -104,6 +126,7 @@ class ImportedUser:
     second_factor: SecondFactor | None = None
     accounts: tuple[Linked, ...] = ()
     api_keys: tuple[ImportedKey, ...] = ()
+    passkeys: tuple[ImportedPasskey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +175,10 @@ def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tup
     if unknown != user.api_keys:
         left.append(Problem("apiKeys", "a key belongs to another user", Field.API_KEYS))
         user = replace(user, api_keys=unknown)
+    new = tuple(each for each in user.passkeys if credential_key(each.credential_id) not in known)
+    if new != user.passkeys:
+        left.append(Problem("passkeys", "a credential belongs to another user", Field.PASSKEYS))
+        user = replace(user, passkeys=new)
     for problem in left:
         if problem.may_be_left not in without:
             return user, _refused(problem)
@@ -187,10 +214,16 @@ def digest_key(key: ImportedKey) -> str:
     return f"key {key.digest.hex()}"
 
 
+def credential_key(credential_id: bytes) -> str:
+    """Return the key of a passkey."""
+    return f"passkey {credential_id.hex()}"
+
+
 def claims_of(user: ImportedUser) -> dict[str, str]:
     """Return all keys that this user takes."""
     claims = {id_key(user.id): user.email, email_key(user.email): user.id}
     if user.username is not None:
         claims[username_key(user.username)] = user.id
     claims |= {digest_key(key): user.id for key in user.api_keys}
+    claims |= {credential_key(each.credential_id): user.id for each in user.passkeys}
     return claims | {identity_key(account): user.id for account in user.accounts}

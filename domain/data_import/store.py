@@ -17,6 +17,7 @@ from domain.data_import.eligibility import (
     Eligibility,
     Field,
     ImportedKey,
+    ImportedPasskey,
     ImportedUser,
     Known,
     Linked,
@@ -24,6 +25,7 @@ from domain.data_import.eligibility import (
     SecondFactor,
     check,
     claims_of,
+    credential_key,
     digest_key,
     email_key,
     id_key,
@@ -36,6 +38,7 @@ from domain.users import events as user_events
 from domain.users.policy import RolePolicy
 from models import CREDENTIAL, Account, TwoFactor, User
 from models.api_key import ApiKey
+from models.passkey import Passkey
 from models.statements import insert, values_of
 
 LOOKED_UP_AT_ONCE = 1000
@@ -98,6 +101,7 @@ async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
             if username is not None:
                 known[username_key(username)] = user_id
     known |= await _known_keys(ctx, [key.digest for user in batch for key in user.api_keys])
+    known |= await _known_credentials(ctx, [each.credential_id for user in batch for each in user.passkeys])
     return known | await _known_identities(ctx, [account for user in batch for account in user.accounts])
 
 
@@ -109,6 +113,17 @@ async def _known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
             select(col(ApiKey.digest), col(ApiKey.user_id)).where(wanted)
         ):
             known[digest_key(ImportedKey(digest, ""))] = user_id
+    return known
+
+
+async def _known_credentials(ctx: Context, credential_ids: Sequence[bytes]) -> dict[str, str]:
+    known: dict[str, str] = {}
+    for start in range(0, len(credential_ids), LOOKED_UP_AT_ONCE):
+        wanted = col(Passkey.credential_id).in_(credential_ids[start : start + LOOKED_UP_AT_ONCE])
+        for credential_id, user_id in await ctx.db.execute(
+            select(col(Passkey.credential_id), col(Passkey.user_id)).where(wanted)
+        ):
+            known[credential_key(credential_id)] = user_id
     return known
 
 
@@ -145,7 +160,7 @@ def _user(ctx: Context, user: ImportedUser) -> User:
 
 
 def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
-    """Yield the other rows of the user: password, identities, second factor."""
+    """Yield the other rows of the user: password, identities, keys, passkeys, second factor."""
     if user.password is not None:
         credential = _account(ctx, user, Linked(CREDENTIAL, "", user.id))
         credential.password = user.password
@@ -154,6 +169,8 @@ def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
         yield _account(ctx, user, linked)
     for key in user.api_keys:
         yield _api_key(ctx, user, key)
+    for passkey in user.passkeys:
+        yield _passkey(ctx, user, passkey)
     if user.second_factor is not None:
         yield _two_factor(ctx, user.id, user.second_factor)
 
@@ -174,6 +191,11 @@ def _account(ctx: Context, user: ImportedUser, linked: Linked) -> Account:
 def _api_key(ctx: Context, user: ImportedUser, key: ImportedKey) -> ApiKey:
     columns = {**asdict(key), "created_at": key.created_at or ctx.now}
     return ApiKey(id=tokens.token(), user_id=user.id, updated_at=ctx.now, **columns)
+
+
+def _passkey(ctx: Context, user: ImportedUser, passkey: ImportedPasskey) -> Passkey:
+    columns = {**asdict(passkey), "created_at": passkey.created_at or ctx.now}
+    return Passkey(id=tokens.token(), user_id=user.id, updated_at=ctx.now, **columns)
 
 
 def _two_factor(ctx: Context, user_id: str, second_factor: SecondFactor) -> TwoFactor:

@@ -95,7 +95,7 @@ def queue_mail(
     """Queue an email for the user, by default through `mail.sender` and to the stored address.
 
     `lives` is the lifetime of its link or code; `values` are for the template: link, code, until, switched, key_name,
-    key_start, network, enabled_keys, removed.
+    key_start, network, enabled_keys, passkeys, passkey_name, removed.
     """
     expires_at = None if lives is None else ctx.now + lives
     payload: outbox.Payload = {

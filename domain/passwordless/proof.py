@@ -24,12 +24,14 @@ from domain.users import profile
 from domain.users.errors import BannedUser
 from models import Account, OneTimeToken, Purpose, TrustedDevice
 from models.api_key import ApiKey
+from models.passkey import Passkey
 from models.queries import UserRow
 
 SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
 _WAYS_IN: dict[str, tuple[type[SQLModel], Mapped[Any]]] = {
     "accounts": (Account, col(Account.user_id)),
     "trusted_devices": (TrustedDevice, col(TrustedDevice.user_id)),
+    "passkeys": (Passkey, col(Passkey.user_id)),
     "api_keys": (ApiKey, col(ApiKey.user_id)),
     "tokens": (OneTimeToken, col(OneTimeToken.user_id)),
 }
@@ -38,6 +40,7 @@ _SHOWN = {
     "accounts": N_("ways to sign in"),
     "sessions": N_("sessions"),
     "trusted_devices": N_("trusted devices"),
+    "passkeys": N_("passkeys"),
     "api_keys": N_("API keys"),
 }
 

@@ -13,9 +13,18 @@ def reset_password(ctx: Context, user: Addressee, token: str, redirect_to: str |
     queue_mail(ctx, "reset-password", user, sender=reset.sender, link=link, lives=reset.token_expires_in)
 
 
-async def password_changed(ctx: Context, user: Addressee, enabled_keys: int = 0) -> None:
-    """Notify the user that the password was changed or reset, and how many API keys go on working after a reset."""
-    await notify(ctx, "password-changed", user, enabled_keys=str(enabled_keys or ""))
+async def password_changed(
+    ctx: Context, user: Addressee, *, enabled_keys: int = 0, passkeys: int = 0
+) -> None:
+    """Notify the user that the password was changed or reset, how many passkeys still sign in, and how many API keys
+    go on working after a reset."""
+    await notify(
+        ctx,
+        "password-changed",
+        user,
+        enabled_keys=str(enabled_keys or ""),
+        passkeys=str(passkeys or ""),
+    )
 
 
 def queue_reset_request(ctx: Context, email: str, redirect_to: str | None) -> None:

@@ -22,6 +22,7 @@ from domain.trusted_devices import trusted_devices
 from domain.users import locking
 from models import Purpose
 from models.one_time_token import MAILBOX_PROOFS
+from models.passkey import COUNT_PASSKEYS, DELETE_PASSKEYS
 from models.queries import PASSWORD_BY_USER, UserRow
 
 DIES_WITH_PASSWORD = (
@@ -125,10 +126,11 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
 
 async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> None:
     """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset."""
-    await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
     if not user.email_verified:  # defence: V16 drop-identities
-        # The emailed link proves that the mailbox is the user's. Identities linked before may be a stranger's.
+        # The emailed link proves that the mailbox is the user's. What was added before may be a stranger's.
         await accounts.drop_identities(ctx, user.id)
+        await ctx.db.execute(DELETE_PASSKEYS, user_id=user.id)
+    await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
     await limits.reset_failures(ctx, user.id)
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
@@ -212,4 +214,5 @@ async def _set(ctx: Context, user: UserRow, hashed: str, *, is_reset: bool) -> N
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 password-devices
     enabled_keys = await keys.enabled_after_reset(ctx, user.id) if is_reset else 0
-    await mails.password_changed(ctx, user, enabled_keys)
+    passkeys = (await ctx.db.execute(COUNT_PASSKEYS, user_id=user.id)).scalar()
+    await mails.password_changed(ctx, user, enabled_keys=enabled_keys, passkeys=passkeys)

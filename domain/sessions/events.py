@@ -1,5 +1,7 @@
 """Audit events about sign-ins and sessions."""
 
+from typing import Any
+
 from domain.audit.record import Event, Refused, error_detail, hints, record
 from domain.context import Caller, Context
 from models import Outcome
@@ -15,14 +17,22 @@ SESSION_REVOKED_ALL = Event("session.revoked_all")
 SESSION_REVOKED_OTHERS = Event("session.revoked_others")
 
 
-def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str) -> None:
+def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str, **details: Any) -> None:
     """A user signed in; `method` is the last proof."""
-    record(ctx, SIGN_IN_SUCCEEDED, user_id=user_id, actor_id=user_id, session_id=session_id, method=method)
+    record(
+        ctx,
+        SIGN_IN_SUCCEEDED,
+        user_id=user_id,
+        actor_id=user_id,
+        session_id=session_id,
+        method=method,
+        **details,
+    )
 
 
-def sign_in_pending(ctx: Context, user_id: str, method: str) -> None:
+def sign_in_pending(ctx: Context, user_id: str, method: str, **details: Any) -> None:
     """A user has passed everything but the second factor."""
-    record(ctx, SIGN_IN_PENDING, user_id=user_id, actor_id=user_id, method=method)
+    record(ctx, SIGN_IN_PENDING, user_id=user_id, actor_id=user_id, method=method, **details)
 
 
 def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: str, refusal: Refused) -> None:

@@ -13,7 +13,9 @@ from domain import tokens
 from domain.context import AlreadyDone, Caller, Context
 from domain.ports import Reads
 from domain.sessions import events
+from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
+from domain.sessions.proofs import amr_of
 from domain.users import locking
 from models import Session
 from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
@@ -52,11 +54,18 @@ class OpenedSession:
 
 
 async def create(
-    ctx: Context, user: UserRow, *, remembered: bool, method: str, under_session_limit: bool = False
+    ctx: Context,
+    user: UserRow,
+    *,
+    remembered: bool,
+    method: str,
+    amr: str | None = None,
+    under_session_limit: bool = False,
 ) -> OpenedSession:
     """Create a session with a new token. Only the gate, the end of a challenge and a password change may.
 
-    `under_session_limit` says that the user may have one more: then it is stored at commit.
+    `amr` is what was proved, by default what the method says; `under_session_limit` says that the user may have one
+    more: then it is stored at commit.
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
@@ -65,6 +74,7 @@ async def create(
         user,
         remembered=remembered,
         method=method,
+        amr=amr_of(method) if amr is None else amr,
         expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
@@ -101,6 +111,7 @@ def _new(
     remembered: bool,
     method: str,
     expires_at: datetime,
+    amr: str = "",
     token_copy: bytes | None = None,
 ) -> SessionRow:
     return SessionRow(
@@ -113,6 +124,7 @@ def _new(
         impersonated_by=None,
         active_organization_id=None,
         method=method,
+        amr=amr,
         created_at=ctx.now,
         updated_at=ctx.now,
         token_copy=token_copy,
@@ -243,12 +255,6 @@ async def revoke_others(ctx: Context) -> int:
     return ended
 
 
-def is_fresh(ctx: Context) -> bool:
-    """Return whether the caller has signed in within `session.fresh_age`."""
-    age = ctx.policy[SessionPolicy].fresh_age
-    return not age or ctx.now - ctx.signed_in.session.created_at <= age  # defence: V51 fresh-age
-
-
 async def sign_out(ctx: Context) -> None:
     """Revoke every session in the request: the Bearer token's and the cookie's; of an administrator in the name of a
     user only that one.
@@ -308,6 +314,19 @@ def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> dat
         return None
     expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)
     return expiry if expiry > session.expires_at else None
+
+
+def is_fresh(ctx: Context) -> bool:
+    """Return whether the caller's session was created less than `session.fresh_age` ago."""
+    age = ctx.policy[SessionPolicy].fresh_age
+    # defence: V51 fresh-age
+    return not age or ctx.now - ctx.signed_in.session.created_at <= age
+
+
+def require_fresh(ctx: Context) -> None:
+    """Raise SessionNotFresh unless the caller's session is fresh."""
+    if not is_fresh(ctx):  # defence: P7 fresh
+        raise SessionNotFresh
 
 
 async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:

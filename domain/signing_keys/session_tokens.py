@@ -4,6 +4,7 @@ from typing import Any
 
 from domain import tokens
 from domain.context import Caller, Context
+from domain.sessions.proofs import amr_of
 from domain.signing_keys.errors import AudienceNotAllowed
 from domain.signing_keys.policy import TokenPolicy
 from models.base import to_milliseconds
@@ -19,18 +20,6 @@ CLAIMS = {
     "id": "id",
 }
 """The fields of a user that tokens may have, and their columns."""
-
-_SECOND_STEP = ("pwd", "otp", "mfa")
-_METHODS = {
-    "password": ("pwd",),
-    "username": ("pwd",),
-    "totp": _SECOND_STEP,
-    "otp": _SECOND_STEP,
-    "backup_code": _SECOND_STEP,
-    "oauth": ("fed",),
-    "id_token": ("fed",),
-}
-"""What was proved when a session was opened (RFC 8176), by its method up to a colon."""
 
 
 async def issue(ctx: Context, audience: str | None = None) -> str:
@@ -56,8 +45,9 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
         "sid": session.id,
         "auth_time": to_milliseconds(session.created_at) // 1000,
     }
-    if proved := _METHODS.get(session.method.partition(":")[0]):
-        claims["amr"] = list(proved)
+    # Sessions that an earlier version created have only a method.
+    if proved := session.amr or amr_of(session.method):
+        claims["amr"] = proved.split()
     if session.impersonated_by is not None:
         claims["act"] = {"sub": session.impersonated_by}  # defence: JWT16 actor
     return {**claims, **_fields(caller.user, policy)}  # defence: JWT15 fields

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from domain.admin.errors import SessionNotFresh
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.localization import N_
-from domain.sessions import sessions
 from handlers.pages.view import View
 from handlers.reply import Page
 
@@ -48,12 +46,6 @@ def render(
         account=ctx.signed_in.user.email,
         **values,
     )
-
-
-def require_fresh(ctx: Context) -> None:
-    """Check that the caller has signed in lately. Raises SessionNotFresh, which leads to the page that confirms."""
-    if not sessions.is_fresh(ctx):
-        raise SessionNotFresh
 
 
 def _exists(ctx: Context, path: str) -> bool:

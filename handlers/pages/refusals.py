@@ -1,10 +1,10 @@
 """Refusals as pages: what happened, and what to do next."""
 
 from domain import urls
-from domain.admin.errors import SessionNotFresh
 from domain.context import PageRequest
 from domain.errors import Refusal, Unauthenticated
 from domain.policy import Policy
+from domain.sessions.errors import SessionNotFresh
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import texts, view
 from handlers.reply import Page, Redirect

@@ -205,6 +205,7 @@ def _run(open_source: Open, options: Options) -> None:
 
 async def _import(settings: "Settings", open_source: Open, options: Options, report: "Report") -> None:
     from domain.api_keys.policy import ApiKeyPolicy
+    from domain.passkeys.policy import PasskeyPolicy
     from domain.two_factor.policy import TwoFactorPolicy
     from server.database.sqlite.temporary_map import temporary_map
     from server.identity_providers.configuration import stored_issuers
@@ -219,6 +220,7 @@ async def _import(settings: "Settings", open_source: Open, options: Options, rep
             mails_codes=services.policy[TwoFactorPolicy].otp_available,
             origin=source.origin,
             kinds=frozenset(services.policy[ApiKeyPolicy].kinds),
+            rp_id=services.policy[PasskeyPolicy].rp_id,
             without=frozenset(options.without or ()),
             without_providers=frozenset(options.without_provider or ()),
         )

@@ -22,6 +22,7 @@ from server.config.groups.mail import Mail
 from server.config.groups.oauth import AccountLinking, OAuth, Provider
 from server.config.groups.observability import Log, Metrics, Tracing
 from server.config.groups.pages import Pages
+from server.config.groups.passkeys import Passkey
 from server.config.groups.password import Password, PasswordReset
 from server.config.groups.passwordless import EmailOtp, MagicLink
 from server.config.groups.server import Documents, Server
@@ -134,6 +135,7 @@ class Settings(BaseModel):
     magic_link: MagicLink = MagicLink()
     email_otp: EmailOtp = EmailOtp()
     pages: Pages = Pages()
+    passkey: Passkey = Passkey()
     providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
     documents: Documents = Documents()
     mail: Mail = Mail()

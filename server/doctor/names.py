@@ -1,22 +1,26 @@
-"""Names that rows have and the settings do not: roles of users, and kinds of API keys."""
+"""Names that rows have and the settings do not: roles of users, kinds of API keys, and domains of passkeys."""
 
 from collections.abc import Iterable, Iterator
 
 from domain.api_keys.policy import ApiKeyPolicy
+from domain.passkeys.policy import PasskeyPolicy
 from domain.users import roles
 from domain.users.policy import RolePolicy
 from server.config.policy import policy_of
 from server.config.settings import Settings
 from server.doctor.findings import Finding, odd
 
-ROLES = 'SELECT role, count(*) FROM "user" GROUP BY role'
-KINDS = "SELECT kind, count(*) FROM api_key GROUP BY kind"
+QUERIES = (
+    'SELECT role, count(*) FROM "user" GROUP BY role',
+    "SELECT kind, count(*) FROM api_key GROUP BY kind",
+    "SELECT rp_id, count(*) FROM passkey GROUP BY rp_id",
+)
 """The names in use, each with its number of rows."""
 
 Counts = Iterable[tuple[str, int]]
 
 
-def unknown(chosen: Settings, users: Counts, keys: Counts) -> Iterator[Finding]:
+def unknown(chosen: Settings, users: Counts, keys: Counts, passkeys: Counts) -> Iterator[Finding]:
     """Yield a finding for each name that is not configured, with its number of rows."""
     policy = policy_of(chosen)
     configured, kinds = policy[RolePolicy].roles, policy[ApiKeyPolicy].kinds
@@ -29,6 +33,11 @@ def unknown(chosen: Settings, users: Counts, keys: Counts) -> Iterator[Finding]:
         yield odd(
             "keys", f"{number} API keys are of the kind {name}, which is not configured, and are refused", fix
         )
+
+    rp_id = policy[PasskeyPolicy].rp_id
+    for name, number in _totals(entry for entry in passkeys if entry[0] != rp_id and chosen.passkey.enabled):
+        fix = f"set passkey.rp_id to {name}, or remove them with gatewright passkeys remove"
+        yield odd("passkeys", f"{number} passkeys were made for {name}, not {rp_id}, and are unusable", fix)
 
 
 def _totals(counts: Counts) -> list[tuple[str, int]]:

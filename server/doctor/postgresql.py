@@ -58,12 +58,13 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
 
 
 async def _names(connection: Driver, chosen: Settings) -> list[Finding]:
-    """Check that roles of users and kinds of keys are configured; so many rows may take too long to count."""
+    """Check that roles, kinds of keys and the domain of passkeys are configured, unless counting
+    the rows takes too long."""
     try:
-        users, keys = await connection.fetch(names.ROLES), await connection.fetch(names.KINDS)
+        found = [await connection.fetch(sql) for sql in names.QUERIES]
     except TimeoutError:
         return [skipped("roles", "counting the users takes longer than database.timeout")]
-    return list(names.unknown(chosen, map(tuple, users), map(tuple, keys)))
+    return list(names.unknown(chosen, *(map(tuple, rows) for rows in found)))
 
 
 async def _server(connection: Driver, chosen: Settings, address: Address) -> Finding:

@@ -52,7 +52,7 @@ def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
     judged = schema.judge(chosen, revision)
     yield judged
     if judged.verdict is Verdict.OK:
-        yield from names.unknown(chosen, *(rows_in_file(path, sql) for sql in (names.ROLES, names.KINDS)))
+        yield from names.unknown(chosen, *(rows_in_file(path, sql) for sql in names.QUERIES))
 
 
 def _version() -> str:

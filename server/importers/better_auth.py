@@ -1,4 +1,4 @@
-"""Users from a Better Auth database, with its plugins username, admin and twoFactor if they are in use."""
+"""Users from a Better Auth database, with its plugins username, admin, twoFactor, API key and passkey if in use."""
 
 import base64
 import re
@@ -20,6 +20,7 @@ _USER = ("id", "email", "name", "emailVerified", "createdAt")
 _ACCOUNT = ("id", "userId", "providerId", "accountId", "password")
 _TWO_FACTOR = ("id", "userId", "secret")
 _API_KEY = ("id", "key", "referenceId")
+_PASSKEY = ("id", "userId", "credentialID", "publicKey", "counter")
 _SCOPES = re.compile(r"[ ,]+")
 
 
@@ -33,6 +34,7 @@ class BetterAuth:
     accounts: SourceTable
     second_factors: SourceTable | None
     api_keys: SourceTable | None
+    passkeys: SourceTable | None
     total: int | None
     secrets: Sequence[str] = field(repr=False)
     """The secrets of Better Auth, to decrypt authenticator secrets; may be empty."""
@@ -45,10 +47,12 @@ class BetterAuth:
             accounts = await self.source.belonging(self.accounts, ids)
             factors = await self.source.belonging(self.second_factors, ids)
             keys = await self.source.belonging(self.api_keys, ids, by="referenceid")
+            passkeys = await self.source.belonging(self.passkeys, ids)
             for record in page:
                 position, id_ = position + 1, record["id"]
                 fields = self._fields(record, accounts.get(id_, []), factors.get(id_, []))
                 fields["apiKeys"] = [_api_key(each) for each in keys.get(id_, [])]
+                fields["passkeys"] = [_passkey(each) for each in passkeys.get(id_, [])]
                 yield Row(f"id {id_}", fields, str(id_), position)
 
     def _fields(self, record: Record, accounts: list[Record], factors: list[Record]) -> dict[str, object]:
@@ -95,7 +99,9 @@ async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterA
     accounts = source.table("account", _ACCOUNT)
     factors = source.optional_table("twoFactor", _TWO_FACTOR)
     keys = source.optional_table("apikey", _API_KEY)
-    return BetterAuth(source, users, accounts, factors, keys, await source.count(users), secrets)
+    passkeys = source.optional_table("passkey", _PASSKEY)
+    number = await source.count(users)
+    return BetterAuth(source, users, accounts, factors, keys, passkeys, number, secrets)
 
 
 def _account(record: Record) -> dict[str, object]:
@@ -128,6 +134,21 @@ def _api_key(record: Record) -> dict[str, object]:
         "rateLimitTimeWindow": record.get("ratelimittimewindow"),
         "rateLimitMax": record.get("ratelimitmax"),
         "permissions": _json(record.get("permissions")),
+        "createdAt": instant(record.get("createdat")),
+    }
+
+
+def _passkey(record: Record) -> dict[str, object]:
+    """Return a passkey. What its authenticator knows the user by is random in Better Auth, and not stored."""
+    return {
+        "name": record.get("name"),
+        "credentialID": record["credentialid"],
+        "publicKey": record["publickey"],
+        "counter": record["counter"],
+        "deviceType": record.get("devicetype"),
+        "backedUp": flag(record.get("backedup")),
+        "transports": record.get("transports"),
+        "aaguid": record.get("aaguid"),
         "createdAt": instant(record.get("createdat")),
     }
 

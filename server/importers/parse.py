@@ -20,7 +20,7 @@ from domain.errors import Refusal
 from models import CREDENTIAL
 from server.crypto import imported_secrets
 from server.database.compile import is_storable
-from server.importers import api_keys, values
+from server.importers import api_keys, passkeys, values
 from server.importers.values import Fields
 
 Value = TypeVar("Value")
@@ -29,6 +29,7 @@ NAMES = frozenset(
     {
         "id", "email", "emailVerified", "name", "image", "username", "displayUsername", "role", "banned", "banReason",
         "banExpires", "locale", "createdAt", "updatedAt", "passwordHash", "twoFactor", "accounts", "apiKeys",
+        "passkeys",
     }
 )  # fmt: skip
 ACCOUNT_NAMES = frozenset({"providerId", "issuer", "accountId", "scopes", "createdAt"})
@@ -55,6 +56,8 @@ class Rules:
     """The source program; ids that cannot be kept are derived from it and the id."""
     kinds: frozenset[str] = frozenset({DEFAULT})
     """The configured kinds of API keys."""
+    rp_id: str = ""
+    """The domain of passkeys that name none."""
     without: frozenset[Field] = frozenset()
     without_providers: frozenset[str] = frozenset()
 
@@ -97,6 +100,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         second_factor=optional(lambda: _second_factor(fields, rules), None),
         accounts=optional(lambda: _accounts(fields, rules), ()),
         api_keys=optional(lambda: api_keys.read(fields, rules.kinds, rules.now), ()),
+        passkeys=optional(lambda: passkeys.read(fields, rules.rp_id, rules.now), ()),
     )
     return user, tuple(left)
 

@@ -131,6 +131,8 @@ def _values(row: LeasedMail, payload: Payload, language: Localization, now: date
         "key_start": payload.get("key_start"),
         "network": payload.get("network"),
         "enabled_keys": payload.get("enabled_keys"),
+        "passkeys": payload.get("passkeys"),
+        "passkey_name": shown_name(payload.get("passkey_name") or ""),
         "removed": payload.get("removed"),
     }
 

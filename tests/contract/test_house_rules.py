@@ -67,6 +67,7 @@ DOCUMENTS = {"/jwks", "/.well-known/jwks.json"}
 PUBLIC = {
     "/sign-in/magic-link",
     "/magic-link/verify",
+    "/passkey/verify-authentication",
     "/magic-link/peek",
     "/email-otp/send-verification-otp",
     "/email-otp/check-verification-otp",
@@ -79,7 +80,12 @@ PUBLIC = {
     *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),
 }
-OPTIONAL = {"/sign-out", "/send-verification-email", "/verify-email"}
+OPTIONAL = {
+    "/sign-out",
+    "/send-verification-email",
+    "/verify-email",
+    "/passkey/generate-authenticate-options",
+}
 PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
 """Classes of operations; all others want a session."""
 
@@ -290,9 +296,9 @@ class TestExtension:
     @each_internal
     def test_marks_who_signs_in(self, operation: Operation) -> None:
         by_path = operation.path.startswith(("/sign-in/", "/sign-up/"))
-        by_link = operation.spec["operationId"] == "magic_links.confirm"
+        others = {"magic_links.confirm", "passkeys.sign_in"}
 
-        assert extension_of(operation.spec).signs_in == (by_path or by_link)
+        assert extension_of(operation.spec).signs_in == (by_path or operation.spec["operationId"] in others)
 
     @each_internal
     def test_answers_head_where_no_token_can_be_used_up(self, operation: Operation) -> None:

@@ -80,7 +80,7 @@ def context(memory: Memory, address: str | None = HERE, **numbers: Quota) -> Con
     means = Resources(
         policy=policy(replace(NONE, **numbers)), reads=cast(Any, memory), hasher=none, cipher=CIPHER,
         counters=memory, begin=lambda: none, ready=none, run_isolated=none, providers={},
-        signing_keys=none, search=none, key_usage=none,
+        signing_keys=none, search=none, key_usage=none, authenticators=none,
     )  # fmt: skip
     return Context(NOW, means, Client(address), caller=None)
 

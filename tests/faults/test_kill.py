@@ -18,11 +18,12 @@ import httpx
 import pytest
 
 from models import metadata
+from tests.authenticator import Authenticator
 from tests.faults import victims
 from tests.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of, until
 from tests.faults.victims import Victim
 from tests.faults.wholeness import halves
-from tests.handlers import steps
+from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
 from tests.live import LiveService
 from tests.postgres import Cluster
@@ -33,7 +34,7 @@ from tests.security import second_factor
 from tests.service import PASSWORD, Service, close_service, open_service
 
 KILLS = 100 if IS_LONG else 2
-KINDS = ("sign-up", "reset", "enable", "verify", "delete")
+KINDS = ("sign-up", "reset", "enable", "verify", "delete", "passkey")
 AT_ONCE = 3
 """Users of each kind at the moment of a kill."""
 LEASE = 60.0
@@ -125,11 +126,19 @@ class TestKilledDuringSignUps:
         assert aftermath.tables == []
 
 
+@pytest.mark.threat("P24")
+class TestKilledDuringRegistrations:
+    """Killed while passkeys are added."""
+
+    def test_each_is_there_or_can_be_added(self, aftermath: Aftermath) -> None:
+        assert aftermath.steps["passkey"] == []
+
+
 @pytest.mark.threat("R18")
 class TestKilledDuringChanges:
     """Killed during resets, enrolments and deletions."""
 
-    @pytest.mark.parametrize("kind", KINDS[1:])
+    @pytest.mark.parametrize("kind", KINDS[1:-1])
     def test_each_step_was_taken_or_was_not(self, aftermath: Aftermath, kind: str) -> None:
         assert aftermath.steps[kind] == []
 
@@ -217,6 +226,13 @@ async def delete(service: Service, provider: ProviderProcess) -> Step:
     return lambda: service.post("/delete-user", {"password": PASSWORD}, headers=owner.session)
 
 
+async def add_passkey(service: Service, provider: ProviderProcess) -> Step:
+    """Add a passkey."""
+    ada = await join(service)
+    created = Authenticator().create(await passkey_steps.register_options(service, ada))
+    return lambda: service.post(passkey_steps.REGISTER, {"response": created}, headers=ada)
+
+
 async def written(watched: Watched, take: Take) -> list[set[str]]:
     """Take a step; give what each transaction has written, of those that wrote something."""
     step = await take(watched.service, watched.provider)
@@ -239,6 +255,16 @@ class TestSignUpIsOneCommit:
 
         [kept] = [places for places in transactions if places != {"DELETE grant"}]
         assert {"INSERT user", "INSERT account", "INSERT session", "INSERT audit"} <= kept
+
+
+@pytest.mark.threat("P24")
+async def test_a_passkey_comes_with_its_record_and_its_mail(watched: Watched) -> None:
+    """The challenge is used up before, whatever the authenticator says."""
+    transactions = await written(watched, add_passkey)
+
+    [kept] = [places for places in transactions if places != {"DELETE grant"}]
+    assert len(transactions) == 2
+    assert {"INSERT passkey", "INSERT audit", "INSERT outbox"} <= kept
 
 
 @pytest.mark.threat("R18")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import httpx
 import pyotp
 
+from tests.authenticator import Authenticator
 from tests.faults.places import Place, Visitor
 from tests.handlers.steps import NEW_PASSWORD
 from tests.service import PASSWORD
@@ -21,6 +22,9 @@ class Victim:
     mailed: str = ""
     secret: str = ""
     codes: list[str] = field(default_factory=list)
+    device: Authenticator = field(default_factory=Authenticator)
+    created: dict[str, object] = field(default_factory=dict)
+    """The response of the authenticator."""
     answer: httpx.Response | None = None
 
     @property
@@ -40,6 +44,8 @@ async def prepare(place: Place, visitor: Visitor, kind: str, email: str) -> Vict
         victim.mailed = await visitor.reset_token(place, email)
     if kind == "verify":
         victim.secret, victim.codes = await visitor.begin_enrolment(victim.token)
+    if kind == "passkey":
+        victim.created = await _create(visitor, victim)
     return victim
 
 
@@ -76,6 +82,26 @@ def _verify(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
 
 def _delete(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
     return visitor.post("/delete-user", victim.token, password=PASSWORD)
+
+
+async def _create(visitor: Visitor, victim: Victim) -> dict[str, object]:
+    options = await visitor.get("/passkey/generate-register-options", victim.token)
+    return victim.device.create(options.json())
+
+
+def _add(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.post("/passkey/verify-registration", victim.token, response=victim.created)
+
+
+async def _check_add(visitor: Visitor, victim: Victim) -> bool:
+    listed = (await visitor.get("/passkey/list-user-passkeys", victim.token)).json()
+    if not listed:
+        victim.created = await _create(visitor, victim)
+        assert (await _add(visitor, victim)).status_code == 200
+    options = (await visitor.get("/passkey/generate-authenticate-options")).json()
+    used = await visitor.post("/passkey/verify-authentication", response=victim.device.get(options))
+    assert used.status_code == 200, used.text
+    return bool(listed)
 
 
 async def _check_sign_up(visitor: Visitor, victim: Victim) -> bool:
@@ -145,6 +171,7 @@ _STEPS: dict[str, Callable[[Visitor, Victim], Awaitable[httpx.Response]]] = {
     "enable": _enable,
     "verify": _verify,
     "delete": _delete,
+    "passkey": _add,
 }
 _CHECKS: dict[str, Callable[[Visitor, Victim], Awaitable[bool]]] = {
     "sign-up": _check_sign_up,
@@ -152,4 +179,5 @@ _CHECKS: dict[str, Callable[[Visitor, Victim], Awaitable[bool]]] = {
     "enable": _check_enable,
     "verify": _check_verify,
     "delete": _check_delete,
+    "passkey": _check_add,
 }

@@ -10,6 +10,7 @@ BELONGINGS = (
     "trusted_device",
     "known_network",
     "grant",
+    "passkey",
     "outbox",
 )
 NEVER = {
@@ -28,6 +29,12 @@ NEVER = {
     " (SELECT user_id FROM backup_code)",
     "a user without a record of it": 'SELECT id FROM "user" WHERE id NOT IN'
     " (SELECT user_id FROM audit WHERE event = 'user.created' AND user_id IS NOT NULL)",
+    "a passkey without a record of it": "SELECT user_id FROM passkey WHERE user_id NOT IN"
+    " (SELECT user_id FROM audit WHERE event = 'passkey.registered' AND user_id IS NOT NULL)",
+    "a record of no passkey": "SELECT user_id FROM audit WHERE event = 'passkey.registered'"
+    " AND user_id NOT IN (SELECT user_id FROM passkey)",
+    "a passkey without a mail": "SELECT user_id FROM passkey WHERE user_id NOT IN (SELECT user_id FROM outbox"
+    " WHERE user_id IS NOT NULL AND template = 'passkey-added')",
     "a user without a mail": "SELECT id FROM \"user\" WHERE id NOT IN (SELECT user_id FROM outbox"
     " WHERE user_id IS NOT NULL AND template = 'verify-email')",
 }  # fmt: skip

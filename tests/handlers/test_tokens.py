@@ -83,18 +83,27 @@ class TestIssue:
             ("totp", ["pwd", "otp", "mfa"]),
             ("backup_code", ["pwd", "otp", "mfa"]),
             ("id_token:google", ["fed"]),
+            ("email_otp", ["mca"]),
             ("unknown", None),
         ],
     )
-    async def test_says_how_the_session_began(
+    async def test_says_how_a_session_of_an_earlier_version_began(
         self, service: Service, sign_up: SignIn, method: str, amr: list[str] | None
     ) -> None:
         ada = await sign_up()
-        await change(service, "UPDATE session SET method = :method", method=method)
+        await change(service, "UPDATE session SET method = :method, amr = ''", method=method)
 
         _, claims = await opened(service, await token(service, ada))
 
         assert claims.get("amr") == amr
+
+    async def test_says_what_was_proved(self, service: Service, sign_up: SignIn) -> None:
+        ada = await sign_up()
+        await change(service, "UPDATE session SET method = 'passkey', amr = 'pop user mfa'")
+
+        _, claims = await opened(service, await token(service, ada))
+
+        assert claims["amr"] == ["pop", "user", "mfa"]
 
     async def test_needs_a_session(self, service: Service) -> None:
         assert code(await service.get("/token")) == "401 UNAUTHORIZED"

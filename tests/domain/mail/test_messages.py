@@ -32,7 +32,7 @@ def context(**changes: Any) -> Context:
     none = cast(Any, None)
     means = Resources(
         policy=policy(**changes), reads=none, hasher=none, cipher=CIPHER, counters=none, begin=none, ready=none,
-        run_isolated=none, providers={}, signing_keys=none, search=none, key_usage=none,
+        run_isolated=none, providers={}, signing_keys=none, search=none, key_usage=none, authenticators=none,
     )  # fmt: skip
     return Context(NOW, means, Client(), caller=None)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from domain.passkeys.policy import PasskeyPolicy
 from server.config import profiles
+from server.config.policy import policy_of
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
 from server.config.validation import SAMPLE_SECRET
@@ -513,3 +515,71 @@ class TestApiKeys:
     def test_nothing_is_on_in_production_until_it_is_said(self, production: Load) -> None:
         assert not production().api_keys.enabled
         assert not production(API_KEYS__VERIFIERS="files:" + "v" * 32).api_keys.verifies
+
+
+PASSKEYS = {"PASSKEY__ENABLED": "true"}
+
+
+class TestPasskeys:
+    """The settings `passkey`."""
+
+    @pytest.mark.parametrize(
+        ("settings", "key"),
+        [
+            ({"RP_ID": "https://example.com"}, "passkey.rp_id"),
+            ({"RP_ID": "example.com:443"}, "passkey.rp_id"),
+            ({"RP_ID": "Example.com"}, "passkey.rp_id"),
+            ({"RP_ID": "com"}, "passkey.rp_id"),
+            ({"RP_ID": "127.0.0.1"}, "passkey.rp_id"),
+            ({"RP_ID": "example.org"}, "passkey.rp_id"),
+            ({"RP_NAME": "x" * 65}, "passkey.rp_name"),
+            ({"RP_NAME": "a\u202eb"}, "passkey.rp_name"),
+            ({"ORIGINS": "https://example.com"}, "passkey.origins"),
+            ({"ORIGINS": "https://auth.example.com.evil.test"}, "passkey.origins"),
+            ({"ORIGINS": "https://auth.example.com/page"}, "passkey.origins"),
+            ({"ORIGINS": "http://auth.example.com"}, "passkey.origins"),
+            ({"ORIGINS": "https://*.example.com"}, "passkey.origins"),
+            ({"ORIGINS": "myapp://callback"}, "passkey.origins"),
+            ({"ORIGINS": "android:apk-key-hash:short"}, "passkey.origins"),
+            ({"USER_VERIFICATION": "discouraged"}, "passkey.user_verification"),
+            ({"CHALLENGE_EXPIRES_IN": "11m"}, "passkey.challenge_expires_in"),
+            ({"MAX_PER_USER": "101"}, "passkey.max_per_user"),
+        ],
+    )
+    def test_refuse(self, production: Load, settings: dict[str, str], key: str) -> None:
+        variables = {f"PASSKEY__{name}": text for name, text in settings.items()}
+
+        assert key in refused(production, **PASSKEYS, **variables)
+
+    def test_have_the_domain_of_the_service(self, production: Load) -> None:
+        policy = policy_of(production(**PASSKEYS))[PasskeyPolicy]
+
+        assert (policy.rp_id, policy.rp_name) == ("auth.example.com", "Gatewright")
+        assert policy.origins == ("https://auth.example.com",)
+
+    def test_have_the_trusted_origins_of_the_domain(self, production: Load) -> None:
+        trusted = "https://app.example.com,https://*.example.com,https://example.com.evil.test,myapp://x"
+        chosen = production(**PASSKEYS, PASSKEY__RP_ID="example.com", TRUSTED_ORIGINS=trusted)
+
+        assert policy_of(chosen)[PasskeyPolicy].origins == (
+            "https://app.example.com",
+            "https://auth.example.com",
+        )
+
+    def test_may_be_for_an_application(self, production: Load) -> None:
+        application = "android:apk-key-hash:" + "A" * 43
+        origins = f"https://AUTH.example.com,{application}"
+
+        chosen = production(**PASSKEYS, PASSKEY__ORIGINS=origins)
+
+        assert policy_of(chosen)[PasskeyPolicy].origins == ("https://auth.example.com", application)
+
+    def test_need_a_name_in_development(self, development: Load) -> None:
+        with pytest.raises(ConfigurationError, match="http://localhost:8000"):
+            development(**PASSKEYS)
+
+        chosen = development(**PASSKEYS, BASE_URL="http://localhost:8000")
+        assert policy_of(chosen)[PasskeyPolicy].rp_id == "localhost"
+
+    def test_are_not_checked_while_they_are_off(self, development: Load) -> None:
+        assert not development(PASSKEY__RP_ID="127.0.0.1").passkey.enabled

@@ -29,6 +29,7 @@ from server.doctor.findings import Finding, Verdict
 from server.services import load_settings
 from tests.bench.servers import free_port
 from tests.conftest import SignIn
+from tests.handlers import passkey_steps
 from tests.live import ROOT, serving
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
@@ -280,6 +281,21 @@ async def test_names_that_are_not_configured(service: Service, sign_up: SignIn, 
         ("roles", "2 users have the role owner, which is not configured"),
         ("keys", "3 API keys are of the kind gone, which is not configured, and are refused"),
     ]
+
+
+@pytest.mark.both_databases
+async def test_passkeys_of_another_domain(service: Service, sign_up: SignIn, tmp_path: Path) -> None:
+    await passkey_steps.add(service, await sign_up())
+    url = service.services.settings.database_url.get_secret_value()
+
+    same = await look(url, tmp_path)
+    other = await look(
+        url, tmp_path, **{"passkey.rp_id": "example.org", "passkey.origins": "https://example.org"}
+    )
+
+    assert not [one for one in same if one.check == "passkeys"]
+    finding = only(other, "passkeys")
+    assert finding.found == "1 passkeys were made for example.com, not example.org, and are unusable"
 
 
 @asynccontextmanager

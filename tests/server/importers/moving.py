@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.data_import.eligibility import Field, Outcome, Problem
+from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
@@ -29,6 +30,7 @@ def rules(service: Service, origin: str, *without: Field, providers: Iterable[st
         issuers=stored_issuers(service.services.settings),
         mails_codes=service.services.policy[TwoFactorPolicy].otp_available,
         origin=origin,
+        rp_id=service.services.policy[PasskeyPolicy].rp_id,
         without=frozenset(without),
         without_providers=frozenset(providers),
     )

@@ -1,5 +1,6 @@
 """Databases to import from, made by the real programs, installed into build/ when a test needs them."""
 
+import base64
 import json
 import os
 import subprocess
@@ -7,7 +8,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import cbor2
+
 from tests import packages
+from tests.authenticator import BE, BS, UP, UV, Authenticator, base64url
 from tests.postgres import Cluster
 
 HERE = Path(__file__).parent
@@ -21,6 +25,10 @@ PASSWORD = "Pässword ① correct horse"
 """NFKC changes it: whoever hashed it as it is typed has another hash than who normalized it first."""
 
 
+PASSKEY = Authenticator(flags=UP | UV | BE | BS, counter=6, user_handle=b"random")
+"""The authenticator of Bob, who signed in five times."""
+
+
 def empty(cluster: Cluster, directory: Path) -> dict[str, str]:
     """Return the address of an empty database of either kind."""
     return {"sqlite": f"sqlite:///{directory / 'users.db'}", "postgresql": cluster.create()}
@@ -30,6 +38,13 @@ def better_auth(urls: Mapping[str, str]) -> Filled:
     """Fill empty databases by Better Auth; of each the ids by name, and the address of Ada's authenticator."""
     folder = packages.better_auth(HERE / "better_auth")
     variables = {"BETTER_AUTH_SECRET": SECRET, "PASSWORD": PASSWORD, "DATABASE_URLS": " ".join(urls.values())}
+    stored = {
+        "credentialID": base64url(PASSKEY.credential_id),
+        "publicKey": base64.b64encode(cbor2.dumps(PASSKEY.cose_key)).decode(),
+        "transports": "internal,hybrid",
+        "aaguid": "00000000-0000-0000-0000-000000000000",
+    }
+    variables["PASSKEY"] = json.dumps(stored)
     return _filled(urls, ["node", "fill.mjs"], folder, variables)
 
 

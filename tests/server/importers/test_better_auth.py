@@ -14,6 +14,7 @@ from server.importers.better_auth import better_auth
 from server.importers.report import Report
 from server.importers.tables import opened
 from tests.conftest import MakeService
+from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
@@ -144,6 +145,22 @@ class TestApiKeys:
 
         assert answer.json()["error"]["code"] == "INVALID_API_KEY"
         assert len(await target.rows("SELECT id FROM api_key")) == 1
+
+
+class TestPasskeys:
+    async def test_a_passkey_goes_on_working(self, target: Service, url: str, there: dict[str, str]) -> None:
+        await move(target, url)
+
+        answer = await passkey_steps.use(target, real.PASSKEY)
+
+        assert answer.json()["user"]["id"] == there["bob"]
+        [row] = await target.rows("SELECT * FROM passkey")
+        assert (row.name, row.counter, row.device_type, row.rp_id) == (
+            "Phone",
+            6,
+            "multiDevice",
+            "example.com",
+        )
 
 
 class TestFields:

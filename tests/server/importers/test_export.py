@@ -21,7 +21,9 @@ from models import metadata
 from server.cli.export import write_users
 from server.database.database import open_database
 from server.importers.json_lines import JsonLines
+from tests.authenticator import EDDSA, Authenticator
 from tests.conftest import MakeService
+from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, execute, join, sign_in
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -107,6 +109,8 @@ class TestMovingOn:
         as_user(provider, BOB, "1002")
         await enter(old)
         ada = await second_factor.enrol(old, ADA, username="ada_l")
+        device = Authenticator(EDDSA)
+        await passkey_steps.add(old, ada.session, device, name="Phone")
         rows = await moving_out(old)
         new = await make_service({**settings, "app_name": "Another"})
 
@@ -120,6 +124,7 @@ class TestMovingOn:
         assert counts(report) == (2, 0, 0)
         assert entered.status_code == 200
         assert [unhashed(row) for row in await moving_out(new)] == [unhashed(row) for row in rows]
+        assert (await passkey_steps.use(new, device)).json()["user"]["email"] == ADA
         await enter(new)
         assert len(await moving_out(new)) == 2
 

@@ -1,14 +1,17 @@
 """Moving in from a file of JSON lines: what comes in, what is refused, and what a second run does."""
 
+import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import cbor2
 import pyotp
 import pytest
 
 from domain.data_import.eligibility import Field
 from server.importers.json_lines import LONGEST_LINE
+from tests.authenticator import Authenticator, base64url
 from tests.conftest import MakeService
 from tests.handlers.steps import bearer, join, sign_in, user_of
 from tests.security import second_factor
@@ -95,6 +98,11 @@ class TestUsers:
         assert [row.email for row in await service.rows(ENROLLED)] == [BOB]
 
 
+_DEVICE = Authenticator()
+PASSKEY = {
+    "credentialID": base64url(_DEVICE.credential_id),
+    "publicKey": base64.b64encode(cbor2.dumps(_DEVICE.cose_key)).decode(),
+}
 DIGEST = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
 """A SHA-256 in base64url."""
 
@@ -160,6 +168,19 @@ REFUSED: list[tuple[str, Row | bytes, str]] = [
           ("permissions that are text", {"permissions": "files"},
            "permissions must be lists of actions by resource, of at most 4096 bytes"),
       )),
+    ("passkeys that are no list", {"email": ADA, "passkeys": {}}, "passkeys: must be a list of at most 100 objects"),
+    ("a passkey twice", {"email": ADA, "passkeys": [PASSKEY, PASSKEY]}, "passkeys: contains a credential twice"),
+    *((f"a passkey with {field}", {"email": ADA, "passkeys": [{**PASSKEY, **key}]}, f"passkeys: {reason}")
+      for field, key, reason in (
+          ("no credential", {"credentialID": None}, "credentialID must be 1 to 1023 bytes in base64url"),
+          ("a credential that is no base64url", {"credentialID": "a b"},
+           "credentialID must be 1 to 1023 bytes in base64url"),
+          ("no key", {"publicKey": None}, "publicKey must be a COSE key of ES256, EdDSA or RS256 in base64"),
+          ("another key", {"publicKey": "AAAA"}, "publicKey must be a COSE key of ES256, EdDSA or RS256 in base64"),
+          ("a negative counter", {"counter": -1}, "counter must be a whole number up to 4294967295"),
+          ("a strange device", {"deviceType": "phone"}, "deviceType must be singleDevice or multiDevice"),
+          ("a long handle", {"userHandle": "A" * 88}, "userHandle must be 1 to 64 bytes in base64url"),
+      )),
     ("accounts that are no list", {"email": ADA, "accounts": {}},
      "accounts: must be a list of at most 100 objects"),
     ("a forged password account", {"email": ADA, "accounts": [{"providerId": "credential", "accountId": "1"}]},
@@ -184,6 +205,15 @@ class TestRefused:
             assert dict(report.refused) == {"apiKeys: a key belongs to another user": 1}
         assert counts(await take_lines(service, file, rows, Field.API_KEYS)) == (1, 1, 0)
         assert len(await service.rows("SELECT id FROM api_key")) == 1
+
+    async def test_a_passkey_of_another_user(self, service: Service, file: Path) -> None:
+        rows = [{"email": email, "passkeys": [PASSKEY]} for email in (ADA, BOB)]
+
+        for _ in range(2):
+            report = await take_lines(service, file, rows)
+            assert dict(report.refused) == {"passkeys: a credential belongs to another user": 1}
+        assert counts(await take_lines(service, file, rows, Field.PASSKEYS)) == (1, 1, 0)
+        assert len(await service.rows("SELECT id FROM passkey")) == 1
 
     async def test_users_without_a_role_get_the_default_role(
         self, make_service: MakeService, file: Path
@@ -248,6 +278,7 @@ class TestWithout:
             (Field.TWO_FACTOR, {"twoFactor": {"secret": "0"}}),
             (Field.ACCOUNTS, {"accounts": [{"providerId": "google", "accountId": "1"}]}),
             (Field.API_KEYS, {"apiKeys": [{"digest": DIGEST, "configId": "ci"}]}),
+            (Field.PASSKEYS, {"passkeys": [{**PASSKEY, "counter": "x"}]}),
         ],
     )
     async def test_what_may_be_left_behind(

@@ -103,6 +103,7 @@ class Office:
             audit_writer=cast(Any, None),
             signing_keys=cast(Any, None),
             key_usage=cast(Any, None),
+            authenticators=cast(Any, None),
         )
         requests.bind_database(self.database)
         return requests.run(job, **options)

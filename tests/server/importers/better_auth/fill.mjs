@@ -1,6 +1,7 @@
 // Fills empty databases (DATABASE_URLS) with users, by Better Auth's own API; prints what a test must know of each.
 
 import { apiKey } from "@better-auth/api-key";
+import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
 import { admin, twoFactor, username } from "better-auth/plugins";
@@ -22,14 +23,14 @@ async function fill(address) {
     secret: process.env.BETTER_AUTH_SECRET,
     database: openDatabase(address),
     emailAndPassword: { enabled: true },
-    plugins: [username(), admin(), twoFactor({ issuer: "Example" }), apiKey()],
+    plugins: [username(), admin(), twoFactor({ issuer: "Example" }), apiKey(), passkey()],
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
   };
   await (await getMigrations(options)).runMigrations();
   const auth = betterAuth(options);
-  const { internalAdapter } = await auth.$context;
+  const { adapter, internalAdapter } = await auth.$context;
 
   async function signUp(name, more = {}) {
     const body = { name, email: `${name}@Example.com`, password, ...more };
@@ -63,6 +64,11 @@ async function fill(address) {
       userId: bob.id, name: "ci", prefix: "ci_", permissions: { files: ["read"] },
       remaining: 2, refillAmount: 2, refillInterval: 60_000, rateLimitEnabled: false,
     },
+  });
+  const device = JSON.parse(process.env.PASSKEY);
+  await adapter.create({
+    model: "passkey",
+    data: { ...device, userId: bob.id, name: "Phone", counter: 5, deviceType: "multiDevice", backedUp: true, createdAt: new Date() },
   });
   return { key, ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI };
 }

@@ -1,0 +1,1 @@
+"""Passkeys: register credentials of authenticators, sign in with them, manage them."""

@@ -1,0 +1,49 @@
+"""The client data that a browser signs with a response: the challenge, the origin, and whether it is in a frame."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+MEMBERS_AT_MOST = 20
+CHALLENGE_BYTES = 32
+
+ClientData = Mapping[str, Any]
+
+
+def parse(client_data: bytes) -> ClientData | None:
+    """Return the members of client data, None if it is not a small JSON object in UTF-8."""
+    try:
+        members = orjson.loads(client_data)
+    except ValueError:
+        return None
+    return members if isinstance(members, dict) and len(members) <= MEMBERS_AT_MOST else None
+
+
+def challenge_of(members: ClientData) -> bytes | None:
+    """Return the challenge, None if it is not 32 bytes in base64url without padding."""
+    written = members.get("challenge")
+    challenge = decode(written) if isinstance(written, str) else None
+    return challenge if challenge is not None and len(challenge) == CHALLENGE_BYTES else None
+
+
+def is_own_page(members: ClientData) -> bool:
+    """Return whether the page was not in a frame of another origin."""
+    # defence: P3 frames
+    return members.get("crossOrigin", False) is False and "topOrigin" not in members
+
+
+def decode(text: str) -> bytes | None:
+    """Return bytes of their only spelling in base64url without padding; None for any other text."""
+    try:
+        decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return None
+    # Python's decoder ignores foreign characters.
+    return decoded if encode(decoded) == text else None
+
+
+def encode(value: bytes) -> str:
+    """Return bytes in base64url without padding."""
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()

@@ -1,0 +1,55 @@
+"""Audit events about passkeys."""
+
+from typing import Any
+
+from domain.audit.record import Event, Refused, record
+from domain.context import Context
+from models import Outcome
+from models.passkey import PasskeyRow
+
+PASSKEY_REGISTERED = Event("passkey.registered")
+PASSKEY_REGISTRATION_FAILED = Event("passkey.registration_failed")
+PASSKEY_RENAMED = Event("passkey.renamed")
+PASSKEY_REMOVED = Event("passkey.removed")
+PASSKEY_FAILED = Event("passkey.failed", unbounded=True)
+PASSKEY_COUNTER_REGRESSED = Event("passkey.counter_regressed")
+
+
+def registered(ctx: Context, passkey_id: str, *, user_verified: bool) -> None:
+    """The caller has added a passkey."""
+    record(ctx, PASSKEY_REGISTERED, passkey_id=passkey_id, user_verified=user_verified)
+
+
+def registration_failed(ctx: Context, refusal: Refused) -> None:
+    """The caller has failed to add a passkey."""
+    record(ctx, PASSKEY_REGISTRATION_FAILED, outcome=Outcome.FAILURE, refusal=refusal)
+
+
+def renamed(ctx: Context, passkey_id: str) -> None:
+    """The caller has renamed a passkey."""
+    record(ctx, PASSKEY_RENAMED, passkey_id=passkey_id)
+
+
+def removed(ctx: Context, row: PasskeyRow, *, by_operator: bool = False) -> None:
+    """A passkey was removed."""
+    record(ctx, PASSKEY_REMOVED, user_id=row.user_id, by_operator=by_operator, passkey_id=row.id)
+
+
+def failed(ctx: Context, refusal: Refused, row: PasskeyRow | None) -> None:
+    """A sign-in was refused; the user is named if the credential is known."""
+    details: dict[str, Any] = {} if row is None else {"passkey_id": row.id}
+    user_id = None if row is None else row.user_id
+    record(ctx, PASSKEY_FAILED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal, **details)
+
+
+def counter_regressed(ctx: Context, row: PasskeyRow, refusal: Refused, *, user_verified: bool) -> None:
+    """A valid response had a counter that was used before: the authenticator may have been cloned."""
+    record(
+        ctx,
+        PASSKEY_COUNTER_REGRESSED,
+        user_id=row.user_id,
+        outcome=Outcome.REFUSED,
+        refusal=refusal,
+        passkey_id=row.id,
+        user_verified=user_verified,
+    )

@@ -1,0 +1,34 @@
+"""Policy for passkeys, from the operator's settings."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from domain.ports import RelyingParty
+
+
+@dataclass(frozen=True, slots=True)
+class PasskeyPolicy:
+    """How passkeys work."""
+
+    enabled: bool
+    rp_id: str
+    rp_name: str
+    origins: tuple[str, ...]
+    """The only origins that a response may come from, as browsers write them."""
+    requires_user_verification: bool
+    counts_as_two_factors: bool
+    """Whether a passkey with user verification stands for both factors."""
+    challenge_expires_in: timedelta
+    max_per_user: int
+    mail_signs_in: bool
+    """Whether every user can sign in, or get a password, by an email."""
+
+    @property
+    def relying_party(self) -> RelyingParty:
+        """What responses must be for."""
+        return RelyingParty(self.rp_id, self.origins, self.requires_user_verification)
+
+    @property
+    def user_verification(self) -> str:
+        """How browsers are told to verify the user."""
+        return "required" if self.requires_user_verification else "preferred"

@@ -1,0 +1,141 @@
+"""Add a passkey to the account of the caller."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from domain import one_time_tokens, tokens
+from domain.context import Context
+from domain.errors import Refusal
+from domain.passkeys import client_data, events, mails, passkeys
+from domain.passkeys.errors import (
+    ChallengeNotFound,
+    FailedToVerifyRegistration,
+    PreviouslyRegistered,
+    TooManyPasskeys,
+)
+from domain.passkeys.policy import PasskeyPolicy
+from domain.ports import Attestation, NewCredential, ResponseRefused
+from domain.sessions import sessions
+from domain.users import locking, profile
+from models import Purpose
+from models.passkey import FIND_CREDENTIAL, MULTI_DEVICE, SINGLE_DEVICE, Passkey, PasskeyRow
+from models.queries import UserRow
+from models.statements import insert
+
+TRANSPORTS = ("usb", "nfc", "ble", "internal", "hybrid", "smart-card", "cable")
+"""How browsers reach an authenticator; other words are dropped."""
+CREDENTIAL_ID_BYTES = range(1, 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationOptions:
+    """What a browser needs to create a credential."""
+
+    challenge: bytes
+    user: UserRow
+    user_handle: bytes
+    excluded: list[PasskeyRow]
+    """The passkeys of the user: an authenticator that has one creates no other."""
+
+
+def user_handle(user_id: str) -> bytes:
+    """Return what authenticators know a user by; all passkeys of a user have the same."""
+    return user_id.encode("ascii")
+
+
+async def begin(ctx: Context) -> RegistrationOptions:
+    """Create a challenge for a new passkey, bound to the session. Raises SessionNotFresh, TooManyPasskeys."""
+    sessions.require_fresh(ctx)
+    user, policy = ctx.signed_in.user, ctx.policy[PasskeyPolicy]
+    existing = await passkeys.of_user(ctx, user.id)
+    if len(existing) >= policy.max_per_user:
+        raise TooManyPasskeys
+    challenge = one_time_tokens.issue_challenge(
+        ctx,
+        Purpose.PASSKEY_REGISTER,
+        user.id,
+        expires_in=policy.challenge_expires_in,
+        binding=_binding(ctx),
+    )
+    return RegistrationOptions(challenge, user, user_handle(user.id), existing)
+
+
+async def finish(
+    ctx: Context, response: Attestation, *, name: str | None, transports: list[str]
+) -> PasskeyRow:
+    """Store the credential that an authenticator has created; the challenge is used up whatever follows.
+
+    Raises SessionNotFresh, Unauthenticated, ChallengeNotFound, FailedToVerifyRegistration, PreviouslyRegistered,
+    TooManyPasskeys.
+    """
+    sessions.require_fresh(ctx)
+    try:
+        credential = await _verify(ctx, response)
+        job = partial(_store, response=response, credential=credential, name=name, transports=transports)
+        return await ctx.in_new_transaction(job)
+    except Refusal as refusal:
+        events.registration_failed(ctx, refusal)
+        raise
+
+
+async def _verify(ctx: Context, response: Attestation) -> NewCredential:
+    """Use up the challenge in a transaction of its own, and check the response: no transaction waits for that."""
+    members = client_data.parse(response.client_data)
+    if members is None:
+        raise FailedToVerifyRegistration
+    challenge = client_data.challenge_of(members)
+    if challenge is None or not await ctx.in_new_transaction(partial(_use_challenge, challenge=challenge)):
+        raise ChallengeNotFound
+    is_sound = client_data.is_own_page(members) and len(response.credential_id) in CREDENTIAL_ID_BYTES
+    if not is_sound:
+        raise FailedToVerifyRegistration
+    expected = ctx.policy[PasskeyPolicy].relying_party
+    try:
+        return ctx.authenticators.verify_attestation(response, challenge, expected)
+    except ResponseRefused:
+        raise FailedToVerifyRegistration from None
+
+
+async def _use_challenge(ctx: Context, challenge: bytes) -> bool:
+    bound = ctx.signed_in.user.id, _binding(ctx)
+    used = await one_time_tokens.consume_challenge(ctx, Purpose.PASSKEY_REGISTER, challenge, bound=bound)
+    return used is not None
+
+
+def _binding(ctx: Context) -> bytes:
+    return tokens.digest(ctx.signed_in.session.id)
+
+
+async def _store(
+    ctx: Context, response: Attestation, credential: NewCredential, name: str | None, transports: list[str]
+) -> PasskeyRow:
+    user = await locking.lock_caller(ctx)
+    if await ctx.db.execute(FIND_CREDENTIAL, credential_id=response.credential_id):
+        raise PreviouslyRegistered  # defence: P9 known-credential
+    # defence: P22 stored-limit
+    if await passkeys.count(ctx, user.id) >= ctx.policy[PasskeyPolicy].max_per_user:
+        raise TooManyPasskeys
+    row = PasskeyRow(
+        id=tokens.token(),
+        user_id=user.id,
+        name=name,
+        credential_id=response.credential_id,
+        public_key=credential.public_key,
+        algorithm=credential.algorithm,
+        counter=credential.counter,
+        device_type=MULTI_DEVICE if credential.backup_eligible else SINGLE_DEVICE,
+        backed_up=credential.backed_up,
+        transports=",".join(word for word in TRANSPORTS if word in transports) or None,
+        aaguid=credential.aaguid,
+        rp_id=ctx.policy[PasskeyPolicy].rp_id,
+        user_handle=user_handle(user.id),
+        last_used_at=None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    ctx.db.defer(insert(Passkey), **row._asdict())
+    # If another user registers the same credential meanwhile, the job is run again, and finds it.
+    await profile.flush(ctx)
+    events.registered(ctx, row.id, user_verified=credential.user_verified)
+    await mails.passkey_added(ctx, user, name)
+    return row

@@ -1,0 +1,70 @@
+"""What browsers need to create and to use a passkey, in the JSON forms of Web Authentication Level 3."""
+
+from typing import Any, Literal, cast
+
+from domain.context import Context
+from domain.passkeys import client_data
+from domain.passkeys.policy import PasskeyPolicy
+from domain.passkeys.registration import RegistrationOptions
+from domain.passkeys.sign_in import SignInOffer
+from handlers import shapes
+from models.passkey import PasskeyRow
+
+
+def registration(
+    ctx: Context,
+    options: RegistrationOptions,
+    attachment: Literal["platform", "cross-platform"] | None = None,
+) -> shapes.PasskeyRegistrationOptions:
+    """Return the argument of `navigator.credentials.create`."""
+    policy, user = ctx.policy[PasskeyPolicy], options.user
+    selection: shapes.PasskeyAuthenticatorSelection = {
+        "residentKey": "required",
+        "requireResidentKey": True,
+        "userVerification": cast(Any, policy.user_verification),
+    }
+    if attachment is not None:
+        selection = {"authenticatorAttachment": attachment, **selection}
+    return {
+        "challenge": client_data.encode(options.challenge),
+        "rp": {"id": policy.rp_id, "name": policy.rp_name},
+        "user": {
+            "id": client_data.encode(options.user_handle),
+            "name": user.email,
+            "displayName": user.name or user.email,
+        },
+        "pubKeyCredParams": [
+            {"type": "public-key", "alg": number} for number in ctx.authenticators.algorithms
+        ],
+        "timeout": _milliseconds(policy),
+        "attestation": "none",
+        "excludeCredentials": [_descriptor(row) for row in options.excluded],
+        "authenticatorSelection": selection,
+        "extensions": {"credProps": True},
+        "hints": [],
+    }
+
+
+def sign_in(ctx: Context, offer: SignInOffer) -> shapes.PasskeySignInOptions:
+    """Return the argument of `navigator.credentials.get`."""
+    policy = ctx.policy[PasskeyPolicy]
+    shape: shapes.PasskeySignInOptions = {
+        "challenge": client_data.encode(offer.challenge),
+        "rpId": policy.rp_id,
+        "timeout": _milliseconds(policy),
+        "userVerification": cast(Any, policy.user_verification),
+    }
+    if offer.allowed:
+        shape["allowCredentials"] = [_descriptor(row) for row in offer.allowed]
+    return shape
+
+
+def _descriptor(row: PasskeyRow) -> shapes.PasskeyDescriptor:
+    shape: shapes.PasskeyDescriptor = {"type": "public-key", "id": client_data.encode(row.credential_id)}
+    if row.transports:
+        shape["transports"] = list(row.transport_list)
+    return shape
+
+
+def _milliseconds(policy: PasskeyPolicy) -> int:
+    return int(policy.challenge_expires_in.total_seconds() * 1000)

@@ -1,0 +1,68 @@
+"""`gatewright passkeys`: the passkeys of users."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+
+if TYPE_CHECKING:
+    from models.passkey import PasskeyRow
+
+app = typer.Typer(help="List and remove the passkeys of users.", no_args_is_help=True)
+
+User = Annotated[
+    str, typer.Option(metavar="USER", help="Owner: email address, username or id.", show_default=False)
+]
+
+
+@app.command("list")
+def list_passkeys(user: User, as_json: AsJson = False) -> None:
+    """List the passkeys of a user, oldest first.
+
+    Example: gatewright passkeys list --user ada@example.com
+    """
+    from domain.passkeys import passkeys
+    from handlers import wire
+
+    found = run(lambda ctx: passkeys.list_of(ctx, user))
+    if as_json:
+        print_json([wire.passkey(row) for row in found])
+        return
+    if found:
+        print_table(("ID", "Name", "Domain", "Device", "Copied", "Added", "Last used"), map(_row, found))
+    typer.echo(count(len(found), "passkey"))
+
+
+@app.command()
+def remove(
+    user: User,
+    passkey: Annotated[
+        str | None, typer.Option(metavar="PASSKEY_ID", help="Identifier of the passkey, as listed.")
+    ] = None,
+    remove_all: Annotated[bool, typer.Option("--all", help="Remove all passkeys of the user.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Remove a passkey of a user, or all; sessions stay.
+
+    Example: gatewright passkeys remove --user ada@example.com --all
+    """
+    from domain.passkeys import passkeys
+
+    if (passkey is None) != remove_all:
+        raise typer.BadParameter("give either --passkey or --all")
+    confirm(f"Remove {'all passkeys' if remove_all else 'the passkey'} of {user}?", yes)
+    number = run(lambda ctx: passkeys.remove_of(ctx, user, passkey))
+    typer.echo(f"Removed {count(number, 'passkey')} of {user}.")
+
+
+def _row(row: "PasskeyRow") -> tuple[str, ...]:
+    return (
+        row.id,
+        row.name or "",
+        row.rp_id,
+        row.device_type,
+        cell(row.backed_up),
+        cell(row.created_at),
+        cell(row.last_used_at),
+    )

@@ -1,0 +1,144 @@
+"""The settings of passkeys."""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from domain import identifiers
+from domain.passkeys.policy import PasskeyPolicy
+from domain.trusted_origins import TrustedOrigins
+from server.config.groups.group import Group, fill
+from server.config.value_types import Duration, Items, OptionalText, duration_between, is_http
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+_ANDROID_APP = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_RP_ID = re.compile(rf"localhost|{_LABEL}(?:\.{_LABEL})+")
+_NAME_LENGTH = 64
+
+
+class Passkey(Group):
+    """`passkey.*`: sign-in with passkeys (Web Authentication)."""
+
+    enabled: bool = Field(default=False, description="Whether users can add passkeys and sign in with them.")
+    rp_id: OptionalText = Field(
+        default=None,
+        description="Domain that passkeys are for, with its subdomains; by default the host of `base_url`. "
+        "A change makes all passkeys unusable.",
+    )
+    rp_name: OptionalText = Field(
+        default=None, description="Name that browsers show, up to 64 characters; by default `app_name`."
+    )
+    origins: Annotated[tuple[str, ...], Items] = Field(
+        default=(),
+        max_length=32,
+        description="Pages and apps that may use passkeys, also `android:apk-key-hash:…`; by default `base_url` and "
+        "those of `trusted_origins` at or below `rp_id`, without wildcards.",
+    )
+    user_verification: Literal["required", "preferred"] = Field(
+        default="required",
+        description="preferred: a passkey without fingerprint, face or PIN is accepted, as one factor.",
+    )
+    counts_as_two_factors: bool = Field(
+        default=True,
+        description="Whether a passkey with fingerprint, face or PIN replaces the second factor.",
+    )
+    challenge_expires_in: Duration = duration_between(
+        "5m", "How long a browser may take to use a passkey.", at_least="1m", at_most="10m"
+    )
+    max_per_user: int = Field(default=20, ge=1, le=100, description="Passkeys of one user.")
+
+    def effective_rp_id(self, settings: "Settings") -> str:
+        """Return the domain that passkeys are for."""
+        return self.rp_id if self.rp_id is not None else urlsplit(settings.base_url).hostname or ""
+
+    def effective_origins(self, settings: "Settings") -> tuple[str, ...]:
+        """Return the origins that responses may come from, as browsers write them; malformed ones are left out."""
+        rp_id = self.effective_rp_id(settings)
+        if not self.origins:
+            trusted = sorted(settings.parsed_origins().exact)
+            return tuple(origin for origin in trusted if _is_page(origin) and _is_below(origin, rp_id))
+        return tuple(origin for entry in self.origins if (origin := _as_sent(entry)) is not None)
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return how passkeys work."""
+        computed: dict[str, Any] = {
+            "rp_id": self.effective_rp_id(settings),
+            "rp_name": settings.app_name if self.rp_name is None else self.rp_name,
+            "origins": self.effective_origins(settings),
+            "requires_user_verification": self.user_verification == "required",
+            "mail_signs_in": settings.magic_link.enabled
+            or settings.email_otp.enabled
+            or settings.password_reset.sender != "none",
+        }
+        return [fill(PasskeyPolicy, self, prefix="", **computed)]
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield what browsers would refuse: an address in place of a domain, or pages elsewhere."""
+        if not self.enabled:
+            return
+        if self.rp_name is not None and not (
+            len(self.rp_name) <= _NAME_LENGTH and identifiers.is_name(self.rp_name)
+        ):
+            yield f"passkey.rp_name: at most {_NAME_LENGTH} characters, none of which steers the display"
+        rp_id = self.effective_rp_id(settings)
+        if not _RP_ID.fullmatch(rp_id) or _is_address(rp_id):
+            yield from self._no_domain(settings)
+            return
+        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+            yield from self._origin_problems(settings, rp_id)
+
+    def _no_domain(self, settings: "Settings") -> Iterator[str]:
+        if self.rp_id is not None:
+            yield "passkey.rp_id: a domain in lower case, such as example.com, or localhost: no scheme, port or address"
+        else:
+            port = urlsplit(settings.base_url).port
+            here = "http://localhost" if port is None else f"http://localhost:{port}"
+            yield f"passkey.enabled: passkeys need a domain, and base_url has none; for a first try use {here}"
+
+    def _origin_problems(self, settings: "Settings", rp_id: str) -> Iterator[str]:
+        if not self.origins and not _is_below(settings.base_url, rp_id):
+            yield f"passkey.rp_id: {settings.base_url} (base_url) is neither at {rp_id} nor below it"
+        for entry in self.origins or self.effective_origins(settings):
+            origin = _as_sent(entry)
+            if origin is None:
+                yield f"passkey.origins: {entry!r} is not an origin such as https://app.example.com"
+            elif _is_page(origin) and not _is_below(origin, rp_id):
+                yield f"passkey.origins: {entry} is neither at {rp_id} nor below it"
+            elif is_http(origin) and urlsplit(origin).hostname != "localhost":
+                yield f"passkey.origins: {entry} must be https"
+
+
+def _as_sent(entry: str) -> str | None:
+    """Return an origin as browsers send it, or None."""
+    if _ANDROID_APP.fullmatch(entry):
+        return entry
+    try:
+        (origin,) = TrustedOrigins.parse(entry, ()).exact
+    except ValueError:
+        return None
+    return origin if _is_page(origin) else None
+
+
+def _is_page(origin: str) -> bool:
+    return origin.startswith(("http://", "https://"))
+
+
+def _is_below(origin: str, rp_id: str) -> bool:
+    host = urlsplit(origin).hostname or ""
+    return host == rp_id or host.endswith(f".{rp_id}")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,171 @@
+"""Check responses of authenticators (Web Authentication Level 3, sections 7.1 and 7.2), by py_webauthn.
+
+The library compares and verifies what the standard says. Added here is what it leaves to its caller: the formats of
+attestation, keys that no authenticator makes, and CBOR that is more than an attestation needs. It takes a sixth of a
+second to load, so it is imported when the first response arrives.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from domain.ports import (
+    Assertion,
+    Attestation,
+    NewCredential,
+    RelyingParty,
+    ResponseRefused,
+    VerifiedAssertion,
+)
+from server.crypto import attestation
+
+Result = TypeVar("Result")
+
+ES256, EDDSA, RS256 = -7, -8, -257
+"""The algorithms of keys, by their COSE numbers (RFC 8152, RFC 8812)."""
+_EC2, _OKP, _RSA = 2, 1, 3
+_FAMILIES: Mapping[int, tuple[int, int | None]] = {ES256: (_EC2, 1), EDDSA: (_OKP, 6), RS256: (_RSA, None)}
+"""The type of key of each algorithm, and its curve: P-256 and Ed25519."""
+RSA_BITS = range(2048, 8193)
+RSA_EXPONENT_BITS = 32
+
+
+class WebAuthn:
+    """The checks of responses. Nothing is stored."""
+
+    algorithms: tuple[int, ...] = (EDDSA, ES256, RS256)
+
+    def verify_attestation(
+        self, response: Attestation, challenge: bytes, expected: RelyingParty
+    ) -> NewCredential:
+        """Return the credential of a response to this challenge. Raises ResponseRefused."""
+        return _refusing(lambda: self._verify_attestation(response, challenge, expected))
+
+    def _verify_attestation(
+        self, response: Attestation, challenge: bytes, expected: RelyingParty
+    ) -> NewCredential:
+        from webauthn import verify_registration_response  # noqa: PLC0415 - see the module
+        from webauthn.helpers import parse_attestation_object  # noqa: PLC0415
+        from webauthn.helpers.cose import COSEAlgorithmIdentifier  # noqa: PLC0415
+        from webauthn.helpers.structs import (  # noqa: PLC0415
+            AuthenticatorAttestationResponse,
+            RegistrationCredential,
+        )
+
+        attestation.check(response.attestation_object)
+        verified = verify_registration_response(
+            credential=RegistrationCredential(
+                id=_base64url(response.credential_id),
+                raw_id=response.credential_id,
+                response=AuthenticatorAttestationResponse(
+                    client_data_json=response.client_data, attestation_object=response.attestation_object
+                ),
+            ),
+            expected_challenge=challenge,
+            expected_rp_id=expected.rp_id,  # defence: P1 registration
+            expected_origin=list(expected.origins),  # defence: P2 registration
+            require_user_verification=expected.requires_user_verification,  # defence: P4 registration
+            supported_pub_key_algs=[COSEAlgorithmIdentifier(number) for number in self.algorithms],
+        )
+        if verified.credential_id != response.credential_id:
+            raise ResponseRefused("the response is about another credential")
+        flags = parse_attestation_object(response.attestation_object).auth_data.flags
+        return NewCredential(
+            public_key=verified.credential_public_key,
+            algorithm=_check_key(verified.credential_public_key),  # defence: P12 key
+            counter=verified.sign_count,
+            aaguid=verified.aaguid,
+            backup_eligible=flags.be,
+            backed_up=flags.bs,
+            user_verified=flags.uv,
+        )
+
+    def verify_assertion(
+        self,
+        response: Assertion,
+        challenge: bytes,
+        expected: RelyingParty,
+        public_key: bytes,
+        algorithm: int,
+    ) -> VerifiedAssertion:
+        """Return what a response to this challenge says, signed by this key. Raises ResponseRefused."""
+        return _refusing(lambda: self._verify_assertion(response, challenge, expected, public_key, algorithm))
+
+    def _verify_assertion(
+        self,
+        response: Assertion,
+        challenge: bytes,
+        expected: RelyingParty,
+        public_key: bytes,
+        algorithm: int,
+    ) -> VerifiedAssertion:
+        from webauthn import verify_authentication_response  # noqa: PLC0415 - see the module
+        from webauthn.helpers import parse_authenticator_data  # noqa: PLC0415
+        from webauthn.helpers.structs import (  # noqa: PLC0415
+            AuthenticationCredential,
+            AuthenticatorAssertionResponse,
+        )
+
+        if _check_key(public_key) != algorithm:  # defence: P12 stored-algorithm
+            raise ResponseRefused("the key is for another algorithm")
+        attestation.check_authenticator_data(response.authenticator_data)
+        verified = verify_authentication_response(
+            credential=AuthenticationCredential(
+                id=_base64url(response.credential_id),
+                raw_id=response.credential_id,
+                response=AuthenticatorAssertionResponse(
+                    client_data_json=response.client_data,
+                    authenticator_data=response.authenticator_data,
+                    signature=response.signature,
+                ),
+            ),
+            expected_challenge=challenge,
+            expected_rp_id=expected.rp_id,  # defence: P1 sign-in
+            expected_origin=list(expected.origins),  # defence: P2 sign-in
+            credential_public_key=public_key,
+            # The stored counter is compared by one statement of the caller, so that simultaneous uses cannot both pass.
+            credential_current_sign_count=0,
+            require_user_verification=expected.requires_user_verification,  # defence: P4 sign-in
+        )
+        flags = parse_authenticator_data(response.authenticator_data).flags
+        return VerifiedAssertion(verified.new_sign_count, flags.be, flags.bs, flags.uv)
+
+
+def algorithm_of(public_key: bytes) -> int:
+    """Return the algorithm of a key in COSE form that is accepted. Raises ResponseRefused."""
+    return _refusing(lambda: _check_key(public_key))
+
+
+def _check_key(public_key: bytes) -> int:
+    """Return the algorithm of a key that an authenticator may have: of its type, on its curve, not weak."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey  # noqa: PLC0415 - see the module
+    from webauthn.helpers import decode_credential_public_key, decoded_public_key_to_cryptography  # noqa: PLC0415
+
+    attestation.check_item(public_key)
+    decoded: Any = decode_credential_public_key(public_key)
+    family = _FAMILIES.get(decoded.alg)
+    if family is None or family != (decoded.kty, getattr(decoded, "crv", None)):
+        raise ResponseRefused("the key is not of the type of its algorithm")
+    # Raises ValueError for a point that is not on the curve.
+    key = decoded_public_key_to_cryptography(decoded)
+    is_weak = isinstance(key, RSAPublicKey) and (
+        key.key_size not in RSA_BITS or key.public_numbers().e.bit_length() > RSA_EXPONENT_BITS
+    )
+    if is_weak:  # defence: P12 weak
+        raise ResponseRefused("the key is too short or too long")
+    return int(decoded.alg)
+
+
+def _refusing(check: Callable[[], Result]) -> Result:
+    try:
+        return check()
+    except ResponseRefused:
+        raise
+    except Exception as fault:
+        # On malformed input the library raises its own errors, and KeyError, TypeError, ValueError and others.
+        raise ResponseRefused(type(fault).__name__) from fault
+
+
+def _base64url(value: bytes) -> str:
+    from webauthn.helpers import bytes_to_base64url  # noqa: PLC0415 - see the module
+
+    return bytes_to_base64url(value)
