@@ -5,11 +5,14 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import cbor2
-from cryptography.hazmat.primitives import hashes
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.x509.oid import NameOID
 
 ORIGIN = "https://app.example.com"
 RP_ID = "example.com"
@@ -76,6 +79,18 @@ class Authenticator:
         if self.algorithm == ES256:
             return bytes(self.key.sign(data, ec.ECDSA(hashes.SHA256())))
         return bytes(self.key.sign(data, padding.PKCS1v15(), hashes.SHA256()))
+
+    def certificate(self) -> bytes:
+        """Return a certificate of its own key, signed by itself."""
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "An authenticator")])
+        started = datetime(2020, 1, 1, tzinfo=UTC)
+        draft = (
+            x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(self.key.public_key())
+        )
+        draft = (
+            draft.serial_number(1).not_valid_before(started).not_valid_after(started + timedelta(days=36_500))
+        )
+        return draft.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
     def client_data(self, kind: str, challenge: str) -> bytes:
         """Return what the browser says of the page."""

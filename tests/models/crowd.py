@@ -83,7 +83,8 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
         ),
         (
             "passkey", PEOPLE * 2,
-            {**made, "id": own_id, "user_id": owner, "credential_id": digest("'p' || n"), "public_key": digest("'q' || n"),
+            {**made, "id": own_id, "user_id": owner, "credential_id": digest("'p' || n"),
+             "public_key": digest("'q' || n"),
              "algorithm": "-7", "counter": "0", "device_type": "'multiDevice'", "backed_up": "true",
              "rp_id": "'example.com'"},
         ),

@@ -636,6 +636,27 @@ class TestAttestation:
         assert await finish(service, ada, created) == NOT_VERIFIED
 
     @pytest.mark.threat("P13")
+    async def test_a_right_chain_of_certificates_is_refused_too(self, service: Service, ada: Headers) -> None:
+        device = Authenticator(attestation="packed")
+        begun = await register_options(service, ada)
+        client = device.client_data("webauthn.create", begun["challenge"])
+        data = device.authenticator_data(device.attested())
+        signature = device.sign(data + hashlib.sha256(client).digest())
+        statement = {"alg": ES256, "sig": signature, "x5c": [device.certificate()]}
+        attestation = cbor2.dumps({"fmt": "packed", "attStmt": statement, "authData": data})
+
+        assert await finish(service, ada, device.registration(client, attestation)) == NOT_VERIFIED
+
+    @pytest.mark.threat("P13")
+    async def test_there_is_nothing_after_the_attestation(self, service: Service, ada: Headers) -> None:
+        device = Authenticator()
+        created = device.create(await register_options(service, ada))
+        sent = created["response"]
+        sent["attestationObject"] = base64url(decoded(sent["attestationObject"]) + b"\x00")
+
+        assert await finish(service, ada, created) == NOT_VERIFIED
+
+    @pytest.mark.threat("P13")
     @pytest.mark.parametrize("more", [b"\x00", b"\xa0"])
     async def test_there_is_nothing_after_the_key(self, service: Service, ada: Headers, more: bytes) -> None:
         device = Authenticator()
