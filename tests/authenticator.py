@@ -60,17 +60,17 @@ class Authenticator:
         return rsa.generate_private_key(65537, self.rsa_bits)
 
     @property
-    def cose_key(self) -> Json:
+    def cose_key(self) -> dict[int, Any]:
         """The public key by the numbers of COSE."""
         public: Any = self.key.public_key()
         if self.algorithm == EDDSA:
-            return {1: 1, 3: EDDSA, -1: 6, -2: public.public_bytes_raw()}  # type: ignore[dict-item]
+            return {1: 1, 3: EDDSA, -1: 6, -2: public.public_bytes_raw()}
         numbers = public.public_numbers()
         if self.algorithm == ES256:
             x, y = (number.to_bytes(32, "big") for number in (numbers.x, numbers.y))
-            return {1: 2, 3: ES256, -1: 1, -2: x, -3: y}  # type: ignore[dict-item]
+            return {1: 2, 3: ES256, -1: 1, -2: x, -3: y}
         n, e = (number.to_bytes((number.bit_length() + 7) // 8, "big") for number in (numbers.n, numbers.e))
-        return {1: 3, 3: RS256, -1: n, -2: e}  # type: ignore[dict-item]
+        return {1: 3, 3: RS256, -1: n, -2: e}
 
     def sign(self, data: bytes) -> bytes:
         """Sign as the algorithm says."""

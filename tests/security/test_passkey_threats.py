@@ -517,7 +517,7 @@ def _keys() -> dict[str, Any]:
     """Keys that no authenticator makes, by what is wrong with them."""
     ec, okp, rsa = (Authenticator(algorithm).cose_key for algorithm in (ES256, EDDSA, RS256))
     weak = Authenticator(RS256, rsa_bits=1024).cose_key
-    x, y = ec[-2], ec[-3]  # type: ignore[index]
+    x, y = ec[-2], ec[-3]
     return {
         "rsa that claims to be ES256": {**rsa, 3: ES256},
         "p-256 that claims to be RS256": {**ec, 3: RS256},
