@@ -5,11 +5,14 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import cbor2
-from cryptography.hazmat.primitives import hashes
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.x509.oid import NameOID
 
 ORIGIN = "https://app.example.com"
 RP_ID = "example.com"
@@ -57,17 +60,17 @@ class Authenticator:
         return rsa.generate_private_key(65537, self.rsa_bits)
 
     @property
-    def cose_key(self) -> Json:
+    def cose_key(self) -> dict[int, Any]:
         """The public key by the numbers of COSE."""
         public: Any = self.key.public_key()
         if self.algorithm == EDDSA:
-            return {1: 1, 3: EDDSA, -1: 6, -2: public.public_bytes_raw()}  # type: ignore[dict-item]
+            return {1: 1, 3: EDDSA, -1: 6, -2: public.public_bytes_raw()}
         numbers = public.public_numbers()
         if self.algorithm == ES256:
             x, y = (number.to_bytes(32, "big") for number in (numbers.x, numbers.y))
-            return {1: 2, 3: ES256, -1: 1, -2: x, -3: y}  # type: ignore[dict-item]
+            return {1: 2, 3: ES256, -1: 1, -2: x, -3: y}
         n, e = (number.to_bytes((number.bit_length() + 7) // 8, "big") for number in (numbers.n, numbers.e))
-        return {1: 3, 3: RS256, -1: n, -2: e}  # type: ignore[dict-item]
+        return {1: 3, 3: RS256, -1: n, -2: e}
 
     def sign(self, data: bytes) -> bytes:
         """Sign as the algorithm says."""
@@ -76,6 +79,18 @@ class Authenticator:
         if self.algorithm == ES256:
             return bytes(self.key.sign(data, ec.ECDSA(hashes.SHA256())))
         return bytes(self.key.sign(data, padding.PKCS1v15(), hashes.SHA256()))
+
+    def certificate(self) -> bytes:
+        """Return a certificate of its own key, signed by itself."""
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "An authenticator")])
+        started = datetime(2020, 1, 1, tzinfo=UTC)
+        draft = (
+            x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(self.key.public_key())
+        )
+        draft = (
+            draft.serial_number(1).not_valid_before(started).not_valid_after(started + timedelta(days=36_500))
+        )
+        return draft.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
     def client_data(self, kind: str, challenge: str) -> bytes:
         """Return what the browser says of the page."""

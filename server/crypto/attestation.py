@@ -74,7 +74,7 @@ def _end(data: bytes, position: int, depth: int) -> int:
         if argument > len(data) - start:
             raise ResponseRefused("a string has no end")
         return start + argument
-    if major in (_ARRAY, _MAP) and depth:  # defence: P13 depth
+    if major in (_ARRAY, _MAP) and depth:
         for _ in range(argument * (1 if major == _ARRAY else 2)):
             start = _end(data, start, depth - 1)
         return start

@@ -81,6 +81,13 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
              "enabled": "true", "rate_limit_enabled": "false", "rate_limit_window_ms": "60000",
              "rate_limit_max": "600", "request_count": "0"},
         ),
+        (
+            "passkey", PEOPLE * 2,
+            {**made, "id": own_id, "user_id": owner, "credential_id": digest("'p' || n"),
+             "public_key": digest("'q' || n"),
+             "algorithm": "-7", "counter": "0", "device_type": "'multiDevice'", "backed_up": "true",
+             "rp_id": "'example.com'"},
+        ),
         ("trusted_device", PEOPLE, {**made, **ends, "id": own_id, "user_id": owner, "digest": digest("'d' || n")}),
         ("two_factor", PEOPLE, {**made, "user_id": owner, "confirmed": "true", "failures": "0"}),
         (

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from tests.authenticator import Authenticator
 from tests.conftest import Headers
-from tests.handlers import steps
+from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
 from tests.provider import steps as provider_steps
 from tests.provider.process import ProviderProcess
@@ -40,6 +41,7 @@ async def _stay(service: Service) -> None:
     await service.post("/two-factor/disable", {"password": PASSWORD}, headers=ada.session)
     await steps.opens(service, "a wrong password")
     await service.post("/sign-in/username", {"username": "eve_1", "password": PASSWORD})
+    await _use_passkeys(service, ada.session)
     service.clock.advance(days=3)
     await _look_around(service, ada.session)
     await _change_everything(service)
@@ -60,6 +62,17 @@ async def _use_every_method(service: Service, ada: second_factor.Owner) -> None:
     service.client.cookies.clear()
     assert not second_factor.is_pending(await second_factor.sign_in(service, headers=device))
     service.client.cookies.clear()
+
+
+async def _use_passkeys(service: Service, session: Headers) -> None:
+    """Add a passkey, sign in with it, rename and remove it."""
+    device = Authenticator()
+    passkey = await passkey_steps.add(service, session, device)
+    assert (await passkey_steps.use(service, device)).status_code == 200
+    await passkey_steps.options(service, session)
+    for path in (passkey_steps.RENAME, passkey_steps.DELETE):
+        changed = await service.post(path, {"id": passkey["id"], "name": "Phone"}, headers=session)
+        assert changed.status_code == 200, changed.text
 
 
 async def _change_everything(service: Service) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.conftest import Headers
-from tests.handlers import steps
+from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import bearer
 from tests.security.second_factor import (
     Owner,
@@ -48,6 +48,7 @@ async def gather(service: Service, email: str) -> Belongings:
     otp = await mailed_code(service, bearer(pending), email)
     await service.post("/change-email", {"newEmail": f"new.{email}"}, headers=owner.session)
     await service.post("/delete-user", headers=owner.session)
+    passkey = await passkey_steps.add(service, owner.session)
     [row, *_] = await service.rows("SELECT id FROM session WHERE user_id = :user", user=user_id)
     secrets = {
         "session": token_in(owner.session),
@@ -59,6 +60,7 @@ async def gather(service: Service, email: str) -> Belongings:
         "pending": pending,
         "otp": otp,
         "trust": trust,
+        "passkey": passkey["id"],
         "backup-code": owner.backup_codes[0],
         "id": user_id,
     }
@@ -67,7 +69,7 @@ async def gather(service: Service, email: str) -> Belongings:
 
 async def kept(service: Service, user_id: str) -> dict[str, list[str]]:
     """Return everything the service keeps of one user, to see whether it has changed."""
-    tables = ("account", "session", "grant", "two_factor", "backup_code", "trusted_device")
+    tables = ("account", "session", "grant", "two_factor", "backup_code", "trusted_device", "passkey")
     found = {"user": [repr(tuple(row)) for row in await _rows(service, "user", "id", user_id)]}
     for table in tables:
         found[table] = sorted(repr(tuple(row)) for row in await _rows(service, table, "user_id", user_id))

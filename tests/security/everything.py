@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from tests.authenticator import Authenticator
 from tests.live import PATIENCE
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import as_user
@@ -356,6 +357,28 @@ def _by_mail(ada: Traveller) -> Iterator[None]:
     yield
 
 
+def _passkeys(ada: Traveller) -> Iterator[None]:
+    """Add a passkey, sign in with it, right and wrong, rename and delete it."""
+    call, device = ada.witness.call, Authenticator()
+    for session in (ada.session, ada.session):
+        options = call("passkeys.begin_registration", session=session).body
+        created = {"response": device.create(options), "name": "Laptop"}
+        call("passkeys.finish_registration", created, session=session)
+        call("passkeys.finish_registration", created, session=session)
+    yield
+    options = call("passkeys.begin_sign_in", session=ada.session).body
+    call("passkeys.sign_in", {"response": Authenticator(user_handle=b"nobody").get(options)})
+    options = call("passkeys.begin_sign_in").body
+    for _ in range(2):
+        call("passkeys.sign_in", {"response": device.get(options)})
+    yield
+    known = {"id": call("passkeys.list_own", session=ada.session).body[0]["id"]}
+    for passkey in (known, {"id": UNKNOWN}):
+        call("passkeys.rename", {**passkey, "name": "Phone"}, session=ada.session)
+        call("passkeys.remove", passkey, session=ada.session)
+    yield
+
+
 def _leave(ada: Traveller) -> Iterator[None]:
     call = ada.witness.call
     call("users.delete", {"password": THIRD}, session=ada.session)
@@ -368,5 +391,5 @@ def _leave(ada: Traveller) -> Iterator[None]:
 
 LEGS = (
     _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service,
-    _tokens, _administer, _keys, _by_mail, _leave,
+    _tokens, _administer, _keys, _by_mail, _passkeys, _leave,
 )  # fmt: skip

@@ -8,10 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.authenticator import UP, Authenticator
+from tests.conftest import MakeService
 from tests.contract.reading import OPERATIONS, bodies, responses
-from tests.handlers import steps
+from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, bearer
 from tests.provider.process import ProviderProcess
+from tests.provider.settings import social_settings
 from tests.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
 from tests.security.second_factor import (
     PENDING,
@@ -39,6 +42,9 @@ CREATORS = {
     if "set-auth-token" in {name.lower() for name in responses(operation).get(200, {}).get("headers", {})}
 }
 """The operations that hand out a new session: the contract says so by the header `set-auth-token`."""
+
+DEVICE = Authenticator(flags=UP)
+"""Ada's authenticator, which does not verify who uses it."""
 
 AT_THE_GATE = "200"
 TAKEN = "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
@@ -102,6 +108,13 @@ async def follow_link(service: Service, method: str) -> httpx.Response:
     return answer
 
 
+async def use_passkey(service: Service, provider: ProviderProcess) -> httpx.Response:
+    """Sign in with a passkey that has not verified its user."""
+    answer = await passkey_steps.use(service, DEVICE)
+    assert is_pending(answer), answer.text
+    return answer
+
+
 async def enter_code(service: Service, provider: ProviderProcess) -> httpx.Response:
     """Sign in by a mailed code."""
     await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
@@ -135,22 +148,27 @@ ATTEMPTS: dict[str, Attempt] = {
     "magic_links.verify": lambda service, provider: follow_link(service, "GET"),
     "magic_links.confirm": lambda service, provider: follow_link(service, "POST"),
     "email_codes.sign_in": enter_code,
+    "passkeys.sign_in": use_passkey,
     "accounts.receive_callback": come_back,
     "accounts.relay_callback": relay_back,
 }
 
 
 @pytest.fixture
-def service(social: Service, provider: ProviderProcess) -> Service:
+async def service(
+    make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
+) -> Service:
     """A service with providers, one of which vouches for Ada's address."""
     as_user(provider, ADA, "1001")
-    return social
+    settings = {**social_settings(provider, other_provider), "passkey.user_verification": "preferred"}
+    return await make_service(settings)
 
 
 @pytest.fixture
 async def ada(service: Service) -> Owner:
     """A two-factor user who has signed out, so that no session exists."""
     owner = await enrol(service, username="ada_l")
+    await passkey_steps.add(service, owner.session, DEVICE)
     await service.post("/sign-out", headers=owner.session)
     assert await session_count(service) == 0
     return owner

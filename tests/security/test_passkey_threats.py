@@ -517,7 +517,7 @@ def _keys() -> dict[str, Any]:
     """Keys that no authenticator makes, by what is wrong with them."""
     ec, okp, rsa = (Authenticator(algorithm).cose_key for algorithm in (ES256, EDDSA, RS256))
     weak = Authenticator(RS256, rsa_bits=1024).cose_key
-    x, y = ec[-2], ec[-3]  # type: ignore[index]
+    x, y = ec[-2], ec[-3]
     return {
         "rsa that claims to be ES256": {**rsa, 3: ES256},
         "p-256 that claims to be RS256": {**ec, 3: RS256},
@@ -632,6 +632,27 @@ class TestAttestation:
         created = device.registration(
             device.client_data("webauthn.create", begun["challenge"]), _wrong_cbor()[wrong]
         )
+
+        assert await finish(service, ada, created) == NOT_VERIFIED
+
+    @pytest.mark.threat("P13")
+    async def test_a_right_chain_of_certificates_is_refused_too(self, service: Service, ada: Headers) -> None:
+        device = Authenticator(attestation="packed")
+        begun = await register_options(service, ada)
+        client = device.client_data("webauthn.create", begun["challenge"])
+        data = device.authenticator_data(device.attested())
+        signature = device.sign(data + hashlib.sha256(client).digest())
+        statement = {"alg": ES256, "sig": signature, "x5c": [device.certificate()]}
+        attestation = cbor2.dumps({"fmt": "packed", "attStmt": statement, "authData": data})
+
+        assert await finish(service, ada, device.registration(client, attestation)) == NOT_VERIFIED
+
+    @pytest.mark.threat("P13")
+    async def test_there_is_nothing_after_the_attestation(self, service: Service, ada: Headers) -> None:
+        device = Authenticator()
+        created = device.create(await register_options(service, ada))
+        sent = created["response"]
+        sent["attestationObject"] = base64url(decoded(sent["attestationObject"]) + b"\x00")
 
         assert await finish(service, ada, created) == NOT_VERIFIED
 

@@ -22,6 +22,7 @@ class TestTheList:
             *(f"ADM{number}" for number in range(1, 24)),
             *(f"KEY{number}" for number in range(1, 24) if number != 3),
             *(f"M{number}" for number in range(1, 23) if number != 20),
+            *(f"P{number}" for number in range(1, 26)),
             *(f"R{number}" for number in range(1, 46)),
         ]
 

@@ -42,7 +42,6 @@ MUTANTS = (
     Mutant("P12", "weak keys are refused", "weak", Always(False)),
     Mutant("P13", "other formats are refused", "format", Always(False)),
     Mutant("P13", "nothing comes after the end", "trailing", Always(False)),
-    Mutant("P13", "nesting ends", "depth", Replace("major in (_ARRAY, _MAP)", "test")),
     Mutant("P15", "a passkey may be one factor", "factors", Replace("True", "value")),
     Mutant(
         "P19",

@@ -113,7 +113,17 @@ class TestSweep:
         assert (await cleanup.sweep(migrated, NOW))["trusted_device"] == 1
         assert await left(migrated, TrustedDevice.id) == {"alive"}
 
-    @pytest.mark.parametrize("purpose", [Purpose.RESET, Purpose.DELETE, Purpose.CHALLENGE, Purpose.MAIL_CODE])
+    @pytest.mark.parametrize(
+        "purpose",
+        [
+            Purpose.RESET,
+            Purpose.DELETE,
+            Purpose.CHALLENGE,
+            Purpose.MAIL_CODE,
+            Purpose.PASSKEY_REGISTER,
+            Purpose.PASSKEY_SIGN_IN,
+        ],
+    )
     async def test_removes_expired_grants_at_once(self, migrated: Database, purpose: Purpose) -> None:
         await add(migrated, grant("over", purpose, NOW), grant("alive", purpose, NOW + MOMENT))
 
