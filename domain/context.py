@@ -9,7 +9,18 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, KeyUsage, Limit, Reads, Search, SigningKeys, Transaction
+from domain.ports import (
+    Cipher,
+    Counters,
+    Hasher,
+    KeyUsage,
+    Limit,
+    Mailbox,
+    Reads,
+    Search,
+    SigningKeys,
+    Transaction,
+)
 from models import AuditRecord, Outbox
 from models.queries import SessionRow, UserRow
 
@@ -134,6 +145,8 @@ class Resources:
     providers: Mapping[str, Provider]
     signing_keys: SigningKeys
     key_usage: KeyUsage
+    mailbox: Mailbox | None = None
+    """The emails that were sent, in development; otherwise None."""
 
 
 @dataclass(slots=True)
