@@ -17,6 +17,7 @@ from domain.ports import (
     Hasher,
     KeyUsage,
     Limit,
+    Mailbox,
     Reads,
     Search,
     SigningKeys,
@@ -147,6 +148,8 @@ class Resources:
     signing_keys: SigningKeys
     key_usage: KeyUsage
     authenticators: Authenticators
+    mailbox: Mailbox | None = None
+    """The emails that were sent, in development; otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)

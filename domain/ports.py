@@ -110,6 +110,30 @@ class Search(Protocol):
         """
 
 
+class SentMail(NamedTuple):
+    """An email that was sent, as the mailbox of the development profile shows it."""
+
+    id: str
+    template: str
+    to: str
+    subject: str
+    text: str
+    html: str
+    link: str | None
+    code: str | None
+    sent_at: datetime
+
+
+class Mailbox(Protocol):
+    """The last emails that this process has sent, for development."""
+
+    def newest_first(self) -> Sequence[SentMail]:
+        """Return the emails, newest first."""
+
+    def find(self, mail_id: str) -> SentMail | None:
+        """Return the email with this id, or None."""
+
+
 class Hasher(Protocol):
     """Password hashing in a bounded pool of threads. Passwords are passed as sent."""
 

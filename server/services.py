@@ -52,6 +52,7 @@ from server.jobs.key_rotation import RotationResult
 from server.jobs.scheduler import run_periodically
 from server.jobs.signing_keys import SigningKeyStore
 from server.mail import backends
+from server.mail.mailbox import RecentMails
 from server.mail.worker import OutboxWorker
 from server.observability import tracing as observability_tracing
 from server.observability.metrics.registry import MetricsRegistry
@@ -118,6 +119,7 @@ class Services:
             self.policy[TokenPolicy], self.cipher, clock, self._run, lambda: self.database, self.metrics
         )
         self.key_usage = ApiKeyUsage(settings.api_keys.last_request_interval, lambda: self.database)
+        mailbox = RecentMails(clock) if settings.mail.mailbox else None
         self.unit_of_work = UnitOfWork(
             policy=self.policy,
             hasher=self.hasher,
@@ -132,6 +134,7 @@ class Services:
             key_usage=self.key_usage,
             authenticators=WebAuthn(),
             metrics=self.metrics,
+            mailbox=mailbox,
         )
         self.sessions = SessionStore(self.policy, self._reads, self.unit_of_work.run)
         self.challenges = ChallengeStore(self._reads)
@@ -144,7 +147,7 @@ class Services:
         self.refusals = RefusalAuditor(
             self.unit_of_work.context, self.unit_of_work.report, self.audit_writer, self.metrics
         )
-        ways = backends.senders(settings)
+        ways = backends.senders(settings, mailbox)
         self.worker = OutboxWorker(
             run=self.unit_of_work.run,
             clock=clock,

@@ -26,7 +26,7 @@ from domain.context import (
 )
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Authenticators, Cipher, Counters, Hasher, KeyUsage, SigningKeys
+from domain.ports import Authenticators, Cipher, Counters, Hasher, KeyUsage, Mailbox, SigningKeys
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
 from handlers import cookies
@@ -73,6 +73,8 @@ class UnitOfWork:
     authenticators: Authenticators
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
+    mailbox: Mailbox | None = None
+    """The emails that were sent; None unless `mail.mailbox` is true."""
     database: Database = field(init=False)
     _resources: Resources = field(init=False)
     _pending: bytes = field(init=False)
@@ -101,6 +103,7 @@ class UnitOfWork:
             signing_keys=self.signing_keys,
             key_usage=self.key_usage,
             authenticators=self.authenticators,
+            mailbox=self.mailbox,
         )
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:

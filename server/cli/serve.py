@@ -46,7 +46,11 @@ def _greet(settings: "Settings", created: Path | None) -> None:
     typer.echo(f"Gatewright, development profile: {base}")
     if settings.documents.enabled:
         typer.echo(f"  Try it out:  {base}/docs")
+    if settings.pages.enabled:
+        typer.echo(f"  Sign in:     {base}{settings.pages.path}/sign-in")
     typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
+    if settings.mail.mailbox:
+        typer.echo(f"  Mailbox:     {base}/dev/mailbox")
     if settings.admin.enabled:
         typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
     verifier = profiles.verifier_file(settings, Path.cwd())

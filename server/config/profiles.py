@@ -4,8 +4,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from sqlalchemy import URL
@@ -13,6 +15,7 @@ from sqlalchemy import URL
 from domain import tokens
 from server.config import settings
 from server.config.groups.admin import Admin
+from server.config.groups.mail import Mail
 from server.config.settings import Settings
 from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
@@ -100,7 +103,24 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     for name, sender in (("mail", written.mail), ("password_reset", written.password_reset)):
         if "sender" not in sender.model_fields_set:
             supplied[name] = sender.model_copy(update={"sender": "console"})
+    if "mailbox" not in written.mail.model_fields_set:
+        mail: Mail = supplied.get("mail", written.mail)
+        supplied["mail"] = mail.model_copy(update={"mailbox": _is_private(written)})
     return written.model_copy(update=supplied)
+
+
+def _is_private(written: Settings) -> bool:
+    """Return whether only this machine can reach the service, by the address it listens on and its public one."""
+    public = urlsplit(written.base_url).hostname or written.server.host
+    return is_local(written.server.host) and is_local(public)  # defence: R43 private-mailbox
+
+
+def is_local(host: str) -> bool:
+    """Return whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _kept_secret(path: Path) -> str:

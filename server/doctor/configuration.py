@@ -5,12 +5,12 @@ import stat
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from server.config import profiles, settings
+from server.config.profiles import is_local
 from server.config.settings import Settings
 from server.config.sources import CONFIG, PREFIX
 from server.config.value_types import is_http
@@ -100,14 +100,6 @@ def _metrics(chosen: Settings) -> Iterator[Finding]:
             f"metrics.host is {chosen.metrics.host}: metrics are readable by anyone who reaches the port",
             "restrict the port to Prometheus with a firewall or a network policy",
         )
-
-
-def is_local(host: str) -> bool:
-    """Return whether a host is this machine."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ import httpx
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from server.config.profiles import is_local
 from server.config.settings import Settings
-from server.doctor.configuration import is_local
 from server.doctor.findings import Finding, odd, ok, skipped, wrong
 from server.identity_providers import inspection
 from server.identity_providers.configuration import configurations

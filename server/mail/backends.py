@@ -10,6 +10,7 @@ from domain.mail.outbox import LeasedMail
 from server.clock import system_clock
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
+from server.mail.mailbox import KeepingSender, RecentMails
 from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, SmtpOptions
 
 
@@ -43,15 +44,20 @@ def check(settings: Settings) -> Iterator[str]:
         yield f"mail.templates_dir: {fault}"
 
 
-def senders(settings: Settings) -> dict[str, Sender]:
-    """Return the ways out for mails that are in use, by kind."""
+def senders(settings: Settings, mailbox: RecentMails | None = None) -> dict[str, Sender]:
+    """Return the ways out for mails that are in use, by kind; what stays on this machine also goes into the mailbox."""
     make: dict[str, Callable[[], Sender]] = {
         "smtp": partial(_smtp, settings),
         "console": ConsoleSender,
         "file": partial(_file, settings),
     }
     wanted = {settings.mail.sender, settings.password_reset.sender} - {"none"}
-    return {kind: make[kind]() for kind in sorted(wanted)}
+    made: dict[str, Sender] = {kind: make[kind]() for kind in sorted(wanted)}
+    if mailbox is None:
+        return made
+    return {
+        kind: sender if kind == "smtp" else KeepingSender(sender, mailbox) for kind, sender in made.items()
+    }
 
 
 def _smtp(settings: Settings) -> Sender:

@@ -79,6 +79,7 @@ PUBLIC = {
     *("/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social", "/is-username-available"),
     *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),
+    *("/dev/mailbox", "/dev/mailbox/{mailId}", "/dev/mailbox/{mailId}/html"),
 }
 OPTIONAL = {
     "/sign-out",

@@ -44,6 +44,8 @@ GREETING = (
     "Gatewright, development profile: ",
     "  Try it out: ",
     "  Emails: ",
+    "  Mailbox: ",
+    "  Sign in: ",
     "  Settings: ",
     "  First admin: ",
     "  API keys: ",

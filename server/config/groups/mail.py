@@ -46,6 +46,12 @@ class Mail(Group):
         description="File to which the sender `file` appends one JSON line per email.",
     )
 
+    mailbox: bool = Field(
+        default=False,
+        description="Whether /dev/mailbox shows the emails that `console` and `file` have sent. The development "
+        "profile turns it on for a service that only this machine can reach; production refuses it.",
+    )
+
     @property
     def has_sender(self) -> bool:
         """Whether mails are sent at all; resets have a sender of their own."""
@@ -64,8 +70,10 @@ class Mail(Group):
                 yield "mail.from: must be given when mail is sent by smtp"
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that links would be written to the log."""
+        """Yield that links would be written to the log, or shown to everybody."""
         yield from console_problems("mail", self.sender)
+        if self.mailbox:  # defence: R43 mailbox
+            yield "mail.mailbox: shows links and codes to everybody; it is for development only"
 
 
 def console_problems(group: str, sender: Sender) -> Iterator[str]:

@@ -115,6 +115,8 @@ MUTANTS = (
     Mutant("R43", "a short secret is refused", "short-secret", Always(False)),
     Mutant("R43", "the sample is no secret", "sample-secret", Always(False)),
     Mutant("R43", "production sends no links to the log", "production-checks", Always(False)),
+    Mutant("R43", "production shows no mails to everybody", "mailbox", Always(False)),
+    Mutant("R43", "nor does a service that others can reach", "private-mailbox", Replace("True", "value")),
     Mutant("R43", "all that is wrong is told at once", "all-problems", Replace("...[:1]", "value")),
     Mutant(
         "R43", "an unknown key is refused", "unknown-keys", Replace("'ignore'", "value.keywords[2].value")

@@ -64,6 +64,26 @@ class TestDevelopment:
         assert (chosen.mail.sender, chosen.password_reset.sender) == ("console", "console")
         assert chosen.session.cookie_secure
 
+    @pytest.mark.threat("R43")
+    @pytest.mark.parametrize(
+        ("variables", "shown"),
+        [
+            ({}, True),
+            ({"SERVER__HOST": "localhost"}, True),
+            ({"BASE_URL": "http://localhost:9000"}, True),
+            ({"SERVER__HOST": "0.0.0.0"}, False),
+            ({"SERVER__HOST": "::"}, False),
+            ({"BASE_URL": "https://tunnel.example.com"}, False),
+            ({"MAIL__MAILBOX": "false"}, False),
+            ({"SERVER__HOST": "0.0.0.0", "MAIL__MAILBOX": "true"}, True),
+        ],
+        ids=str,
+    )
+    def test_shows_its_mails_to_this_machine_only(
+        self, development: Load, variables: dict[str, str], shown: bool
+    ) -> None:
+        assert development(**variables).mail.mailbox is shown
+
     def test_what_is_set_stays(self, development: Load) -> None:
         chosen = development(
             BASE_URL="https://auth.test",
@@ -176,6 +196,7 @@ class TestProduction:
             ({"SESSION__COOKIE_SECURE": "false"}, "session.cookie_secure"),
             ({"MAIL__SENDER": "console"}, "mail.sender"),
             ({"PASSWORD_RESET__SENDER": "console"}, "password_reset.sender"),
+            ({"MAIL__MAILBOX": "true"}, "mail.mailbox"),
             ({"TRUSTED_ORIGINS": "https://app.test,http://app.test"}, "trusted_origins"),
             ({"TRUSTED_ORIGINS": "http://*.app.test"}, "trusted_origins"),
             ({"TWO_FACTOR__PAGE": "https://app.test/code"}, "two_factor.page"),

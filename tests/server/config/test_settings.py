@@ -194,6 +194,7 @@ DEFAULTS = {
     "mail.retry_for": timedelta(hours=24),
     "mail.templates_dir": None,
     "mail.file_path": Path("mail.jsonl"),
+    "mail.mailbox": False,
     "limits.enabled": True,
     "limits.requests": 100,
     "limits.requests_window": timedelta(seconds=10),

@@ -1,0 +1,78 @@
+"""The operations of openapi/paths/mailbox.yaml: emails as pages, for development."""
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from domain import errors
+from domain.context import Context
+from domain.ports import Mailbox, SentMail
+from handlers.reply import Header, Page
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_STYLE = (_TEMPLATES / "mailbox.css").read_text("utf-8")
+_STYLE_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_OF_PAGES: Header = (
+    b"content-security-policy",
+    f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; frame-src 'self'; frame-ancestors 'none'".encode(),
+)
+_OF_HTML: Header = (
+    b"content-security-policy",
+    b"default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
+    b"sandbox allow-popups allow-popups-to-escape-sandbox",
+)
+
+
+async def list_mails(ctx: Context) -> Page:
+    """List the emails, newest first."""
+    return _page(ctx, "mailbox.html", mails=_mailbox(ctx).newest_first())
+
+
+async def show_mail(ctx: Context, mail_id: str) -> Page:
+    """Show an email: its link or code, its HTML in a frame, its text."""
+    return _page(ctx, "mail.html", mail=_found(ctx, mail_id))
+
+
+async def show_html(ctx: Context, mail_id: str) -> Page:
+    """Return the HTML of an email, in which no script runs."""
+    return Page(_found(ctx, mail_id).html, (_OF_HTML,))
+
+
+def _mailbox(ctx: Context) -> Mailbox:
+    if ctx.resources.mailbox is None:
+        raise errors.NotFound
+    return ctx.resources.mailbox
+
+
+def _found(ctx: Context, mail_id: str) -> SentMail:
+    found = _mailbox(ctx).find(mail_id)
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+def _page(ctx: Context, template: str, **values: object) -> Page:
+    common = {
+        "app_name": ctx.policy.app_name,
+        "mailbox": f"{ctx.policy.base_path}/dev/mailbox",
+        "style": _STYLE,
+    }
+    return Page(_environment().get_template(template).render({**common, **values}), (_OF_PAGES,))
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - with the first page
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
