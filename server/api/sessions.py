@@ -46,15 +46,18 @@ class SessionStore:
         if found is None:
             return None
         session, user = found
-        end = partial(sessions.discard, session_id=session.id)
+        over = None
         if session.is_active(now) and not user.is_banned(now):  # defence: V33 session-ban
             # defence: ADM7 second-read
             over = session.impersonated_by and await self._impersonation_over(session, user, now)
             if not over:
                 return Caller(token, session, user, by_cookie)
-            end = partial(impersonation.end, session=session, reason=over)
         with contextlib.suppress(errors.Unavailable):
-            await self.run(end)
+            await self.run(
+                partial(impersonation.end, session=session, reason=over)
+                if over
+                else partial(sessions.discard, session_id=session.id)
+            )
         return None
 
     async def _impersonation_over(self, session: SessionRow, user: UserRow, now: datetime) -> str | None:

@@ -215,14 +215,13 @@ class HttpProtocol(asyncio.Protocol):
 
     def finish(self, cycle: ResponseCycle) -> None:
         """Go on after a complete response: with the next request that waits, or with what was not read yet."""
-        self.server_state.total_requests += 1
         self._queue.popleft()
         if not cycle.keep_alive:
             self.close()
             return
         if self._queue:
             self._start(self._queue[0])
-        if not self._is_waiting():
+        if self._unread and not self._is_waiting():
             data, self._unread = self._unread, b""
             self.data_received(data)
         self.resume_reading()

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from domain import errors, tokens
 from handlers.reply import Header
 from server.api.errors import CLOSE, render_refusal
-from server.api.responses import FULL_RESPONSE, send_answer
+from server.api.responses import FULL_RESPONSE, JSON, send_answer
 
 if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
@@ -84,11 +84,10 @@ class ResponseCycle:
         """Run the application; one that fails, or gives no response, is a defect, after which the connection ends."""
         try:
             await self._app(self._scope, self.receive, self.send)
-        except Exception:
-            _log.exception("http.application_failed")
-        else:
             if not self._is_over:
                 _log.error("http.response_missing")
+        except Exception:
+            _log.exception("http.application_failed")
         if self._is_over:
             return
         if self.has_started:
@@ -124,11 +123,15 @@ class ResponseCycle:
         if self.has_started == (kind != "http.response.body"):
             raise RuntimeError(f"{kind} is out of order")
         if kind == FULL_RESPONSE:
-            headers, body = message["headers"], message["body"]
-            own = [(b"x-request-id", message["request_id"]), *headers]
-            if message["status"] not in _BODILESS:
-                own.append((b"content-length", b"%d" % len(body)))
-            self._begin(message["status"], own, _rendered_once(message["always"]))
+            status, headers, body = message["status"], message["headers"], message["body"]
+            # The headers of nearly every answer are one and the same object.
+            lines = _rendered_once(headers) if headers is JSON else rendered(headers)
+            if status not in _BODILESS:
+                lines += b"content-length: %d\r\n" % len(body)
+            always = _rendered_once(message["always"])
+            self._begin(
+                status, b"%sx-request-id: %s\r\n%s" % (always, message["request_id"], lines), CLOSE in headers
+            )
             self._write(body, has_more=False)
         elif kind == "http.response.start":
             status, own = message["status"], [*message.get("headers", ())]
@@ -136,17 +139,16 @@ class ResponseCycle:
             self._is_chunked = not (is_sized or status in _BODILESS or self._scope["method"] == "HEAD")
             if self._is_chunked:
                 own.append((b"transfer-encoding", b"chunked"))
-            self._begin(status, own)
+            self._begin(status, rendered(own), CLOSE in own)
         else:
             self._write(message.get("body", b""), has_more=message.get("more_body", False))
 
-    def _begin(self, status: int, headers: list[Header], always: bytes = b"") -> None:
-        if CLOSE in headers or self._more_body:
+    def _begin(self, status: int, lines: bytes, closes: bool) -> None:
+        if closes or self._more_body:
             self.keep_alive = False  # What is left of the request is of no use to anybody.
-        if not self.keep_alive and CLOSE not in headers:
-            headers.append(CLOSE)
+        close = b"" if self.keep_alive or closes else _CLOSE_LINE
         date = _rendered_once(tuple(self._protocol.server_state.default_headers))
-        self._head = b"%s%s%s%s\r\n" % (_STATUS_LINES[status], date, always, rendered(headers))
+        self._head = b"%s%s%s%s\r\n" % (_STATUS_LINES[status], date, lines, close)
         self.has_started = True
 
     def _write(self, body: bytes, *, has_more: bool) -> None:
@@ -173,6 +175,8 @@ def rendered(headers: Sequence[Header]) -> bytes:
 
 _rendered_once = lru_cache(maxsize=16)(rendered)
 """For the headers that many responses have in common; none of them is of one request alone."""
+
+_CLOSE_LINE = rendered([CLOSE])
 
 
 def refusing(refusal: errors.Refusal) -> ASGIApp:

@@ -20,19 +20,19 @@ def access(  # Positional arguments: Python takes longer for names, and every re
     output = logs.output()
     if output is None or output.level > logging.INFO or not output.shows_requests:
         return
-    parts: dict[str, object] = {} if operation is None else {"operation": operation}
-    if query:
-        parts["query"] = mask_query(query.decode("latin-1"))  # defence: V86 masked-query
-    event = {
+    event: dict[str, object] = {
         "timestamp": logs.timestamp(),
         "level": "info",
         "event": "request",
         "method": method[:16],
         "path": path,
-        **parts,
-        "status": status,
-        "ms": round(seconds * 1000, 1),
-        "address": address,
-        "request_id": request_id,
     }
+    if operation is not None:
+        event["operation"] = operation
+    if query:
+        event["query"] = mask_query(query.decode("latin-1"))  # defence: V86 masked-query
+    event["status"] = status
+    event["ms"] = round(seconds * 1000, 1)
+    event["address"] = address
+    event["request_id"] = request_id
     output.write_soon(output.render(event))
