@@ -14,6 +14,7 @@ async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToke
 
 async def keys(ctx: Context) -> Document:
     """Return the keys that verify tokens."""
+    # defence: JWT12 memory
     document, policy = ctx.resources.signing_keys.document, ctx.policy[TokenPolicy]
     return Document(document.body, document.etag, max_age=int(policy.jwks_max_age.total_seconds()))
 

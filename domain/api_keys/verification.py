@@ -57,9 +57,10 @@ async def verify(
     if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
-        check(found, asked, ctx.now)
+        check(found, asked, ctx.now)  # defence: KEY9 checked-first
         return found._replace(key=await _use(ctx, found, asked))
     except REFUSALS as refusal:
+        # defence: KEY15 one-read
         if ctx.resources.key_usage.is_first(found.key.id, refusal.code, now=ctx.now):
             events.refused(ctx, found.key, refusal, ctx.verifier)
         raise

@@ -58,7 +58,7 @@ class CompiledApi(AbstractRoutingAPI):
         self._named.add(operation_id)
         extension = extension_of(self.specification.get_operation(path, method))
         compiled = compile_operation(operation, operation_id, extension, self._policy, self._security)
-        if operation_id not in self._disabled:  # defence: V13 disabled
+        if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
             self.routes.add(self.base_path + path, method.upper(), compiled)
 
 

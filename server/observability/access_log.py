@@ -22,7 +22,7 @@ def access(  # Positional arguments: Python takes longer for names, and every re
         return
     parts: dict[str, object] = {} if operation is None else {"operation": operation}
     if query:
-        parts["query"] = mask_query(query.decode("latin-1"))  # defence: V86 masked-query
+        parts["query"] = mask_query(query.decode("latin-1"))  # defence: V86 JWT18 KEY17 masked-query
     event = {
         "timestamp": logs.timestamp(),
         "level": "info",

@@ -143,6 +143,16 @@ class TestDoors:
 
         assert answer.status_code == 404
 
+    @pytest.mark.threat("ADM20")
+    async def test_nothing_exists_while_it_is_off(self, make_service: MakeService) -> None:
+        service = await make_service({"admin.enabled": "false"})
+
+        answers = [
+            await service.client.request(operation.method, operation.path) for operation in ADMINISTRATION
+        ]
+
+        assert {answer.status_code for answer in answers} == {404}
+
     @pytest.mark.threat("ADM21")
     async def test_pages_of_other_sites_do_not_administer(self, service: Service, admin: Headers) -> None:
         session = (await service.get("/get-session", headers=admin)).json()["session"]

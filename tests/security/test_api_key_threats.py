@@ -171,6 +171,8 @@ class TestSecrecy:
         made = await create(name="ci")
         for _ in range(2):
             await code(service, made["key"])
+        await service.get("/get-session", params={"key": made["key"]}, headers={"x-api-key": made["key"]})
+        await service.get(f"/api-key/{made['key']}")
         async with service.services.database.transaction() as db:
             await db.execute(text("UPDATE api_key SET enabled = false"))
         await code(service, made["key"])
