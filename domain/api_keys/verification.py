@@ -53,6 +53,19 @@ async def verify(
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
+    usage = ctx.resources.key_usage
+    try:
+        verified = await _verify(ctx, text, asked, kind)
+    except REFUSALS as refusal:
+        usage.verified(ctx.verifier, refusal.code)
+        raise
+    usage.verified(ctx.verifier, "valid")
+    return verified
+
+
+async def _verify(
+    ctx: Context, text: str, asked: Mapping[str, Sequence[str]] | None, kind: str | None
+) -> VerifiedKey:
     found = await find(ctx, text)
     if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
