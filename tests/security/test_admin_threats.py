@@ -139,7 +139,7 @@ class TestDoors:
     async def test_other_spellings_of_a_path_lead_nowhere(
         self, service: Service, admin: Headers, path: str
     ) -> None:
-        answer = await service.get(path, headers=admin, params={"id": await id_of(service, admin)})
+        answer = await service.get(BASE_URL + path, headers=admin, params={"id": await id_of(service, admin)})
 
         assert answer.status_code == 404
 

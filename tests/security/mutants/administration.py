@@ -69,6 +69,12 @@ MUTANTS = (
         Replace("(...).rstrip('/')", "value.args[0]"),
     ),
     Mutant("ADM20", "another case is another path", "exact-path", Replace("(...).lower()", "value.args[0]")),
+    Mutant(
+        "ADM20",
+        "a doubled slash is another path",
+        "exact-path",
+        Replace("(...).replace('//', '/')", "value.args[0]"),
+    ),
     Mutant("ADM20", "what is switched off does not exist", "disabled", Always(True)),
     Mutant("ADM21", "pages of other origins do not administer", "origin-check", Always(False)),
     Mutant("ADM22", "permissions can need a second factor", "second-factor", Always(False)),
