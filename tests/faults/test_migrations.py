@@ -159,7 +159,8 @@ class TestNewerRelease:
     async def test_a_migration_that_waits_lets_requests_pass(self, old_database: Database) -> None:
         """A backup reads a table for an hour; a column cannot be added in that time, but the table can be used."""
         async with old_database.transaction() as backup:
-            await backup.execute(text(READING))
+            # Without a snapshot, for which the creation of indexes would wait before.
+            await backup.execute(text('LOCK TABLE "grant" IN ACCESS SHARE MODE'))
             migrating = asyncio.create_task(prepare(old_database, "auto"))
             await until(partial(is_waited_for, old_database))
             has_passed = await is_readable(old_database)

@@ -84,5 +84,10 @@ MUTANTS = (
         "ban-reason",
         Replace("banReason: {type: string, maxLength: 1024}"),
     ),
-    Mutant("ADM23", "names have no control characters", "name-pattern", Remove()),
+    Mutant(
+        "ADM23",
+        "names have no control characters",
+        "name",
+        Replace("name: &name {type: string, maxLength: 256}"),
+    ),
 )

@@ -24,9 +24,9 @@ MUTANTS = (
             "key = keys.find(kid)", "key = import_key(header['jwk']) if 'jwk' in header else keys.find(kid)"
         ),
     ),
-    Mutant("JWT1", "the key is of the algorithm", "sample", Respell(" or key.alg != algorithm", ""))
-    .also("sample", Respell("algorithms=[algorithm]", "algorithms=[key.alg]"))
-    .also("sample", Respell("or algorithm not in ALGORITHMS", "")),
+    Mutant(
+        "JWT1", "the algorithm is that of the key", "sample", Respell(" or key.alg != algorithm", "")
+    ).also("sample", Respell("            or algorithm not in ALGORITHMS\n", "")),
     Mutant(
         "JWT1",
         "an unknown key is not fetched each time",
