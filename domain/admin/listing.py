@@ -4,7 +4,7 @@ import operator
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import ColumnElement, and_, collate, func, literal, not_, or_, select, true
 from sqlmodel import col
@@ -21,8 +21,7 @@ from models import User
 from models.queries import USER_COLUMNS, UserRow
 
 
-@dataclass(frozen=True, slots=True)
-class UserQuery:
+class UserQuery(NamedTuple):
     """A page of users to list; fields are named by their columns, comparisons as in the contract."""
 
     search: str | None

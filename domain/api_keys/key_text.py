@@ -20,7 +20,11 @@ RESERVED_PREFIXES = ("2fa_", "rvk_", "inv_")
 
 def create(prefix: str) -> str:
     """Return the text of a new key: 345 random bits (58 of 62 characters)."""
-    body = prefix + tokens.token(_RANDOM)
+    return with_check(prefix + tokens.token(_RANDOM))
+
+
+def with_check(body: str) -> str:
+    """Return a text of prefix and random characters with the characters that check it."""
     return body + _check(body)
 
 
