@@ -182,7 +182,8 @@ async def _without_indexes(connection: Any, progress: Progress, table: str) -> A
         " WHERE conrelid = $1::regclass ORDER BY contype <> 'p'",
         f'"{table}"',
     )
-    for constraint in constraints:
+    # The primary key last: a foreign key of the same table may depend on it.
+    for constraint in reversed(constraints):
         await connection.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{constraint["name"]}"')
     indexes = await connection.fetch(
         "SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename = $1", table
