@@ -27,6 +27,8 @@ _METHODS = {
     "totp": _SECOND_STEP,
     "otp": _SECOND_STEP,
     "backup_code": _SECOND_STEP,
+    "magic_link": ("mca",),
+    "email_otp": ("mca",),
     "oauth": ("fed",),
     "id_token": ("fed",),
 }
