@@ -213,9 +213,11 @@ class TestNewerRelease:
         rows = await read(old_database, "SELECT count(*) FROM pg_index WHERE NOT indisvalid")
         assert rows == [(0,)]
 
+    @pytest.mark.parametrize("revision", ["0001", "0005", "0006", "0007", "0008"])
     async def test_an_old_database_gets_the_indexes_of_a_new_one(
-        self, old_database: Database, cluster: Cluster
+        self, old_database: Database, cluster: Cluster, revision: str
     ) -> None:
+        await run_alone(old_database, lambda connection: upgrade(connection, revision))
         await prepare(old_database, "auto")
         new = await open_database(cluster.create(), pool_size=3, timeout=DEADLINE)
         await prepare(new, "auto")
