@@ -323,6 +323,9 @@ class Authenticators(Protocol):
 class KeyUsage(Protocol):
     """What this process remembers of the use of API keys."""
 
+    def verified(self, verifier: str | None, result: str) -> None:
+        """Count a verification: `valid`, or the code of its refusal. Without a verifier the key itself was sent."""
+
     def used(self, key_id: str, now: datetime) -> None:
         """Note the use of a key whose uses are not counted; its `lastRequest` is written in the background."""
 

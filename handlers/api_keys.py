@@ -79,5 +79,6 @@ async def verify(
             ctx, body["key"], asked=body.get("permissions"), kind=body.get("configId")
         )
     except verification.REFUSALS as refusal:
+        # defence: KEY9 rolled-back
         return Reply({"valid": False, "error": wire.key_refusal(refusal), "key": None}, refused=True)
     return {"valid": True, "error": None, "key": wire.api_key(found.key)}

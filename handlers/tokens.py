@@ -1,6 +1,10 @@
 """The operations of openapi/paths/tokens.yaml."""
 
+from datetime import timedelta
+from functools import lru_cache
+
 from domain.context import Context
+from domain.ports import KeyDocument
 from domain.signing_keys import session_tokens
 from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes
@@ -14,8 +18,14 @@ async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToke
 
 async def keys(ctx: Context) -> Document:
     """Return the keys that verify tokens."""
+    # defence: JWT12 memory
     document, policy = ctx.resources.signing_keys.document, ctx.policy[TokenPolicy]
-    return Document(document.body, document.etag, max_age=int(policy.jwks_max_age.total_seconds()))
+    return _cacheable(document, policy.jwks_max_age)
+
+
+@lru_cache(maxsize=1)
+def _cacheable(document: KeyDocument, max_age: timedelta) -> Document:
+    return Document(document.body, document.etag, max_age=int(max_age.total_seconds()))
 
 
 async def well_known_keys(ctx: Context) -> Document:

@@ -118,7 +118,9 @@ class Services:
         self.signing_keys = SigningKeyStore(
             self.policy[TokenPolicy], self.cipher, clock, self._run, lambda: self.database, self.metrics
         )
-        self.key_usage = ApiKeyUsage(settings.api_keys.last_request_interval, lambda: self.database)
+        self.key_usage = ApiKeyUsage(
+            settings.api_keys.last_request_interval, lambda: self.database, self.metrics
+        )
         mailbox = RecentMails(clock) if settings.mail.mailbox else None
         self.unit_of_work = UnitOfWork(
             policy=self.policy,

@@ -4,9 +4,21 @@ import operator
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from sqlalchemy import ColumnElement, and_, collate, func, literal, not_, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    and_,
+    collate,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+    type_coerce,
+)
 from sqlmodel import col
 
 from domain import identifiers
@@ -21,8 +33,7 @@ from models import User
 from models.queries import USER_COLUMNS, UserRow
 
 
-@dataclass(frozen=True, slots=True)
-class UserQuery:
+class UserQuery(NamedTuple):
     """A page of users to list; fields are named by their columns, comparisons as in the contract."""
 
     search: str | None
@@ -150,13 +161,20 @@ def _flag(name: str, comparison: str, value: str) -> _Condition:
     if value.lower() not in ("true", "false"):
         _refuse("filterValue", "must be true or false")
     wanted = (value.lower() == "true") == (comparison == "eq")
-    return _Condition(_column(name).is_(wanted), is_indexed=name == "banned" and wanted)
+    if name == "banned" and wanted:
+        # As a bare column, which is the condition of the partial index: SQLite recognizes no other form of it.
+        bare: Any = type_coerce(_column(name), Integer())
+        return _Condition(bare, is_indexed=True)
+    return _Condition(_column(name).is_(wanted))
 
 
 def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition:
     """Compare the beginning, the end or any part of a text; `%`, `_` and `\\` in the value are literal."""
     lowered = value if name == "id" else value.lower()
     column = _text(name)
+    if ctx.db.dialect == "sqlite" and name == "name" and lowered.isascii():
+        # LIKE ignores the case of ASCII letters by itself; `lower`, a function of Python, takes four times as long.
+        column = col(User.name)
     if comparison == "contains":
         return _Condition(column.contains(lowered, autoescape=True))
     if comparison == "ends_with":

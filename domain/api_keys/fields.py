@@ -115,11 +115,13 @@ def _lifetime(policy: ApiKeyPolicy, kind: KeyKind, seconds: int | None) -> timed
     if not kind.custom_expiry:
         raise KeyDisabledExpiration
     if seconds is None:
-        if not policy.allow_never:
+        if not policy.allow_never:  # defence: KEY19 never
             raise ExpiresInIsTooLarge
         return None
+    # defence: KEY19 shortest
     if seconds < kind.minimum_expires_in.total_seconds():
         raise ExpiresInIsTooSmall
+    # defence: KEY19 longest
     if seconds > kind.maximum_expires_in.total_seconds():
         raise ExpiresInIsTooLarge
     return timedelta(seconds=seconds)

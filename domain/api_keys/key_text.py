@@ -13,6 +13,7 @@ _RANDOM, _CHECK = 58, 6
 _FORM = re.compile(rf"[A-Za-z0-9_-]{{0,32}}[A-Za-z0-9]{{{_RANDOM + _CHECK}}}", re.ASCII)
 _IMPORTED = re.compile(r"[!-~]{16,256}", re.ASCII)
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_PAIRS = [one + other for one in _DIGITS for other in _DIGITS]
 
 RESERVED_PREFIXES = ("2fa_", "rvk_", "inv_")
 """The beginnings of other credentials of the service."""
@@ -20,7 +21,11 @@ RESERVED_PREFIXES = ("2fa_", "rvk_", "inv_")
 
 def create(prefix: str) -> str:
     """Return the text of a new key: 345 random bits (58 of 62 characters)."""
-    body = prefix + tokens.token(_RANDOM)
+    return with_check(prefix + tokens.token(_RANDOM))
+
+
+def with_check(body: str) -> str:
+    """Return a text of prefix and random characters with the characters that check it."""
     return body + _check(body)
 
 
@@ -42,8 +47,6 @@ def could_be_imported(text: str) -> bool:
 
 def _check(body: str) -> str:
     """Return the CRC-32 of a text in base 62, padded with `0`."""
-    number, digits = crc32(body.encode()), ""
-    for _ in range(_CHECK):
-        number, digit = divmod(number, len(_DIGITS))
-        digits = _DIGITS[digit] + digits
-    return digits
+    first, rest = divmod(crc32(body.encode()), len(_PAIRS) ** 2)
+    second, third = divmod(rest, len(_PAIRS))
+    return _PAIRS[first] + _PAIRS[second] + _PAIRS[third]

@@ -100,7 +100,7 @@ async def add(
         user_id=owner.id,
         created_by=None if ctx.caller is None else ctx.caller.user.id,
         prefix=prefix or None,
-        start=key_text.start(text, prefix, policy.starting_characters),
+        start=key_text.start(text, prefix, policy.starting_characters),  # defence: KEY17 start
         last_request=None,
         last_refill_at=None,
         request_count=0,

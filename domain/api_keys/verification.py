@@ -33,6 +33,9 @@ REFUSALS = (Unauthenticated, Limited)
 METHOD = "api_key"
 """The method of a session that an API key stands for."""
 
+VALID = "valid"
+"""The result of a verification that was not refused, in metrics."""
+
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -53,16 +56,20 @@ async def verify(
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
-    found = await find(ctx, text)
+    found, usage = await find(ctx, text), ctx.resources.key_usage
     if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
-        check(found, asked, ctx.now)
-        return found._replace(key=await _use(ctx, found, asked))
+        check(found, asked, ctx.now)  # defence: KEY9 checked-first
+        verified = found._replace(key=await _use(ctx, found, asked))
     except REFUSALS as refusal:
-        if ctx.resources.key_usage.is_first(found.key.id, refusal.code, now=ctx.now):
+        usage.verified(ctx.verifier, refusal.code)
+        # defence: KEY15 one-read
+        if usage.is_first(found.key.id, refusal.code, now=ctx.now):
             events.refused(ctx, found.key, refusal, ctx.verifier)
         raise
+    usage.verified(ctx.verifier, VALID)
+    return verified
 
 
 async def authenticate(ctx: Context, text: str) -> Caller:
@@ -164,6 +171,7 @@ def _floor(now: datetime, milliseconds: int) -> datetime:
 
 
 def _refuse_unknown(ctx: Context) -> NoReturn:
+    ctx.resources.key_usage.verified(ctx.verifier, InvalidApiKey.code)
     if ctx.verifier is not None and ctx.resources.key_usage.is_burst(ctx.verifier, ctx.now):
         limit_events.limit_reached(ctx, "api_keys", verifier=ctx.verifier)
     raise InvalidApiKey

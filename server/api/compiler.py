@@ -61,7 +61,7 @@ class CompiledApi(AbstractRoutingAPI):
         extension = extension_of(self.specification.get_operation(path, method))
         compiled = compile_operation(operation, operation_id, extension, self._policy, self._security)
         self.operations[operation_id] = compiled
-        if operation_id not in self._disabled:  # defence: V13 disabled
+        if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
             self.routes.add(self.base_path + path, method.upper(), compiled)
 
 

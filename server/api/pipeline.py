@@ -188,7 +188,7 @@ class Pipeline:
             if operation.checks_origin:
                 cors.check_same_origin(self._policy.base_url, request.head)
             return
-        # defence: V11 V84 origin-check
+        # defence: V11 V84 ADM21 origin-check
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
 
@@ -196,7 +196,7 @@ class Pipeline:
         scope, operation, client = request.scope, request.operation, request.client
         access(
             scope["method"],
-            # defence: V86 masked-path
+            # defence: V86 JWT18 masked-path
             mask_path(scope["path"], self._routes.words) if operation is None else operation.template,
             None if operation is None else operation.operation_id,
             scope["query_string"],

@@ -71,6 +71,7 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
         named = b'attachment; filename="%s"' % result.name.encode("ascii")
         return 200, (CONTENT_TYPE, (b"content-disposition", named)), result.body
     if isinstance(result, Document):
+        # defence: JWT14 etag
         known = b"if-none-match" in head.fields and is_known(result.etag, head)
         headers = _document_headers(result.etag, result.max_age, has_body=not known)
         return (304, headers, b"") if known else (200, headers, result.body)

@@ -56,7 +56,7 @@ class Routes:
 
     def find(self, scope: Scope) -> tuple[Route, dict[str, str]]:
         """Return the place of a request's path and the values in its template. Raises NotFound."""
-        place = self._fixed.get(scope["path"])  # defence: V13 R40 exact-path
+        place = self._fixed.get(scope["path"])  # defence: V13 R40 ADM20 KEY23 exact-path
         captured: dict[str, str] = {}
         if place is None:
             place, captured = self._match(scope["path"])

@@ -54,7 +54,7 @@ class RequireSession:
         request.by_cookie = by_cookie = token is None
         if token is None:
             token = request.head.cookie(self.cookie)
-        if token and tokens.is_token(token):  # defence: V28 bearer-only
+        if token and tokens.is_token(token):  # defence: V28 bearer-only, JWT3 length
             request.caller = await self.sessions.find(token, request.now, by_cookie=by_cookie)
             if request.caller is not None:
                 return

@@ -42,7 +42,7 @@ class SessionStore:
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the session behind a token if it is live at `now`, or None. One that has ended is deleted."""
-        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 JWT6 session-lookup
+        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 JWT3 JWT6 session-lookup
         if found is None:
             return None
         session, user = found
@@ -117,6 +117,6 @@ class KeyStore:
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None; every token is compared with all of them."""
         digest = tokens.digest(token)
-        # defence: KEY14 compare
+        # defence: KEY10 KEY14 compare
         matching = [name for name, expected in self.verifiers if hmac.compare_digest(digest, expected)]
         return matching[0] if matching else None

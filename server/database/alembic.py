@@ -1,16 +1,23 @@
 """Alembic: what a start does that does not find its schema; loaded only then."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection
+from alembic.operations import Operations
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
 
 from models import metadata
 from server.database.errors import is_missing_table
 from server.database.schema import SCRIPTS, Mode, SchemaRefused, known, tables_found
+
+IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+"""Whether the creation of an index was interrupted."""
 
 _MEND = "restore a backup that is whole, or begin with an empty database"
 
@@ -23,19 +30,70 @@ def _config() -> Config:
 
 def _upgrade(connection: Connection, head: str) -> None:
     if _refuse_unusable(connection, head) != head:
-        config = _config()
-        config.attributes["connection"] = connection
-        try:
-            command.upgrade(config, "head")
-        except NoSuchTableError as error:
-            raise SchemaRefused(
-                f"the database lacks the table {error}, which is to be changed: {_MEND}"
-            ) from error
-        except DBAPIError as error:
-            if not is_missing_table(error):
-                raise
-            raise SchemaRefused(f"the database lacks a table that is to be changed: {_MEND}") from error
+        with _refusing_missing_tables():
+            upgrade_to("head", connection)
     _refuse_incomplete(connection, head)
+
+
+def upgrade_to(revision: str, connection: Connection) -> None:
+    """Apply the migrations up to a revision, if they are not applied, in the transaction of a connection."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+@contextmanager
+def _refusing_missing_tables() -> Iterator[None]:
+    try:
+        yield
+    except NoSuchTableError as error:
+        raise SchemaRefused(
+            f"the database lacks the table {error}, which is to be changed: {_MEND}"
+        ) from error
+    except DBAPIError as error:
+        if not is_missing_table(error):
+            raise
+        raise SchemaRefused(f"the database lacks a table that is to be changed: {_MEND}") from error
+
+
+class PendingIndexes(NamedTuple):
+    """Indexes of a migration that is not applied yet, on tables that exist."""
+
+    needs: str
+    """The revision that brings their columns."""
+    indexes: Mapping[str, tuple[str, Sequence[Any], Any]]
+    """Table, columns and condition, by name."""
+
+
+def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:
+    """Return the indexes that PostgreSQL can build before the migrations they belong to; none for an empty database.
+
+    Raises SchemaRefused.
+    """
+    found = _refuse_unusable(connection, head)
+    if found is None or found == head:
+        return []
+    pending = ScriptDirectory.from_config(_config()).iterate_revisions(head, found)
+    modules = [script.module for script in pending if hasattr(script.module, "INDEXES")]
+    return [PendingIndexes(module.NEEDS, module.INDEXES) for module in reversed(modules)]
+
+
+def create_concurrently(pending: PendingIndexes, connection: Connection) -> None:
+    """Create indexes while the tables are used; the connection commits every statement. Raises SchemaRefused."""
+    operations = Operations(MigrationContext.configure(connection))
+    with _refusing_missing_tables():
+        for name, (table, columns, where) in pending.indexes.items():
+            # One that was interrupted stays, and is of no use.
+            if connection.scalar(IS_INVALID, {"name": name}):
+                operations.drop_index(name, postgresql_concurrently=True)
+            operations.create_index(
+                name,
+                table,
+                list(columns),
+                postgresql_where=where,
+                postgresql_concurrently=True,
+                if_not_exists=True,
+            )
 
 
 def _check(connection: Connection, head: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
@@ -28,7 +29,7 @@ _RETREAT = 2.0
 
 
 _SEARCH_INDEXES = {"ix_user_email_trigrams": "email", "ix_user_name_trigrams": "lower(name)"}
-_IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+_TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 
 
 class _Obstacle(NamedTuple):
@@ -43,32 +44,56 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
 
     Of several instances one migrates; the others wait, at most `patience` seconds, and find nothing left to do. As long
     waits one that finds a table in use by a long transaction, such as a backup, and lets the service's requests pass in
-    between. Raises SchemaRefused, also for a schema made by a newer program.
+    between. On PostgreSQL the indexes of large tables are created before the migrations, while the tables are used.
+    Raises SchemaRefused, also for a schema made by a newer program.
     """
     if await current_is_head(database):
         return
+    deadline = time.monotonic() + patience
+    while (obstacle := await _attempt(database, mode, deadline)) is not None:
+        if time.monotonic() >= deadline:
+            raise SchemaRefused(f"{obstacle.reason} for {patience:g} s")
+        await asyncio.sleep(obstacle.pause)
+
+
+async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle | None:
+    """Do it while no other instance does, and return what is in the way, if anything."""
     # Alembic is a tenth of the time and the memory of a start, and a start that finds its schema has no use for it.
     from server.database.alembic import STEPS  # noqa: PLC0415 - see above
 
     def step(connection: Connection) -> None:
         STEPS[mode](connection, head())
 
-    deadline = time.monotonic() + patience
-    while (obstacle := await _attempt(database, step)) is not None:
-        if time.monotonic() >= deadline:
-            raise SchemaRefused(f"{obstacle.reason} for {patience:g} s")
-        await asyncio.sleep(obstacle.pause)
-
-
-async def _attempt(database: Database, step: Callable[[Connection], None]) -> _Obstacle | None:
-    """Do it in one transaction that no other instance has at the same time; return what is in the way, if anything."""
     try:
-        is_done = await run_alone(database, step)
+        has_indexes = (
+            mode != "auto" or database.dialect != "postgresql" or await _create_indexes(database, deadline)
+        )
+        is_done = has_indexes and await run_alone(database, step)
     except DBAPIError as error:
         if not is_lock_timeout(error):  # defence: R22 lock-timeout-retry
             raise
         return _Obstacle("another transaction has been using a table that is to be changed", _RETREAT)
     return None if is_done else _Obstacle("another instance has been migrating the database", _PAUSE)
+
+
+async def _create_indexes(database: Database, deadline: float) -> bool:
+    """Create the indexes of the migrations to come; return False while another instance migrates."""
+    from server.database.alembic import (  # noqa: PLC0415 - see above
+        PendingIndexes,
+        create_concurrently,
+        pending_indexes,
+        upgrade_to,
+    )
+
+    found: list[PendingIndexes] = []
+    is_alone = await run_alone(database, lambda connection: found.extend(pending_indexes(connection, head())))
+    for pending in found:
+        is_alone = (
+            is_alone
+            and await run_alone(database, partial(upgrade_to, pending.needs))
+            and await _run_outside_transactions(database, partial(create_concurrently, pending), deadline)
+        )
+    return is_alone
 
 
 async def run_alone(database: Database, step: Callable[[Connection], None]) -> bool:
@@ -88,9 +113,35 @@ async def _run_on_postgresql(database: Database, step: Callable[[Connection], No
         async with engine.begin() as connection:
             # defence: R22 lock-timeout
             await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))
-            has_lock = await connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK})
+            has_lock = await connection.scalar(_TRY_LOCK, {"key": _LOCK})
             if has_lock:
                 await connection.run_sync(step)
+            return bool(has_lock)
+    finally:
+        await engine.dispose()
+
+
+async def _run_outside_transactions(
+    database: Database, step: Callable[[Connection], None], deadline: float
+) -> bool:
+    """Run a step on PostgreSQL whose statements commit themselves, while no other instance migrates.
+
+    Behind a pooler, which forgets the setting, it waits for other transactions as long as they last.
+    """
+    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
+    try:
+        # The lock is on a connection of its own: CREATE INDEX CONCURRENTLY runs in no transaction.
+        async with engine.begin() as holder:
+            has_lock = await holder.scalar(_TRY_LOCK, {"key": _LOCK})
+            # This statement ends the snapshot of the one before, for whose end the creation of an index would wait.
+            await holder.execute(text("SET LOCAL lock_timeout = 0"))
+            if has_lock:
+                async with engine.connect() as connection:
+                    await connection.execution_options(isolation_level="AUTOCOMMIT")
+                    if not database.pooled:
+                        wait = max(deadline - time.monotonic(), _LOCK_TIMEOUT)
+                        await connection.execute(text(f"SET lock_timeout = {int(wait * 1000)}"))
+                    await connection.run_sync(step)
             return bool(has_lock)
     finally:
         await engine.dispose()
@@ -117,6 +168,8 @@ async def add_search_indexes(database: Database) -> None:
     """
     if database.dialect != "postgresql":
         raise SchemaRefused("only PostgreSQL has indexes for parts of texts")
+    from server.database.alembic import IS_INVALID  # noqa: PLC0415 - see above
+
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         # CREATE INDEX CONCURRENTLY runs in no transaction.
@@ -125,7 +178,7 @@ async def add_search_indexes(database: Database) -> None:
             await connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
             for name, expression in _SEARCH_INDEXES.items():
                 # One that was interrupted stays, and is of no use.
-                if await connection.scalar(_IS_INVALID, {"name": name}):
+                if await connection.scalar(IS_INVALID, {"name": name}):
                     await connection.execute(text(f"DROP INDEX CONCURRENTLY {name}"))
                 definition = f'{name} ON "user" USING gin ({expression} gin_trgm_ops)'
                 await connection.execute(text(f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {definition}"))

@@ -11,6 +11,7 @@ from models.api_key import ApiKey
 from models.base import Instant
 from models.statements import table_of
 from server.database.database import Database
+from server.observability.metrics.registry import MetricsRegistry
 
 EVERY = 5.0
 """Seconds between two writes."""
@@ -31,15 +32,26 @@ _latest = bindparam("latest", type_=Instant())
 class ApiKeyUsage:
     """The uses of keys without counters, and the refusals of the last minute. Implements `domain.ports.KeyUsage`."""
 
-    def __init__(self, interval: timedelta, database: Callable[[], Database]) -> None:
+    def __init__(
+        self,
+        interval: timedelta,
+        database: Callable[[], Database],
+        metrics: MetricsRegistry | None = None,
+    ) -> None:
         self._interval = interval
         self._database = database
+        self._metrics = metrics
         self._used: dict[str, datetime] = {}
         """Keys whose last use is to be written."""
         self._written: dict[str, datetime] = {}
         """Keys whose last use was written a short time ago."""
         self._seen: dict[tuple[str, ...], datetime] = {}
         self._unknown: dict[str, tuple[datetime, int]] = {}
+
+    def verified(self, verifier: str | None, result: str) -> None:
+        """Count a verification, if there are metrics."""
+        if self._metrics is not None:
+            self._metrics.key_verified(verifier, result)
 
     def used(self, key_id: str, now: datetime) -> None:
         """Note a use, unless one within the interval is written."""

@@ -1,19 +1,28 @@
 """Users and their sessions by the million, put in by COPY; made from their numbers, so that each can be found again."""
 
 import hashlib
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 from rich.progress import Progress
 
 from domain import tokens
+from domain.api_keys import key_text
+from models.base import to_milliseconds
 
 SESSIONS_EACH = 10
 LIFE = timedelta(days=7)
+
+ROLE, HOLDERS = "support", 100
+"""A role, and how many users have it."""
+
+Row = tuple[Any, ...]
 
 _CHUNK = 5_000
 """Rows that are handed to the server at once."""
@@ -26,6 +35,10 @@ _BROWSER = (
 _COLUMNS = {
     "user": (
         "id", "name", "email", "email_verified", "two_factor_enabled", "role", "banned", "created_at", "updated_at",
+    ),
+    "api_key": (
+        "id", "digest", "kind", "user_id", "prefix", "enabled", "rate_limit_enabled", "rate_limit_window_ms",
+        "rate_limit_max", "request_count", "created_at", "updated_at",
     ),
     "account": ("id", "user_id", "provider_id", "issuer", "account_id", "password", "created_at", "updated_at"),
     "session": (
@@ -43,6 +56,11 @@ def user_id(number: int) -> str:
 def email(number: int) -> str:
     """Return the address of a user."""
     return f"somebody.{number}@example.com"
+
+
+def key(number: int) -> str:
+    """Return the text of the API key of a user."""
+    return key_text.with_check("gwk_" + (_random("key", number) + _random("more", number))[:58])
 
 
 def token(number: int) -> str:
@@ -66,46 +84,89 @@ class Filling:
     """An encrypted token, as every session has one beside its digest."""
 
     async def put_in(self, connection: Any, progress: Progress) -> None:
-        """Fill the three tables. The large ones get their indexes afterwards, as whoever restores a backup does."""
+        """Fill the tables. The large ones get their indexes afterwards, as whoever restores a backup does."""
         people = range(self.first // SESSIONS_EACH, self.last // SESSIONS_EACH)
         await self._copy(connection, progress, "user", people, self._user)
         async with _without_indexes(connection, progress, "account"):
             await self._copy(connection, progress, "account", people, self._account)
+        async with _without_indexes(connection, progress, "api_key"):
+            await self._copy(connection, progress, "api_key", people, self._key)
         async with _without_indexes(connection, progress, "session"):
             await self._copy(connection, progress, "session", range(self.first, self.last), self._session)
         for table in _COLUMNS:
             await connection.execute(f'VACUUM (ANALYZE) "{table}"')
 
     async def _copy(
-        self, connection: Any, progress: Progress, table: str, numbers: range, line: Callable[[int], str]
+        self, connection: Any, progress: Progress, table: str, numbers: range, row: Callable[[int], Row]
     ) -> None:
         task = progress.add_task(f"{table} up to {numbers.stop:,}", total=len(numbers))
 
         async def lines() -> AsyncIterator[bytes]:
             for chunk in _chunks(numbers):
-                yield "".join(map(line, chunk)).encode()
+                yield "".join(_line(row(number)) for number in chunk).encode()
                 progress.advance(task, len(chunk))
 
         await connection.copy_to_table(table, source=lines(), columns=_COLUMNS[table], timeout=None)
 
-    def _user(self, number: int) -> str:
-        return f"{user_id(number)}\tSomebody\t{email(number)}\tt\tf\tuser\tf\t{self.now}\t{self.now}\n"
+    def put_in_sqlite(self, path: Path) -> None:
+        """Fill the tables of a SQLite file, which nothing else writes to."""
+        people = range(self.first // SESSIONS_EACH, self.last // SESSIONS_EACH)
+        rows = {
+            "user": map(self._user, people),
+            "account": map(self._account, people),
+            "api_key": map(self._key, people),
+            "session": map(self._session, range(self.first, self.last)),
+        }
+        with closing(sqlite3.connect(path)) as file:
+            for table, made in rows.items():
+                columns = _COLUMNS[table]
+                statement = (
+                    f'INSERT INTO "{table}" ({", ".join(columns)}) VALUES ({", ".join("?" * len(columns))})'
+                )
+                file.executemany(statement, ([_sqlite(value) for value in row] for row in made))
+                file.commit()
+            file.execute("ANALYZE")
+            file.commit()
 
-    def _account(self, number: int) -> str:
+    def _user(self, number: int) -> Row:
+        role = f"user,{ROLE}" if number - self.first // SESSIONS_EACH < HOLDERS else "user"
+        joined = self.now - timedelta(seconds=number)
+        return user_id(number), "Somebody", email(number), True, False, role, False, joined, joined
+
+    def _account(self, number: int) -> Row:
         owner = user_id(number)
-        return (
-            f"{_random('account', number)}\t{owner}\tcredential\t\t{owner}\t{_HASH}\t{self.now}\t{self.now}\n"
-        )
+        return _random("account", number), owner, "credential", "", owner, _HASH, self.now, self.now
 
-    def _session(self, number: int) -> str:
+    def _key(self, number: int) -> Row:
+        digest = tokens.digest(key(number))
+        limits = (False, 60_000, 600, 0)
+        return (
+            _random("key", number), digest, "default", user_id(number), "gwk_", True, *limits, self.now, self.now
+        )  # fmt: skip
+
+    def _session(self, number: int) -> Row:
         begun = self.now - timedelta(seconds=number % 3600)
         if number - self.first < self.ended:
             begun -= LIFE + timedelta(hours=2)
-        digest, owner = tokens.digest(token(number)).hex(), user_id(number // SESSIONS_EACH)
         return (
-            f"{_random('session', number)}\t{owner}\t\\\\x{digest}\t\\\\x{self.copy.hex()}\tt\tpassword\t{begun + LIFE}"
-            f"\t198.51.100.{number % 256}\t{_BROWSER}\t{begun}\t{begun}\n"
-        )
+            _random("session", number), user_id(number // SESSIONS_EACH), tokens.digest(token(number)), self.copy, True,
+            "password", begun + LIFE, f"198.51.100.{number % 256}", _BROWSER, begun, begun,
+        )  # fmt: skip
+
+
+def _line(row: Row) -> str:
+    """Return a row as COPY reads it."""
+    return "\t".join(map(_text, row)) + "\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"\\\\x{value.hex()}"
+    return "ft"[value] if isinstance(value, bool) else str(value)
+
+
+def _sqlite(value: Any) -> Any:
+    return to_milliseconds(value) if isinstance(value, datetime) else value
 
 
 def _chunks(numbers: range) -> Iterator[range]:
@@ -121,7 +182,8 @@ async def _without_indexes(connection: Any, progress: Progress, table: str) -> A
         " WHERE conrelid = $1::regclass ORDER BY contype <> 'p'",
         f'"{table}"',
     )
-    for constraint in constraints:
+    # The primary key last: a foreign key of the same table may depend on it.
+    for constraint in reversed(constraints):
         await connection.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{constraint["name"]}"')
     indexes = await connection.fetch(
         "SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename = $1", table

@@ -1,22 +1,35 @@
-"""Verification of API keys while PostgreSQL stops and comes back, and by several instances."""
+"""API keys while the database stops, is read-only or full of expired keys, while processes are killed, and by several
+instances."""
 
 import asyncio
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import text
 
+from server.jobs import cleanup
 from tests.faults.asking import UNAVAILABLE, until
 from tests.faults.engines import OwnCluster, restart
+from tests.faults.places import IS_LONG, Place, Visitor
+from tests.faults.test_database import reading_only
 from tests.handlers.steps import code, join
+from tests.live import LiveService, promote
 from tests.service import VERIFIER, Service, close_service, open_service
 
 BEARER = {"Authorization": f"Bearer {VERIFIER}"}
 SETTINGS = {"limits.enabled": "false", "secrets": "s" * 32, "database.timeout": "2s"}
 USES = 10_000
+KILLS = 20 if IS_LONG else 3
+SOME = 5
+"""Answers that arrive before a kill."""
+EXPIRED = 1_000_000 if IS_LONG else 20_000
 
 
 @pytest.fixture
@@ -97,3 +110,161 @@ async def test_instances_count_and_refuse_together(server: OwnCluster, tmp_path:
     assert (await verify(other, key["key"])).json()["error"]["code"] == "INVALID_API_KEY"
     for each in (one, other):
         await close_service(each)
+
+
+@pytest.mark.threat("R9")
+async def test_of_a_database_that_is_only_read_keys_without_counters_are_valid(
+    server: OwnCluster, tmp_path: Path
+) -> None:
+    service = await open_service(server.create(migrated=True), tmp_path, SETTINGS)
+    plain = await key_of_ada(service)
+    admin = {"Authorization": plain["Authorization"]}
+    counted = (await service.post("/api-key/create", {"remaining": 5}, headers=admin)).json()
+
+    async with reading_only(server):
+
+        async def is_refused() -> bool:
+            return code(await verify(service, counted["key"])) == UNAVAILABLE
+
+        await until(is_refused)
+        assert (await verify(service, plain["key"])).json()["valid"] is True
+        with pytest.raises(Exception, match="read-only transaction"):
+            await service.services.key_usage.write()
+
+    async def is_served() -> bool:
+        return (await verify(service, counted["key"])).status_code == 200
+
+    await until(is_served)
+    assert (await verify(service, plain["key"])).json()["key"]["lastRequest"] is None
+    service.clock.advance(seconds=60)
+    await verify(service, plain["key"])
+    await service.services.key_usage.write()
+    assert (await verify(service, plain["key"])).json()["key"]["lastRequest"] == "2026-01-01T12:01:00.000Z"
+    ((remaining,),) = await service.rows("SELECT remaining FROM api_key WHERE remaining IS NOT NULL")
+    await close_service(service)
+    assert remaining == 4
+
+
+@pytest.mark.threat("KEY8", "R18")
+async def test_a_killed_process_takes_one_use_at_most(place: Place) -> None:
+    """The one whose answer was on its way."""
+    with serving_keys(place) as live:
+        async with Visitor(live) as visitor:
+            token = await administrator(place, visitor)
+            key = (await visitor.post("/api-key/create", token, remaining=USES)).json()["key"]
+    told = 0
+    for kills in range(1, KILLS + 1):
+        with serving_keys(place) as live:
+            async with Visitor(live) as visitor:
+                told += len(
+                    await answered_until_killed(
+                        live, partial(visitor.post, "/api-key/verify", VERIFIER, key=key)
+                    )
+                )
+        [(remaining,)] = await place.rows("SELECT remaining FROM api_key")
+        assert told <= USES - remaining <= told + kills
+
+
+@pytest.mark.threat("R18")
+async def test_a_key_whose_creation_was_killed_is_there_with_its_record_or_is_not(place: Place) -> None:
+    told: set[str] = set()
+    with serving_keys(place) as live:
+        async with Visitor(live) as visitor:
+            token = await visitor.join("ada@example.com")
+    for _ in range(KILLS):
+        with serving_keys(place) as live:
+            async with Visitor(live) as visitor:
+                made = await answered_until_killed(live, partial(visitor.post, "/api-key/create", token))
+        told |= {answer["id"] for answer in made}
+        stored = {row.id for row in await place.rows("SELECT id FROM api_key")}
+        assert told <= stored == await recorded(place)
+
+    with serving_keys(place) as live:
+        async with Visitor(live) as visitor:
+            listed = (await visitor.get("/api-key/list?limit=500", token)).json()["apiKeys"]
+            unseen = [key["id"] for key in listed if key["id"] not in told]
+            deleted = [await visitor.post("/api-key/delete", token, keyId=key) for key in unseen]
+    assert {key["id"] for key in listed} == stored
+    assert [answer.status_code for answer in deleted] == [200] * len(unseen)
+
+
+def serving_keys(place: Place) -> AbstractContextManager[LiveService]:
+    return place.serving({"api_keys.verifiers": f"tests:{VERIFIER}", "api_keys.limit_per_owner": "10000"})
+
+
+async def administrator(place: Place, visitor: Visitor) -> str:
+    """Return the token of a user who manages keys."""
+    token = await visitor.join("root@example.com")
+    await asyncio.to_thread(promote, "root@example.com", place.directory, place.settings())
+    return token
+
+
+async def answered_until_killed(
+    live: LiveService, ask: Callable[[], Awaitable[httpx.Response]]
+) -> list[dict[str, Any]]:
+    """Ask one time after the other, and kill the process after some answers; return the answers that arrived."""
+    answers: list[dict[str, Any]] = []
+
+    async def go_on() -> None:
+        while True:
+            try:
+                answer = await ask()
+            except httpx.TransportError:
+                return
+            assert answer.status_code == 200, answer.text
+            answers.append(answer.json())
+
+    async def are_some() -> bool:
+        return len(answers) >= SOME
+
+    asking = asyncio.create_task(go_on())
+    await until(are_some)
+    live.process.kill()
+    await asking
+    await asyncio.to_thread(live.process.wait)
+    return answers
+
+
+async def recorded(place: Place) -> set[str]:
+    """Return the ids of the keys whose creation the audit trail has."""
+    rows = await place.rows("SELECT details FROM audit WHERE event = 'api_key.created'")
+    details = [json.loads(row.details) if isinstance(row.details, str) else row.details for row in rows]
+    return {each["key"] for each in details}
+
+
+@pytest.fixture
+async def crowded(place: Place) -> AsyncIterator[Service]:
+    """A service whose table of keys is full of expired ones."""
+    service = await open_service(place.url, place.directory, SETTINGS)
+    await join(service, "eve@example.com")
+    numbers = (
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)"
+        if service.services.database.dialect == "sqlite"
+        else "WITH numbers AS (SELECT n FROM generate_series(1, :many) n)"
+    )
+    digest = "CAST('d' || n AS BLOB)" if "RECURSIVE" in numbers else "('d' || n)::bytea"
+    statement = (
+        "INSERT INTO api_key (id, digest, kind, user_id, enabled, rate_limit_enabled, rate_limit_window_ms,"
+        " rate_limit_max, request_count, expires_at, created_at, updated_at)"
+        f" {numbers} SELECT 'k' || n, {digest}, 'default', u.id, true, false, 1000, 1, 0, u.created_at, u.created_at,"
+        ' u.created_at FROM numbers, "user" u'
+    )
+    async with service.services.database.transaction() as db:
+        await db.execute(text(statement).execution_options(in_thread=True), many=EXPIRED)
+    yield service
+    await close_service(service)
+
+
+@pytest.mark.threat("R41")
+async def test_expired_keys_go_while_others_are_verified(crowded: Service) -> None:
+    key = (await key_of_ada(crowded))["key"]
+    crowded.clock.advance(days=31)
+    verdicts: list[bool] = []
+    sweeping = asyncio.create_task(cleanup.sweep(crowded.services.database, crowded.clock()))
+
+    while not sweeping.done():
+        verdicts.append((await verify(crowded, key)).json()["valid"])
+
+    assert (await sweeping)["api_key"] == EXPIRED
+    assert set(verdicts) == {True}
+    assert len(verdicts) > EXPIRED // 500

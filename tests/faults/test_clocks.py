@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pyotp
 import pytest
+from sqlalchemy import text
 
 from tests.conftest import MakeService
 from tests.faults.places import LONG, Place, Visitor
@@ -17,7 +18,7 @@ from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, code
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.security.second_factor import cookie
-from tests.service import PASSWORD, START, Service, close_service, open_service
+from tests.service import PASSWORD, START, VERIFIER, Service, close_service, open_service
 
 SKEW = 300
 ALLOWED = 45
@@ -135,6 +136,36 @@ class TestClocks:
         assert [answer.status_code for answer in answers] == [429, 429]
         at_the_wrong = FAILURES_WINDOW - ALLOWED if pair.skew > 0 else FAILURES_WINDOW
         assert [int(answer.headers["retry-after"]) for answer in answers] == [FAILURES_WINDOW, at_the_wrong]
+
+    async def test_api_keys_differ_by_no_more_than_the_clocks(self, pair: Pair) -> None:
+        """Windows, refills and expiry; no instance says that a key can be used again in the past."""
+        admin = await steps.join(pair.right)
+        async with pair.right.services.database.transaction() as db:
+            await db.execute(text("UPDATE \"user\" SET role = 'admin'"))
+        window = {"rateLimitEnabled": True, "rateLimitMax": 1, "rateLimitTimeWindow": 1000 * SKEW}
+        refilled = {"remaining": 1, "refillAmount": 1, "refillInterval": 1000 * SKEW}
+        made = [
+            (await pair.right.post("/api-key/create", body, headers=admin)).json()["key"]
+            for body in (window, refilled, {"expiresIn": 86400})
+        ]
+
+        async def verify(service: Service, key: str) -> tuple[str, int]:
+            answer = await service.post("/api-key/verify", {"key": key}, headers=bearer(VERIFIER))
+            error = answer.json()["error"] or {"code": "", "details": {}}
+            return error["code"], error.get("details", {}).get("tryAgainIn", 0)
+
+        for key in made[:2]:
+            assert await verify(pair.right, key) == ("", 0)
+            for service in (pair.right, pair.wrong):
+                refused, wait = await verify(service, key)
+                is_over = service is pair.wrong and pair.skew >= SKEW
+                assert bool(refused) != is_over
+                assert is_over or 1 <= wait <= 1000 * 2 * SKEW
+        for service in (pair.right, pair.wrong):
+            service.clock.advance(days=1, seconds=-SKEW - 1)
+            assert (await verify(service, made[2]))[0] == ""
+            service.clock.advance(seconds=2 * SKEW + 1)
+            assert (await verify(service, made[2]))[0] == "KEY_EXPIRED"
 
     async def test_a_clock_that_jumps_back_ends_nothing(self, service: Service) -> None:
         session = await steps.join(service)

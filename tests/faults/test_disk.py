@@ -23,9 +23,10 @@ import pytest
 
 from tests.conftest import Headers, MakeService
 from tests.faults.asking import LONG, PATIENCE, PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
-from tests.handlers.steps import code, join
-from tests.live import LiveService, Output, launch, serving
+from tests.handlers.steps import bearer, code, join
+from tests.live import LiveService, Output, launch, promote, serving
 from tests.postgres import Cluster
+from tests.service import VERIFIER
 
 MOST = 400
 """Sign-ups that are tried until the disk is full: what is allocated already is used up first."""
@@ -209,6 +210,50 @@ class TestDatabase:
         rows = await connection.fetch('SELECT email FROM "user"')
         await connection.close()
         return {row[0] for row in rows}
+
+
+@pytest.mark.threat("R8")
+class TestApiKeys:
+    """The disk under the database is full while API keys are verified."""
+
+    async def test_those_without_counters_are_valid(
+        self, disk: SmallDisk | LimitedFiles, tmp_path: Path
+    ) -> None:
+        settings = {
+            **PLAIN,
+            "database_url": f"sqlite:///{disk.directory / 'gatewright.db'}",
+            "api_keys.verifiers": f"tests:{VERIFIER}",
+        }
+        with serving(tmp_path, settings) as service:
+            async with asking(service) as asker:
+                email, headers = await asker.join()
+                await asyncio.to_thread(promote, email, tmp_path, settings)
+                made = [
+                    (await asker.post("/api-key/create", body, headers)).json()["key"]
+                    for body in ({}, {"remaining": 10_000})
+                ]
+
+                async def verify(number: int) -> str:
+                    answer = await asker.post("/api-key/verify", {"key": made[number]}, bearer(VERIFIER))
+                    return code(answer) if answer.is_error else str(answer.json()["valid"])
+
+                disk.fill(service.process.pid)
+                try:
+                    await fill_up(asker)
+
+                    async def is_full() -> bool:
+                        return await verify(1) == UNAVAILABLE
+
+                    await until(is_full)
+                    assert {await verify(0) for _ in range(20)} == {"True"}
+                finally:
+                    disk.free(service.process.pid)
+
+                async def is_counted() -> bool:
+                    return await verify(1) == "True"
+
+                await until(is_counted)
+        assert not [line for line in service.output.faults() if "api_key_usage" in line]
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pathlib import Path
 import asyncpg
 import httpx
 import pytest
+from sqlalchemy import text
 
 from models import metadata
 from tests.authenticator import Authenticator
@@ -233,6 +234,23 @@ async def add_passkey(service: Service, provider: ProviderProcess) -> Step:
     return lambda: service.post(passkey_steps.REGISTER, {"response": created}, headers=ada)
 
 
+async def create_key(service: Service, provider: ProviderProcess) -> Step:
+    """Create an API key."""
+    ada = await join(service)
+    return lambda: service.post("/api-key/create", {}, headers=ada)
+
+
+async def set_role(service: Service, provider: ProviderProcess) -> Step:
+    """Change the role of a user, as an administrator."""
+    admin = await join(service, "root@example.com")
+    await join(service)
+    async with service.services.database.transaction() as db:
+        await db.execute(text("UPDATE \"user\" SET role = 'admin' WHERE email = 'root@example.com'"))
+    [(user_id,)] = await service.rows("SELECT id FROM \"user\" WHERE role = 'user'")
+    body = {"userId": user_id, "role": "admin"}
+    return lambda: service.post("/admin/set-role", body, headers=admin)
+
+
 async def written(watched: Watched, take: Take) -> list[set[str]]:
     """Take a step; give what each transaction has written, of those that wrote something."""
     step = await take(watched.service, watched.provider)
@@ -277,6 +295,8 @@ class TestChangeIsOneCommit:
             (reset, {"UPDATE account", "DELETE grant", "DELETE session"}),
             (enable, {"INSERT two_factor", "INSERT backup_code"}),
             (verify, {"UPDATE two_factor", "UPDATE backup_code", "UPDATE user"}),
+            (create_key, {"INSERT api_key", "INSERT audit", "INSERT outbox"}),
+            (set_role, {"UPDATE user", "INSERT audit", "INSERT outbox"}),
             (delete, {"DELETE user", "DELETE account", "DELETE session", "DELETE two_factor"}),
         ],
     )

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from models import MailState
 from tests.conftest import MakeService
@@ -112,6 +113,31 @@ class TestRefusedConnections:
                 measured("R10 the mail after the server was back", await until(arrived))
         await peer.stop()
         assert [message["To"] for message in peer.mails] == [email]
+
+    async def test_impersonation_does_not_wait_for_its_notice(
+        self, make_service: MakeService, peer: SmtpPeer
+    ) -> None:
+        service = await make_service(by_smtp(peer.port, **{"admin.impersonation.notify": "true"}))
+        admin, user = await join(service), await join(service, "user@example.com")
+        async with service.services.database.transaction() as db:
+            await db.execute(text("UPDATE \"user\" SET role = 'admin' WHERE email = :email"), email=ADA)
+        await service.services.worker.drain()
+        user_id = (await service.get("/get-session", headers=user)).json()["user"]["id"]
+
+        async def start() -> tuple[int, set[str]]:
+            answer = await service.post("/admin/impersonate-user", {"userId": user_id}, headers=admin)
+            await service.services.worker.drain()
+            return answer.status_code, set(answer.json())
+
+        up = await start()
+        await peer.stop()
+        down = await start()
+
+        assert up == down == (200, {"session", "user"})
+        states = await service.rows(
+            "SELECT state, attempts FROM outbox WHERE template = 'impersonated' ORDER BY state"
+        )
+        assert [tuple(row) for row in states] == [(MailState.QUEUED, 1), (MailState.SENT, 1)]
 
 
 @pytest.mark.threat("R11")

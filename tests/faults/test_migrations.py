@@ -1,11 +1,14 @@
 """Releases that meet: one that migrates while another serves, and one that is too old for the schema (R22, R23)."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -15,8 +18,8 @@ from server.database.migrations import prepare, run_alone
 from server.database.schema import SchemaRefused, current_is_head, head, suffices
 from tests.conftest import MakeService
 from tests.faults import releases
-from tests.faults.asking import UNAVAILABLE
-from tests.faults.places import DEADLINE, LONG, Place, Visitor, place_of, until
+from tests.faults.asking import UNAVAILABLE, measured
+from tests.faults.places import DEADLINE, IS_LONG, LONG, Place, Visitor, place_of, until
 from tests.faults.releases import NEXT
 from tests.handlers.steps import code
 from tests.models.test_migrations import upgrade
@@ -28,6 +31,9 @@ from tests.service import Service
 GUESTS = 6
 """Clients that go on as long as the migration takes."""
 READING = 'SELECT count(*) FROM "grant"'
+USERS = 1_000_000 if IS_LONG else 20_000
+LONGEST_WAIT = 1.0
+"""Seconds that a migration may keep a change waiting."""
 MORE = 10
 """Rounds that each of them makes after it."""
 
@@ -62,6 +68,35 @@ async def is_readable(database: Database) -> bool:
     except DBAPIError:
         return False
     return True
+
+
+async def fill(database: Database, users: int) -> None:
+    """Create users, each with a session, in the oldest schema."""
+    values = "now() AS created_at, now() AS updated_at"
+    async with database.transaction() as db:
+        for statement in (
+            f"""INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,
+                updated_at) SELECT 'u' || n, 'Ada', n || '@example.com', true, false, 'user', false, {values}
+                FROM generate_series(1, {users}) n""",
+            f"""INSERT INTO session (id, user_id, token_digest, remembered, method, expires_at, created_at, updated_at)
+                SELECT 's' || n, 'u' || n, n::text::bytea, true, 'password', now(), {values}
+                FROM generate_series(1, {users}) n""",
+        ):
+            await db.execute(text(statement).execution_options(in_thread=True))
+
+
+async def change(database: Database) -> float:
+    """Change a user and a session as the service does, and return the seconds that took."""
+    began = time.perf_counter()
+    async with database.transaction() as db:
+        await db.execute(text("UPDATE \"user\" SET name = 'Eve', updated_at = now() WHERE id = 'u1'"))
+        await db.execute(text("UPDATE session SET updated_at = now() WHERE id = 's1'"))
+    return time.perf_counter() - began
+
+
+async def read(database: Database, statement: str) -> list[tuple[Any, ...]]:
+    async with database.transaction() as db:
+        return [tuple(row) for row in await db.execute(text(statement))]
 
 
 async def migrated_to(place: Place, revision: str) -> None:
@@ -124,7 +159,8 @@ class TestNewerRelease:
     async def test_a_migration_that_waits_lets_requests_pass(self, old_database: Database) -> None:
         """A backup reads a table for an hour; a column cannot be added in that time, but the table can be used."""
         async with old_database.transaction() as backup:
-            await backup.execute(text(READING))
+            # Without a snapshot, for which the creation of indexes would wait before.
+            await backup.execute(text('LOCK TABLE "grant" IN ACCESS SHARE MODE'))
             migrating = asyncio.create_task(prepare(old_database, "auto"))
             await until(partial(is_waited_for, old_database))
             has_passed = await is_readable(old_database)
@@ -133,6 +169,64 @@ class TestNewerRelease:
 
         assert (has_passed, is_waiting) == (True, True)
         assert await current_is_head(old_database)
+
+    async def test_users_are_changed_while_their_indexes_are_built(self, old_database: Database) -> None:
+        """A build waits for older snapshots, here that of a backup; nobody waits for the build."""
+        await fill(old_database, 1)
+        backup = await asyncpg.connect(old_database.address.target)
+        try:
+            async with backup.transaction(isolation="repeatable_read"):
+                await backup.fetch('SELECT 1 FROM "user"')
+                migrating = asyncio.create_task(prepare(old_database, "auto"))
+                await until(partial(is_waited_for, old_database))
+                changed = await change(old_database)
+                is_waiting = not migrating.done()
+            await asyncio.wait_for(migrating, DEADLINE)
+        finally:
+            await backup.close()
+
+        assert changed < LONGEST_WAIT
+        assert is_waiting
+        assert await current_is_head(old_database)
+
+    async def test_no_change_waits_for_a_second(self, old_database: Database) -> None:
+        await fill(old_database, USERS)
+        migrating = asyncio.create_task(prepare(old_database, "auto"))
+        waits = [await change(old_database)]
+        while not migrating.done():
+            waits.append(await change(old_database))
+
+        await migrating
+        measured(f"R22 longest change while {USERS:,} users are migrated", max(waits))
+        assert max(waits) < LONGEST_WAIT
+
+    async def test_an_index_whose_build_was_interrupted_is_built_again(self, old_database: Database) -> None:
+        interrupted = (
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_user_role_created_at_id'::regclass"
+        )
+        async with old_database.transaction() as db:
+            await db.execute(text('CREATE INDEX ix_user_role_created_at_id ON "user" (role)'))
+            await db.execute(text(interrupted))
+
+        await prepare(old_database, "auto")
+
+        rows = await read(old_database, "SELECT count(*) FROM pg_index WHERE NOT indisvalid")
+        assert rows == [(0,)]
+
+    @pytest.mark.parametrize("revision", ["0001", "0005", "0006", "0007", "0008"])
+    async def test_an_old_database_gets_the_indexes_of_a_new_one(
+        self, old_database: Database, cluster: Cluster, revision: str
+    ) -> None:
+        await run_alone(old_database, lambda connection: upgrade(connection, revision))
+        await prepare(old_database, "auto")
+        new = await open_database(cluster.create(), pool_size=3, timeout=DEADLINE)
+        await prepare(new, "auto")
+
+        indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname"
+        keys = "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype <> 'n' ORDER BY conname"
+        found = [[await read(one, query) for query in (indexes, keys)] for one in (old_database, new)]
+        await new.close()
+        assert found[0] == found[1]
 
     async def test_a_migration_that_waits_for_too_long_says_for_what(self, old_database: Database) -> None:
         async with old_database.transaction() as backup:

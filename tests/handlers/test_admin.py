@@ -633,6 +633,8 @@ class TestListing:
             ({"searchValue": "%"}, ""),
             ({"searchValue": ""}, "carl bxob b_ob ada zoe"),
             ({"searchField": "name", "searchValue": "BO", "searchOperator": "starts_with"}, "b_ob"),
+            ({"searchField": "name", "searchValue": "AR"}, "carl"),
+            ({"searchField": "name", "searchValue": "OB", "searchOperator": "ends_with"}, "b_ob"),
             ({"searchField": "name", "searchValue": "é", "searchOperator": "starts_with"}, "bxob"),
             ({"filterValue": "ADA@example.com"}, "ada"),
             ({"filterField": "role", "filterValue": "editor"}, "bxob b_ob"),

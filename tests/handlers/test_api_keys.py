@@ -638,6 +638,11 @@ class TestVerify:
         assert await get(keeper, "get", id=made["id"]) == state
         assert state["remaining"] == 4
 
+        unlimited = await call(keeper, "create", remaining=5)
+        asked = {"files": ["read"]}
+        assert await verify(unlimited["key"], permissions=asked) == "KEY_PERMISSIONS_INSUFFICIENT"
+        assert (await get(keeper, "get", id=unlimited["id"]))["remaining"] == 5
+
     @pytest.mark.both_databases
     @pytest.mark.threat("KEY8")
     @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ class TestIssue:
             ("totp", ["pwd", "otp", "mfa"]),
             ("backup_code", ["pwd", "otp", "mfa"]),
             ("id_token:google", ["fed"]),
+            ("magic_link", ["mca"]),
             ("email_otp", ["mca"]),
             ("unknown", None),
         ],

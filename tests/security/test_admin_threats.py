@@ -99,6 +99,66 @@ class TestLastAdministrator:
             assert sorted(answer.status_code for answer in answers)[0] == 200
 
 
+@pytest.mark.both_databases
+class TestRaces:
+    async def test_of_many_who_create_one_address_one_succeeds(
+        self, service: Service, admin: Headers
+    ) -> None:
+        body = {"email": "new@example.com", "name": "New", "password": PASSWORD}
+
+        answers = await asyncio.gather(
+            *(service.post("/admin/create-user", body, headers=admin) for _ in range(20))
+        )
+
+        assert sorted(code(one) if one.is_error else "" for one in answers) == [
+            "", *["USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"] * 19
+        ]  # fmt: skip
+        assert len(await service.rows("SELECT id FROM account WHERE user_id IN"
+                                      " (SELECT id FROM \"user\" WHERE email = 'new@example.com')")) == 1  # fmt: skip
+
+    async def test_of_many_roles_one_is_left_whole(
+        self, service: Service, admin: Headers, sign_up: SignIn
+    ) -> None:
+        user_id = await id_of(service, await sign_up("user@example.com"))
+        wanted = ["user", "admin", "user,admin", "admin,user"] * 5
+
+        answers = await asyncio.gather(
+            *(
+                service.post("/admin/set-role", {"userId": user_id, "role": role}, headers=admin)
+                for role in wanted
+            )
+        )
+
+        assert {answer.status_code for answer in answers} == {200}
+        [(role,)] = await service.rows('SELECT role FROM "user" WHERE id = :id', id=user_id)
+        assert role in wanted
+
+    @pytest.mark.threat("ADM12")
+    async def test_no_session_is_left_when_users_sign_in_while_they_are_banned(
+        self, service: Service, admin: Headers, sign_up: SignIn
+    ) -> None:
+        user_id = await id_of(service, await sign_up("user@example.com"))
+        service.client.cookies.clear()
+        credentials = {"email": "user@example.com", "password": PASSWORD}
+
+        answers = await asyncio.gather(
+            *(
+                service.post("/admin/ban-user", {"userId": user_id}, headers=admin)
+                if number % 2
+                else service.post("/sign-in/email", credentials)
+                for number in range(40)
+            )
+        )
+
+        assert {answer.status_code for answer in answers[1::2]} == {200}
+        assert {answer.status_code for answer in answers[::2]} <= {200, 403}
+        assert await service.rows("SELECT id FROM session WHERE user_id = :id", id=user_id) == []
+        assert [
+            bool(row.banned)
+            for row in await service.rows('SELECT banned FROM "user" WHERE id = :id', id=user_id)
+        ] == [True]
+
+
 class TestSearch:
     @pytest.mark.threat("ADM16")
     async def test_a_search_that_reads_too_much_is_refused(
@@ -139,9 +199,19 @@ class TestDoors:
     async def test_other_spellings_of_a_path_lead_nowhere(
         self, service: Service, admin: Headers, path: str
     ) -> None:
-        answer = await service.get(path, headers=admin, params={"id": await id_of(service, admin)})
+        answer = await service.get(BASE_URL + path, headers=admin, params={"id": await id_of(service, admin)})
 
         assert answer.status_code == 404
+
+    @pytest.mark.threat("ADM20")
+    async def test_nothing_exists_while_it_is_off(self, make_service: MakeService) -> None:
+        service = await make_service({"admin.enabled": "false"})
+
+        answers = [
+            await service.client.request(operation.method, operation.path) for operation in ADMINISTRATION
+        ]
+
+        assert {answer.status_code for answer in answers} == {404}
 
     @pytest.mark.threat("ADM21")
     async def test_pages_of_other_sites_do_not_administer(self, service: Service, admin: Headers) -> None:

@@ -14,7 +14,7 @@ from domain import tokens
 from domain.api_keys import key_text
 from models.api_key import ApiKey
 from tests.conftest import Headers, MakeService, SignIn
-from tests.service import PASSWORD, Service
+from tests.service import BASE_URL, PASSWORD, Service
 
 VERIFIER = "v" * 40
 BEARER = {"Authorization": f"Bearer {VERIFIER}"}
@@ -157,10 +157,10 @@ class TestPaths:
     @pytest.mark.parametrize("path", ["//api-key/list", "/api-key/list/", "/API-KEY/list", "/api-key/List",
                                       "/api-key/delete-all-expired-api-keys", "/api-key/%2e%2e/list"])  # fmt: skip
     async def test_another_spelling_leads_nowhere(self, service: Service, ada: Headers, path: str) -> None:
-        answer = await service.get(path, headers=ada)
+        # As a whole URL: `//api-key/list` by itself would name a host.
+        answer = await service.get(BASE_URL + path, headers=ada)
 
-        assert answer.status_code in (404, 405)
-        assert "apiKeys" not in answer.text
+        assert answer.status_code == 404
 
 
 class TestSecrecy:
@@ -171,6 +171,8 @@ class TestSecrecy:
         made = await create(name="ci")
         for _ in range(2):
             await code(service, made["key"])
+        await service.get("/get-session", params={"key": made["key"]}, headers={"x-api-key": made["key"]})
+        await service.get(f"/api-key/{made['key']}")
         async with service.services.database.transaction() as db:
             await db.execute(text("UPDATE api_key SET enabled = false"))
         await code(service, made["key"])

@@ -1,6 +1,6 @@
 """Indexes of users, for the lists of administrators.
 
-Adds only indexes; changes of users wait while PostgreSQL builds them.
+Adds only indexes. A start and `gatewright migrate` build them on PostgreSQL before, while users are changed.
 """
 
 from typing import Any
@@ -11,33 +11,39 @@ from alembic import op
 revision = "0006"
 down_revision = "0005"
 
-_INDEXES: dict[str, list[Any]] = {
-    "ix_user_created_at_id": ["created_at", "id"],
-    "ix_user_updated_at_id": ["updated_at", "id"],
-    "ix_user_role_created_at_id": ["role", "created_at", "id"],
+NEEDS = "0001"
+"""The revision that brings the columns of the indexes."""
+
+_BANNED = sa.text("banned")
+_INDEXES: dict[str, tuple[str, list[Any], Any]] = {
+    "ix_user_created_at_id": ("user", ["created_at", "id"], None),
+    "ix_user_updated_at_id": ("user", ["updated_at", "id"], None),
+    "ix_user_role_created_at_id": ("user", ["role", "created_at", "id"], None),
+    "ix_user_ban_expires_id": ("user", ["ban_expires", "id"], _BANNED),
 }
-_POSTGRESQL: dict[str, list[Any]] = {
-    "ix_user_name_id": [sa.text("lower(name)"), "id"],
-    "ix_user_email_pattern": [sa.text("email text_pattern_ops")],
-    "ix_user_name_pattern": [sa.text("lower(name) text_pattern_ops")],
+INDEXES: dict[str, tuple[str, list[Any], Any]] = {
+    **_INDEXES,
+    "ix_user_name_id": ("user", [sa.text("lower(name)"), "id"], None),
+    "ix_user_email_pattern": ("user", [sa.text("email text_pattern_ops")], None),
+    "ix_user_name_pattern": ("user", [sa.text("lower(name) text_pattern_ops")], None),
 }
-_SQLITE: dict[str, list[Any]] = {"ix_user_name_id": [sa.text("name COLLATE NOCASE"), "id"]}
+"""Table, columns and condition of the indexes of PostgreSQL, by name."""
+
+_SQLITE: dict[str, tuple[str, list[Any], Any]] = {
+    **_INDEXES,
+    "ix_user_name_id": ("user", [sa.text("name COLLATE NOCASE"), "id"], None),
+}
 
 
 def upgrade() -> None:
-    banned = sa.text("banned")
-    for name, columns in _all().items():
-        op.create_index(name, "user", columns)
-    op.create_index(
-        "ix_user_ban_expires_id", "user", ["ban_expires", "id"], postgresql_where=banned, sqlite_where=banned
-    )
+    for name, (table, columns, where) in _all().items():
+        op.create_index(name, table, columns, postgresql_where=where, sqlite_where=where, if_not_exists=True)
 
 
 def downgrade() -> None:
-    for name in (*_all(), "ix_user_ban_expires_id"):
-        op.drop_index(name, "user")
+    for name, (table, _, _) in _all().items():
+        op.drop_index(name, table)
 
 
-def _all() -> dict[str, list[Any]]:
-    is_postgresql = op.get_context().dialect.name == "postgresql"
-    return {**_INDEXES, **(_POSTGRESQL if is_postgresql else _SQLITE)}
+def _all() -> dict[str, tuple[str, list[Any], Any]]:
+    return INDEXES if op.get_context().dialect.name == "postgresql" else _SQLITE

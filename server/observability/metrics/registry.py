@@ -1,7 +1,7 @@
 """The metrics of the service, in prometheus_client. Each process makes one `MetricsRegistry`.
 
 No label ever holds what a client has sent: operations, codes, events and templates are words of this program,
-providers are the operator's.
+providers and verifiers are the operator's.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +19,9 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 NO_OPERATION = "none"
 """The label of all requests without an operation: their paths are arbitrary."""
+
+NO_VERIFIER = "none"
+"""The label of requests that an API key itself has made."""
 
 
 class MetricsRegistry:
@@ -78,6 +81,11 @@ class MetricsRegistry:
             "gatewright_outbox_mails_total",
             "Mails by result: sent, postponed, failed for good.",
             ("template", "result"),
+        )
+        self._key_verifications = counter(
+            "gatewright_api_key_verifications_total",
+            "Verifications of API keys, by service (none: the key itself was sent) and result: valid, or the code.",
+            ("verifier", "result"),
         )
         self._tokens_issued = counter(
             "gatewright_tokens_issued_total",
@@ -156,6 +164,10 @@ class MetricsRegistry:
     def mail(self, template: str, result: str) -> None:
         """Count the result of a delivery: sent, postponed, failed."""
         self._mails.labels(template, result).inc()
+
+    def key_verified(self, verifier: str | None, result: str) -> None:
+        """Count a verification of an API key by a service, or None: valid, or the code of the refusal."""
+        self._key_verifications.labels(verifier or NO_VERIFIER, result).inc()
 
     def token_issued(self, algorithm: str) -> None:
         """Count a signed token."""

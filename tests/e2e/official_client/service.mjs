@@ -16,6 +16,8 @@ import { TOTP, URI } from "otpauth";
 export const ROOT = process.env.SERVICE_ROOT;
 export const BASE_PATH = process.env.SERVICE_BASE_PATH || "/";
 export const CARRIED_BY = process.env.CARRIED_BY;
+export const PASSWORD = "correct horse battery";
+export const ADMINISTRATOR = process.env.ADMIN_EMAIL;
 const MAIL_FILE = process.env.MAIL_FILE;
 const PROVIDER = process.env.PROVIDER_ISSUER;
 const PATIENCE = 10_000;
@@ -61,6 +63,8 @@ function bearerMemory() {
   const memory = { token: "" };
   memory.fetchOptions = {
     auth: { type: "Bearer", token: () => memory.token },
+    // Better Auth's server wants one to sign in; ours does not.
+    headers: process.env.ORIGIN ? { origin: process.env.ORIGIN } : {},
     onSuccess: (context) => {
       memory.token = context.response.headers.get("set-auth-token") ?? memory.token;
     },

@@ -1,4 +1,4 @@
-"""Mutants of the rows ADM1 to ADM22: administration."""
+"""Mutants of the rows ADM1 to ADM23: administration."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace
@@ -37,7 +37,23 @@ MUTANTS = (
     Mutant("ADM14", "nobody removes themselves", "own-removal", Always(False)),
     Mutant("ADM14", "nobody sets their own password here", "own-account", Always(False)),
     Mutant(
+        "ADM15",
+        "lists are sorted by listed fields",
+        "sort-fields",
+        Replace(
+            "SortBy: {name: sortBy, in: query, description: The field to sort by., schema: {type: string}}"
+        ),
+    ).also("columns", Replace("_LISTED.get(sort_by or 'createdAt', 'created_at')", "value")),
+    Mutant(
         "ADM16", "a search has its time", "scan-timeout", Replace("600.0", "items[0].context_expr.args[0]")
+    ),
+    Mutant(
+        "ADM17",
+        "ids are texts",
+        "user-id",
+        Replace(
+            "userId: &user-id {description: The identifier of the user., example: mX4cQ7vN1pRk9TzY2bLw6HdFgS8jUaEo}"
+        ),
     ),
     Mutant(
         "ADM18",
@@ -46,5 +62,32 @@ MUTANTS = (
         Replace("ctx.signed_in.user._replace(role='admin')", "value"),
     ),
     Mutant("ADM19", "the permission comes first", "permission", Always(False)),
+    Mutant(
+        "ADM20",
+        "a trailing slash is another path",
+        "exact-path",
+        Replace("(...).rstrip('/')", "value.args[0]"),
+    ),
+    Mutant("ADM20", "another case is another path", "exact-path", Replace("(...).lower()", "value.args[0]")),
+    Mutant(
+        "ADM20",
+        "a doubled slash is another path",
+        "exact-path",
+        Replace("(...).replace('//', '/')", "value.args[0]"),
+    ),
+    Mutant("ADM20", "what is switched off does not exist", "disabled", Always(True)),
+    Mutant("ADM21", "pages of other origins do not administer", "origin-check", Always(False)),
     Mutant("ADM22", "permissions can need a second factor", "second-factor", Always(False)),
+    Mutant(
+        "ADM23",
+        "reasons have no control characters",
+        "ban-reason",
+        Replace("banReason: {type: string, maxLength: 1024}"),
+    ),
+    Mutant(
+        "ADM23",
+        "names have no control characters",
+        "name",
+        Replace("name: &name {type: string, maxLength: 256}"),
+    ),
 )

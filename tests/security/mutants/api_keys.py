@@ -1,7 +1,7 @@
-"""Mutants of the rows KEY1 to KEY22: API keys."""
+"""Mutants of the rows KEY1 to KEY23: API keys."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Remove, Replace
+from tests.security.mutants.operators import Always, Before, Remove, Replace, Unwrap
 
 MUTANTS = (
     Mutant("KEY1", "users who manage keys have the permission", "manager", Replace("True", "value")),
@@ -14,6 +14,18 @@ MUTANTS = (
     Mutant("KEY7", "expired keys are refused", "expiry", Always(False)),
     Mutant("KEY8", "the statement looks at what remains", "remaining", Remove()),
     Mutant("KEY8", "the statement looks at the rate limit", "rate-limit", Remove()),
+    Mutant(
+        "KEY9",
+        "a refused verification uses nothing up",
+        "checked-first",
+        Replace("await _use(ctx, found, asked)\n..."),
+    ).also("rolled-back", Replace("False", "value.keywords[0].value")),
+    Mutant(
+        "KEY10",
+        "a key is no verifier token",
+        "compare",
+        Replace("[name for name, expected in self.verifiers]", "value"),
+    ),
     Mutant(
         "KEY11",
         "keys are sessions only by the settings",
@@ -39,10 +51,35 @@ MUTANTS = (
         "compare",
         Replace("[name for name, expected in self.verifiers]", "value"),
     ),
+    Mutant(
+        "KEY15",
+        "a refused key costs one read",
+        "one-read",
+        Before("await ctx.db.execute(FIND_KEY, key_id=found.key.id)"),
+    ),
     Mutant("KEY16", "prefixes of other credentials are refused", "reserved-prefix", Always(False)),
+    Mutant("KEY17", "no more than the beginning of a key is kept", "start", Replace("text", "value")),
+    Mutant("KEY17", "queries are masked in the log", "masked-query", Unwrap("args[0]", "value")),
     Mutant("KEY18", "metadata has a size", "size", Always(False)),
     Mutant("KEY18", "prototypes are refused", "prototype", Always(False)),
+    Mutant("KEY19", "keys may have to expire", "never", Always(False)),
+    Mutant("KEY19", "lifetimes have a minimum", "shortest", Always(False)),
+    Mutant("KEY19", "lifetimes have a maximum", "longest", Always(False)),
+    Mutant(
+        "KEY19",
+        "lifetimes are whole numbers",
+        "whole-seconds",
+        Replace("expiresIn: {type: number, nullable: true}"),
+    ),
     Mutant("KEY20", "the keys of a user are counted", "limit", Always(False)),
     Mutant("KEY21", "the powers of the owner are compared", "rank", Always(False)),
     Mutant("KEY22", "one key is sent", "one-key", Always(False)),
+    Mutant("KEY23", "another case is another path", "exact-path", Replace("(...).lower()", "value.args[0]")),
+    Mutant(
+        "KEY23",
+        "a doubled slash is another path",
+        "exact-path",
+        Replace("(...).replace('//', '/')", "value.args[0]"),
+    ),
+    Mutant("KEY23", "what is switched off does not exist", "disabled", Always(True)),
 )

@@ -4,7 +4,8 @@
 
 A mark names rows and a key that is unique within each row; a comma separates several marks. A mark belongs to what
 begins on its line: a statement, or an argument, operand or element. On a line of its own it belongs to the next line of
-code. In YAML it belongs to a line and to what is indented below it.
+code. In YAML it belongs to a line and to what is indented below it. In a guide it is a comment of Markdown,
+`<!-- defence: … -->`, and belongs to the whole block of code that follows.
 """
 
 import re
@@ -15,9 +16,12 @@ from pathlib import Path
 PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server")
 """Where marks are searched for; within these, files may move freely."""
 
-_COMMENT = re.compile(r"# defence: (.+)$")
-_MARK = re.compile(r"((?:(?:ADM|JWT|KEY|[MPRV])[1-9][0-9]* )+)([a-z0-9]+(?:-[a-z0-9]+)*)")
-_SUFFIXES = frozenset({".py", ".yaml"})
+GUIDES = "docs/pages/guides"
+"""The guides, whose code readers copy."""
+
+_COMMENT = re.compile(r"(?:#|<!--) defence: (.+?)(?: -->)?$")
+_MARK = re.compile(r"((?:(?:ADM|JWT|KEY|[HMPRV])[1-9][0-9]* )+)([a-z0-9]+(?:-[a-z0-9]+)*)")
+_SUFFIXES = frozenset({".md", ".py", ".yaml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Place:
 def find(root: Path) -> dict[tuple[str, str], list[Place]]:
     """Return the marked places of all packages by row and key. Raises ValueError for a mark that cannot be read."""
     found: dict[tuple[str, str], list[Place]] = {}
-    for package in PACKAGES:
+    for package in (*PACKAGES, GUIDES):
         for file in sorted((root / package).rglob("*")):
             if file.suffix in _SUFFIXES:
                 try:
@@ -49,7 +53,7 @@ def in_text(text: str) -> Iterator[tuple[tuple[str, str], int]]:
         comment = _COMMENT.search(line)
         if comment is not None:
             waiting += _names(comment[1])
-        if waiting and line.strip() and not line.lstrip().startswith("#"):
+        if waiting and line.strip() and not line.lstrip().startswith(("#", "<!--")):
             yield from ((name, number) for name in waiting)
             waiting = []
 

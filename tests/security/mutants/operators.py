@@ -165,7 +165,10 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Respell:
-    """Replace a part of a text that the marked code has once as a constant: of a pattern, of SQL, of a script."""
+    """Replace a part of a text that the marked code has once as a constant: of a pattern, of SQL, of a script.
+
+    In a guide it replaces a text that the marked block of code has once.
+    """
 
     old: str | bytes
     new: str | bytes

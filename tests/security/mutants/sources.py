@@ -10,13 +10,16 @@ from pathlib import Path
 
 from tests.security.mutants import marks
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import NotAppliedError, Operator, Remove, Replace, Slot
+from tests.security.mutants.operators import NotAppliedError, Operator, Remove, Replace, Respell, Slot
 
 _OF_LIBRARIES = frozenset(
     {"_exit", "detect_encoding", "jwk", "normpath", "on_conflict_do_nothing", "whereclause"}
     | {name for kind in (bytes, dict, int, list, str, tuple) for name in dir(kind)}
 )
 """Attributes that replacements use although the source may not: of built-in types and of libraries."""
+
+
+_FENCE = "```"
 
 
 class Project:
@@ -210,6 +213,8 @@ def _check_imports(added: Collection[str]) -> None:
 def _mutate_block(text: str, number: int, operator: Operator) -> str:
     """Return text in which a line, and what is indented below it, is removed or replaced. Raises NotAppliedError."""
     lines = text.splitlines(keepends=True)
+    if lines[number - 1].startswith(_FENCE):
+        return _mutate_code(lines, number, operator)
     indentation = _indentation(lines[number - 1])
     end = next((i for i in range(number, len(lines)) if _indentation(lines[i]) <= indentation), len(lines))
     match operator:
@@ -220,6 +225,22 @@ def _mutate_block(text: str, number: int, operator: Operator) -> str:
         case _:
             raise NotAppliedError(f"{operator} does not apply to a block of text")
     return "".join(lines)
+
+
+def _mutate_code(lines: list[str], number: int, operator: Operator) -> str:
+    """Return a guide in which a text of the block of code that begins at a line is replaced. Raises NotAppliedError."""
+    end = lines.index(f"{_FENCE}\n", number)
+    code = "".join(lines[number:end])
+    if not isinstance(operator, Respell) or not isinstance(operator.old, str):
+        raise NotAppliedError(f"{operator} does not apply to the code of a guide")
+    if code.count(operator.old) != 1:
+        raise NotAppliedError(f"the marked code does not have {operator.old!r} once")
+    changed = code.replace(operator.old, str(operator.new))
+    try:
+        compile(changed, "guide", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise NotAppliedError(f"the changed code does not compile: {error}") from None
+    return "".join((*lines[:number], changed, *lines[end:]))
 
 
 def _indentation(line: str) -> int:

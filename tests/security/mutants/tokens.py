@@ -1,12 +1,38 @@
-"""Mutants of the rows JWT2 to JWT16: signed tokens for other services.
+"""Mutants of the rows JWT1 to JWT18: signed tokens for other services.
 
-JWT1 and JWT17 concern verifiers; the one of the guide is no part of the service.
+JWT1 and JWT17 concern verifiers: the code of the guide loses a check.
 """
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Append, Remove, Replace, Unwrap
+from tests.security.mutants.operators import Always, Append, Before, Remove, Replace, Respell, Unwrap
 
 MUTANTS = (
+    Mutant(
+        "JWT1",
+        "the signature is verified",
+        "sample",
+        Respell(
+            "jwt.decode(token, key, algorithms=[algorithm]).claims",
+            "__import__('json').loads(jws.extract_compact(token.encode()).payload)",
+        ),
+    ),
+    Mutant(
+        "JWT1",
+        "the key is a published one",
+        "sample",
+        Respell(
+            "key = keys.find(kid)", "key = import_key(header['jwk']) if 'jwk' in header else keys.find(kid)"
+        ),
+    ),
+    Mutant(
+        "JWT1", "the algorithm is that of the key", "sample", Respell(" or key.alg != algorithm", "")
+    ).also("sample", Respell("            or algorithm not in ALGORITHMS\n", "")),
+    Mutant(
+        "JWT1",
+        "an unknown key is not fetched each time",
+        "sample",
+        Respell("pause: float = 60", "pause: float = 0"),
+    ),
     Mutant("JWT2", "private keys are encrypted", "encrypted", Replace("pair.private_jwk.encode()", "value")),
     Mutant(
         "JWT2",
@@ -14,6 +40,12 @@ MUTANTS = (
         "public-part",
         Replace("key.as_dict(private=True)", "value"),
     ).also("public-members", Replace("tuple(public)", "value")),
+    Mutant("JWT3", "a token of another form is no session", "length", Replace("token", "test")).also(
+        "session-lookup",
+        Replace(
+            "seen = globals().setdefault('SEEN', [token])\nif len(token) > 32:\n    token = seen[0]\n..."
+        ),
+    ),
     Mutant("JWT4", "a session token names its type", "typ", Remove("value.values[2]")),
     Mutant("JWT5", "only configured audiences", "audience", Always(False)),
     Mutant(
@@ -32,6 +64,12 @@ MUTANTS = (
         "still-due",
         Replace("{name: ctx.now for name in pairs}.items()", "iter"),
     ),
+    Mutant(
+        "JWT12",
+        "keys are published from memory",
+        "memory",
+        Before("await ctx.resources.signing_keys.reload()"),
+    ),
     Mutant("JWT13", "there is no nbf", "no-nbf", Append("'nbf': to_milliseconds(ctx.now) // 1000", "value")),
     Mutant(
         "JWT13",
@@ -42,10 +80,27 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "JWT14",
+        "only its own tag says that the document is known",
+        "etag",
+        Replace("b'if-none-match' in head.fields", "value"),
+    ),
+    Mutant(
+        "JWT14",
+        "requests for the keys are not limited",
+        "unlimited",
+        Replace("x-gatewright: {switch: jwt.enabled, answersHead: true, publicDocument: true}"),
+    ),
+    Mutant(
         "JWT15",
         "a token has the user's present fields",
         "fields",
         Replace("globals().setdefault('SEEN', {}).setdefault(caller.user.id, ...)", "value"),
     ),
     Mutant("JWT16", "a token names who acts", "actor", Remove()),
+    Mutant(
+        "JWT17", "odd key ids cause no fetches", "sample", Respell("pause: float = 60", "pause: float = 0")
+    ),
+    Mutant("JWT18", "queries are masked in the log", "masked-query", Unwrap("args[0]", "value")),
+    Mutant("JWT18", "unknown paths are masked in the log", "masked-path", Unwrap("args[0]", "body")),
 )

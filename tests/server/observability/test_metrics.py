@@ -11,11 +11,11 @@ from domain.errors import Limited, Overloaded
 from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.jobs.metrics import Sampler
 from server.observability.metrics.registry import MetricsRegistry
-from tests.conftest import MakeService
+from tests.conftest import MakeService, SignIn
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
-from tests.service import PASSWORD, Service, close_service, open_service
+from tests.service import PASSWORD, VERIFIER, Service, close_service, open_service
 
 COUNTED = {"metrics.port": "0"}
 ADA = "ada@example.com"
@@ -166,6 +166,22 @@ class TestService:
         mails = "gatewright_outbox_mails_total"
         assert await grown(service, before, mails, "verify-email", "postponed") == 1
         assert await grown(service, before, mails, "verify-email", "failed") == 1
+
+    async def test_counts_verifications_of_api_keys(self, make_service: MakeService, sign_up: SignIn) -> None:
+        service = await make_service({**COUNTED, "api_keys.sessions": "true"})
+        key = (await service.post("/api-key/create", {}, headers=await sign_up(on=service))).json()["key"]
+        verifier = {"Authorization": f"Bearer {VERIFIER}"}
+        before = await values(service)
+
+        for text_ in (key, key, "x"):
+            await service.post("/api-key/verify", {"key": text_}, headers=verifier)
+        await service.get("/get-session", headers={"x-api-key": key})
+        await service.post("/api-key/verify", {"key": key, "configId": "unknown"}, headers=verifier)
+
+        verifications = "gatewright_api_key_verifications_total"
+        assert await grown(service, before, verifications, "tests", "valid") == 2
+        assert await grown(service, before, verifications, "tests", "INVALID_API_KEY") == 1
+        assert await grown(service, before, verifications, "none", "valid") == 1
 
     async def test_tells_of_the_pools(self, make_service: MakeService) -> None:
         service = await make_service(COUNTED)

@@ -30,6 +30,7 @@ def _families() -> list[Metric]:
     metrics.audited([Audit(id="1", time=datetime.now(UTC), event="user.created", outcome="success")])
     metrics.provider_call("test", "answered")
     metrics.mail("verify-email", "sent")
+    metrics.key_verified("files", "valid")
     metrics.token_issued("ES256")
     metrics.outbox_waiting.labels("queued").set(1)
     return list(metrics.registry.collect())
