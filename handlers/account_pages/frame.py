@@ -1,52 +1,21 @@
-"""What all pages of one's own account share: the list of pages, notices, and the check that a session is fresh."""
+"""What all pages of one's own account share: who is signed in, and the list of pages."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.localization import N_
 from handlers.pages.view import View
 from handlers.reply import Page
 
-SECTIONS = (
-    ("", N_("Overview")),
-    ("/profile", N_("Profile")),
-    ("/email", N_("Email address")),
-    ("/password", N_("Password")),
-    ("/second-factor", N_("Two-factor authentication")),
-    ("/sessions", N_("Where you are signed in")),
-    ("/connections", N_("Connected accounts")),
-    ("/api-keys", N_("API keys")),
-    ("/history", N_("Sign-in history")),
-    ("/data", N_("Your data")),
-)
-"""The pages, by their path below `pages.path`; a page that is switched off is left out."""
+SECTIONS = (("", N_("Overview")),)
+"""The pages, by their path below `pages.path`."""
 
 
-def render(
-    ctx: Context,
-    view: View,
-    template: str,
-    /,
-    *,
-    notices: Mapping[str, str] | None = None,
-    reason: str | None = None,
-    status: int = 200,
-    **values: Any,
-) -> Page:
-    """Return a page of the account. `notices` has a sentence for each `reason` that leads to this page."""
-    notice = (notices or {}).get(reason or "")
+def render(ctx: Context, view: View, template: str, /, **values: Any) -> Page:
+    """Return a page of the account."""
     return view.render(
         f"account/{template}",
-        status=status,
-        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS if _exists(ctx, path)],
-        notice=notice and view.localization.gettext(notice),
+        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS],
         impersonated=ctx.signed_in.session.impersonated_by is not None,
-        account=ctx.signed_in.user.email,
         **values,
     )
-
-
-def _exists(ctx: Context, path: str) -> bool:
-    return path != "/api-keys" or ctx.policy[ApiKeyPolicy].enabled

@@ -594,7 +594,7 @@ class TestEveryPage:
     async def test_password_managers_find_the_password_page(self, service: Service) -> None:
         answer = await service.get("/.well-known/change-password")
 
-        assert (answer.status_code, answer.headers["location"]) == (302, "/account/password")
+        assert (answer.status_code, answer.headers["location"]) == (302, "/account/forgot-password")
 
     @pytest.mark.threat("H3")
     async def test_shows_markup_as_text(self, service: Service, browser: Browser) -> None:
