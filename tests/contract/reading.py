@@ -13,6 +13,14 @@ from codegen.walk import Operation, inside, operations, resolve
 DOCUMENT = bundle()
 DOCUMENT_3_1 = to_3_1(DOCUMENT)
 OPERATIONS = {operation.spec["operationId"]: operation for operation in operations(DOCUMENT_3_1)}
+PAGE_TAGS = frozenset({"pages", "account_pages"})
+"""The tags of hosted pages."""
+
+JSON_OPERATIONS = {
+    name: operation for name, operation in OPERATIONS.items() if operation.spec["tags"][0] not in PAGE_TAGS
+}
+"""The operations for programs. Hosted pages answer people; tests/handlers/test_pages.py shows how."""
+
 REFERENCES = "#/components/"
 
 

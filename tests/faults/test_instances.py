@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.reading import OPERATIONS
+from tests.contract.reading import JSON_OPERATIONS
 from tests.faults.instances import VISITOR, Instances, Way, all_steps, events, served_by
 from tests.faults.steps import (
     PASSWORD,
@@ -59,7 +59,7 @@ class TestJourney:
     ) -> None:
         answers = all_steps(instances, provider_process)
 
-        assert succeeded(answers) == set(OPERATIONS)
+        assert succeeded(answers) == set(JSON_OPERATIONS)
         assert faults(answers) == set()
         assert all(one != other for one, other in pairwise(served_by(answers)))
         assert set(served_by(answers)) == set(instances.names)

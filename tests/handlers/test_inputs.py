@@ -9,7 +9,7 @@ from jsonschema_rs import Draft202012Validator
 from codegen.walk import Operation, resolve
 from models import Session, User
 from tests.contract.json_schemas import stand_alone
-from tests.contract.reading import DOCUMENT_3_1, OPERATIONS, bodies, parameters
+from tests.contract.reading import DOCUMENT_3_1, JSON_OPERATIONS, bodies, parameters
 from tests.handlers.steps import (
     ADA,
     code,
@@ -29,7 +29,7 @@ WRONG: list[Any] = [1, True, [], {}, None, 1.5, ["x"], {"toString": "x"}, "a\x00
 
 POSTS = {
     name: operation
-    for name, operation in OPERATIONS.items()
+    for name, operation in JSON_OPERATIONS.items()
     if operation.method == "post" and "application/json" in bodies(operation)
 }
 
@@ -114,7 +114,7 @@ def query_parameters() -> list[Any]:
     """
     return [
         pytest.param(operation, parameter["name"], id=f"{name} {parameter['name']}")
-        for name, operation in OPERATIONS.items()
+        for name, operation in JSON_OPERATIONS.items()
         for parameter in parameters(operation)
         if parameter["in"] == "query" and "400" in operation.spec["responses"]
     ]
@@ -124,10 +124,12 @@ def protected() -> dict[str, Operation]:
     """Return the operations that let nobody in without a session, or without a pending sign-in."""
     securities = {
         name: operation.spec.get("security", DOCUMENT_3_1["security"])
-        for name, operation in OPERATIONS.items()
+        for name, operation in JSON_OPERATIONS.items()
     }
     return {
-        name: OPERATIONS[name] for name, security in securities.items() if security and {} not in security
+        name: JSON_OPERATIONS[name]
+        for name, security in securities.items()
+        if security and {} not in security
     }
 
 

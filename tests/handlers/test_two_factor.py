@@ -15,7 +15,7 @@ from domain.two_factor.errors import InvalidTwoFactorCookie
 from domain.two_factor.totp import PERIOD
 from models import BackupCode, OneTimeToken, Session, TrustedDevice, TwoFactor
 from tests.conftest import Headers, MakeService, SignIn
-from tests.contract.reading import OPERATIONS
+from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers.steps import (
     ADA,
     AT,
@@ -394,7 +394,7 @@ class TestPendingSignIn:
         await enrol(service)
         pending = await challenge(service)
 
-        for operation in OPERATIONS.values():
+        for operation in JSON_OPERATIONS.values():
             security = operation.spec.get("security")
             if security == [] or (security and {"pendingBearerAuth": []} in security):
                 continue

@@ -10,7 +10,7 @@ import httpx
 
 from codegen.walk import Operation, resolve
 from tests.conftest import Headers
-from tests.contract.reading import DOCUMENT_3_1, OPERATIONS, bodies, parameters, schemas_under
+from tests.contract.reading import DOCUMENT_3_1, JSON_OPERATIONS, bodies, parameters, schemas_under
 from tests.handlers import steps
 from tests.handlers.steps import ADA
 from tests.security.second_factor import SESSION, cookie, token_in
@@ -65,7 +65,7 @@ def is_target(schema: dict[str, Any]) -> bool:
 
 
 def _sites() -> Iterator[Site]:
-    for operation_id, operation in OPERATIONS.items():
+    for operation_id, operation in JSON_OPERATIONS.items():
         for parameter in parameters(operation):
             if is_target(parameter["schema"]):
                 yield Site(operation_id, operation, parameter["name"], in_query=True)

@@ -10,7 +10,7 @@ import pytest
 
 from codegen.walk import Operation
 from tests.conftest import Headers, MakeService
-from tests.contract.reading import OPERATIONS
+from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, AT, EVE, NEW_PASSWORD, UNKNOWN, bearer, code, works
 from tests.live import LiveService, serving
@@ -46,7 +46,7 @@ from tests.security.wire import ask
 from tests.service import PASSWORD, Service
 
 SETTINGS = belongings.SETTINGS
-FOR_SESSIONS = {name: one for name, one in OPERATIONS.items() if one.spec.get("security") is None}
+FOR_SESSIONS = {name: one for name, one in JSON_OPERATIONS.items() if one.spec.get("security") is None}
 """The operations that want a session, as the contract says."""
 
 
@@ -333,10 +333,10 @@ class TestMalformedAuthorization:
         else:
             assert beside.status_code in (200, 401)
 
-    @pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+    @pytest.mark.parametrize("operation_id", sorted(JSON_OPERATIONS))
     async def test_no_operation_breaks(self, service: Service, operation_id: str) -> None:
         for value in BROKEN_BEARERS:
-            answer = await call(service, OPERATIONS[operation_id], {"Authorization": value})  # type: ignore[dict-item]
+            answer = await call(service, JSON_OPERATIONS[operation_id], {"Authorization": value})  # type: ignore[dict-item]
 
             if operation_id in FOR_SESSIONS:
                 assert code(answer) == "401 UNAUTHORIZED", value

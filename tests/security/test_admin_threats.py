@@ -10,7 +10,7 @@ from sqlalchemy import text
 from codegen.walk import Operation
 from server.jobs import cleanup
 from tests.conftest import Headers, MakeService, SignIn
-from tests.contract.reading import OPERATIONS, bodies
+from tests.contract.reading import JSON_OPERATIONS, bodies
 from tests.handlers.steps import bearer
 from tests.security.conftest import OpenInstance
 from tests.service import BASE_URL, PASSWORD, Service
@@ -278,7 +278,7 @@ LASTING = {
 
 ADMINISTRATION = [
     operation
-    for operation in OPERATIONS.values()
+    for operation in JSON_OPERATIONS.values()
     if operation.path.startswith("/admin/")
     and operation.path not in ("/admin/has-permission", "/admin/stop-impersonating")
 ]
@@ -321,7 +321,7 @@ class TestImpersonation:
         self, service: Service, admin: Headers, user: Headers
     ) -> None:
         token = await self.impersonate(service, admin, user)
-        lasting = [operation for operation in OPERATIONS.values() if operation.path in LASTING]
+        lasting = [operation for operation in JSON_OPERATIONS.values() if operation.path in LASTING]
 
         refused = {
             operation.path: await self.ask(service, operation, token)
@@ -406,7 +406,7 @@ class TestImpersonation:
             for one in (admin, other, user)
         ]
         service.client.cookies.clear()
-        for operation in OPERATIONS.values():
+        for operation in JSON_OPERATIONS.values():
             if operation.spec.get("security") is None:
                 cookie = {"Cookie": f"service.admin-session={tokens_of[0]}", "Origin": BASE_URL}
                 answer = await service.client.request(operation.method, operation.path, headers=cookie)

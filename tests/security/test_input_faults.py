@@ -16,7 +16,7 @@ import pytest
 from models import Session, User
 from tests.bench import machine
 from tests.conftest import Headers, MakeService
-from tests.contract.reading import OPERATIONS
+from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, bearer, code, count, join, refusal, user_of
 from tests.handlers.test_inputs import POSTS, example_of, schema_of
@@ -710,11 +710,11 @@ class TestRareHttp:
         link = steps.local(await steps.last_link(service, "verify-email"))
         harmless = {"/ok", "/ready", "/error", "/jwks", "/.well-known/jwks.json"}
 
-        for operation in OPERATIONS.values():
+        for operation in JSON_OPERATIONS.values():
             path = operation.path.replace("{token}", steps.UNKNOWN).replace("{provider}", "github")
             for method in ("HEAD", "OPTIONS", "GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"):
                 if method.lower() in [
-                    one.method for one in OPERATIONS.values() if one.path == operation.path
+                    one.method for one in JSON_OPERATIONS.values() if one.path == operation.path
                 ]:
                     continue
                 answer = await service.client.request(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.authenticator import UP, Authenticator
 from tests.conftest import MakeService
-from tests.contract.reading import OPERATIONS, bodies, responses
+from tests.contract.reading import JSON_OPERATIONS, bodies, responses
 from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, bearer
 from tests.provider.process import ProviderProcess
@@ -38,7 +38,7 @@ Attempt = Callable[[Service, ProviderProcess], Awaitable[httpx.Response]]
 
 CREATORS = {
     operation_id
-    for operation_id, operation in OPERATIONS.items()
+    for operation_id, operation in JSON_OPERATIONS.items()
     if "set-auth-token" in {name.lower() for name in responses(operation).get(200, {}).get("headers", {})}
 }
 """The operations that hand out a new session: the contract says so by the header `set-auth-token`."""
@@ -192,12 +192,12 @@ async def test_a_two_factor_user_gets_no_session_without_a_code(
         assert not await steps.works(service, bearer(text))
 
 
-@pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+@pytest.mark.parametrize("operation_id", sorted(JSON_OPERATIONS))
 async def test_no_operation_turns_a_pending_token_into_a_session(
     service: Service, ada: Owner, operation_id: str
 ) -> None:
     """Every operation of the contract with a pending token, the right password and everything but a code."""
-    operation = OPERATIONS[operation_id]
+    operation = JSON_OPERATIONS[operation_id]
     known = {
         "email": ADA,
         "username": "ada_l",

@@ -18,7 +18,7 @@ from models import Account, OneTimeToken, Purpose, Session, User
 from server.database.database import open_database
 from server.jobs import cleanup
 from tests.conftest import Headers, MakeService
-from tests.contract.reading import OPERATIONS, responses
+from tests.contract.reading import JSON_OPERATIONS, responses
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, count, join, opens, verify, works
 from tests.provider import steps as social_steps
@@ -937,7 +937,7 @@ class TestRedirectCodes:
     def test_the_contract_knows_no_307_or_308(self) -> None:
         redirects = {
             status
-            for operation in OPERATIONS.values()
+            for operation in JSON_OPERATIONS.values()
             for status in responses(operation)
             if 300 <= status < 400
         }

@@ -8,7 +8,7 @@ import pytest
 
 from models import TrustedDevice
 from tests.conftest import Headers, MakeService
-from tests.contract.reading import OPERATIONS, bodies
+from tests.contract.reading import JSON_OPERATIONS, bodies
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, code, works
 from tests.security import second_factor
@@ -47,7 +47,7 @@ WITH_PASSWORD = ("enable", "disable", "get-totp-uri", "generate-backup-codes")
 
 FOR_SESSIONS = [
     operation
-    for operation in OPERATIONS.values()
+    for operation in JSON_OPERATIONS.values()
     if operation.spec.get("security") is None
     or [*operation.spec["security"], {"apiKeyAuth": []}][:3]
     == [{"bearerAuth": []}, {"cookieAuth": []}, {"apiKeyAuth": []}]

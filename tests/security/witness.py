@@ -12,7 +12,7 @@ import httpx
 import pyotp
 
 from codegen.walk import Operation
-from tests.contract.reading import OPERATIONS
+from tests.contract.reading import JSON_OPERATIONS
 from tests.live import PATIENCE, LiveService
 from tests.provider.process import ProviderProcess
 from tests.security.second_factor import secret_in
@@ -71,7 +71,7 @@ class Witness:
         **captured: str,
     ) -> Answer:
         """Do an operation of the contract, by bearer or with cookies, and remember what is secret about it."""
-        operation = OPERATIONS[operation_id]
+        operation = JSON_OPERATIONS[operation_id]
         headers = {"User-Agent": "a browser"}
         if session is not None:
             headers["Authorization"] = f"Bearer {session}"
