@@ -4,11 +4,16 @@ Each change here is needed by some generator and harmless for the others; docs/p
 which ones were tried.
 """
 
+import re
 from typing import Any
+
+import orjson
 
 from codegen.walk import change_schemas, inside, operations, resolve
 
 Document = dict[str, Any]
+
+_REFERENCE = re.compile(r'"\$ref":"#/components/(\w+)/([^"]+)"')
 
 EXTENSION = "x-client-form"
 """The type of a value for typed clients, where a request accepts several; `"true"` means the same as `true`."""
@@ -17,6 +22,11 @@ _KEPT = ("description", "example")
 _OF_TEXTS = ("pattern", "maxLength")
 """The constraints on the text of a date-time; in a client it is a date, which some languages print at another
 length."""
+
+FOR_PEOPLE = frozenset({"pages", "account_pages", "mailbox"})
+"""The tags whose operations answer with pages, for which no client has a use."""
+
+_SECTIONS = ("schemas", "parameters", "headers", "responses")
 
 _BEARER = "bearerAuth"
 _ERROR = {
@@ -27,8 +37,15 @@ _ERROR = {
 
 def client_forms(document: Document) -> Document:
     """Return a copy of a bundled document from which generators make correct clients."""
-    document = change_schemas(document, _changed)
+    document = _without_pages(change_schemas(document, _changed))
     components = document["components"]
+    answers = {
+        id(operation.spec): {
+            status: resolve(document, answer) if int(status) < 400 else answer
+            for status, answer in operation.spec["responses"].items()
+        }
+        for operation in operations(document)
+    }
     components["securitySchemes"] = {_BEARER: components["securitySchemes"][_BEARER]}
     # Of the components named there, a client reads only this one.
     components["responses"] = {"Error": _ERROR}
@@ -38,8 +55,39 @@ def client_forms(document: Document) -> Document:
     for operation in operations(document):
         _send_one_token(operation.spec)
         _have_a_body_or_none(document, operation.spec)
-        operation.spec["responses"] = _with_one_error(operation.spec["responses"])
+        operation.spec["responses"] = _with_one_error(answers[id(operation.spec)])
     return document
+
+
+def _without_pages(document: Document) -> Document:
+    """Return the document without the operations for people, and without what only they refer to."""
+    paths = {
+        path: {key: part for key, part in item.items() if not FOR_PEOPLE & set(_tags(part))}
+        for path, item in document["paths"].items()
+    }
+    components = dict(document["components"])
+    made = {
+        **document,
+        "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in FOR_PEOPLE],
+        "paths": {path: item for path, item in paths.items() if item},
+        "components": components,
+    }
+    always = _unused(document)
+    while unused := _unused(made) - always:
+        for section, name in unused:
+            components[section] = {key: part for key, part in components[section].items() if key != name}
+    return made
+
+
+def _tags(part: Any) -> list[str]:
+    return part.get("tags", []) if isinstance(part, dict) else []
+
+
+def _unused(document: Document) -> set[tuple[str, str]]:
+    """Return section and name of the components that nothing refers to."""
+    used = set(_REFERENCE.findall(orjson.dumps(document).decode()))
+    named = {(section, name) for section in _SECTIONS for name in document["components"].get(section, {})}
+    return named - used
 
 
 def _changed(schema: Document) -> Document:

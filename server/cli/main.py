@@ -76,6 +76,18 @@ def _load(name: str) -> Command:
     return cast(Command, typer.main.get_group(holder).commands[name])
 
 
+def _expected_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that an operator can fix: a command reports them in plain lines, without a traceback."""
+    from domain.errors import Refusal
+    from server.config.sources import ConfigurationError
+    from server.database.database import DatabaseAbsent
+    from server.database.schema import SchemaRefused
+    from server.importers.source import SourceRefused
+    from server.mail.message import DeliveryError
+
+    return ConfigurationError, DatabaseAbsent, SchemaRefused, SourceRefused, DeliveryError, Refusal
+
+
 class Commands(TyperGroup):
     """The commands, with one way to report errors."""
 
@@ -97,11 +109,10 @@ class Commands(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
-            from server.cli.expected_errors import EXPECTED
             from server.config.settings import describe_sources
             from server.observability.terminal import paint
 
-            if not isinstance(error, EXPECTED):
+            if not isinstance(error, _expected_errors()):
                 raise
             program = paint("gatewright:", "red", sys.stderr)
             lines = (str(error) or type(error).__name__).splitlines()
