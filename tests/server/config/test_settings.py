@@ -187,6 +187,17 @@ DEFAULTS = {
     "mail.templates_dir": None,
     "mail.file_path": Path("mail.jsonl"),
     "mail.mailbox": False,
+    "pages.enabled": True,
+    "pages.path": "/account",
+    "pages.locale": "en",
+    "pages.accent": "#2f55d4",
+    "pages.accent_dark": "#9db4ff",
+    "pages.logo": None,
+    "pages.stylesheet": None,
+    "pages.templates_dir": None,
+    "pages.home_url": None,
+    "pages.terms_url": None,
+    "pages.privacy_url": None,
     "limits.enabled": True,
     "limits.requests": 100,
     "limits.requests_window": timedelta(seconds=10),
@@ -592,7 +603,7 @@ class TestPolicy:
 
     def test_is_filled_for_every_capability(self) -> None:
         names = [name for _, name, _ in walk_packages(domain.__path__, "domain.") if name.endswith(".policy")]
-        modules = [import_module(name) for name in names if name != "domain.policy"]
+        modules = [import_module(name) for name in (*names, "domain.pages") if name != "domain.policy"]
         kinds = {kind for module in modules for kind in vars(module).values() if is_dataclass(kind)}
 
         assert kinds == set(policy().parts)
