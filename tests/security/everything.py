@@ -253,7 +253,8 @@ def _service(ada: Traveller) -> Iterator[None]:
         ada.witness.call(f"service.{operation}")
     ada.witness.call("mailbox.list_mails")
     for operation in ("show_mail", "show_html"):
-        ada.witness.call(f"mailbox.{operation}", mailId=UNKNOWN)
+        for mail_id in (ada.witness.mail_ids()[-1], UNKNOWN):
+            ada.witness.call(f"mailbox.{operation}", mailId=mail_id)
     yield
 
 
