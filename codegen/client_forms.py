@@ -6,15 +6,12 @@ which ones were tried.
 
 from typing import Any
 
-from codegen.walk import Operation, change_schemas, inside, operations, resolve
+from codegen.walk import change_schemas, inside, operations, resolve
 
 Document = dict[str, Any]
 
 EXTENSION = "x-client-form"
 """The type of a value for typed clients, where a request accepts several; `"true"` means the same as `true`."""
-
-BROWSER_TAGS = frozenset({"account_pages", "console", "mailbox", "pages"})
-"""The tags of operations that answer with pages: they are for browsers, and in no client."""
 
 _KEPT = ("description", "example")
 _OF_TEXTS = ("pattern", "maxLength")
@@ -28,15 +25,9 @@ _ERROR = {
 }
 
 
-def is_for_browsers(operation: Operation) -> bool:
-    """Return whether an operation answers with a page, so that no client has it."""
-    return not BROWSER_TAGS.isdisjoint(operation.spec.get("tags", ()))
-
-
 def client_forms(document: Document) -> Document:
     """Return a copy of a bundled document from which generators make correct clients."""
     document = change_schemas(document, _changed)
-    _leave_pages_out(document)
     components = document["components"]
     components["securitySchemes"] = {_BEARER: components["securitySchemes"][_BEARER]}
     # Of the components named there, a client reads only this one.
@@ -49,15 +40,6 @@ def client_forms(document: Document) -> Document:
         _have_a_body_or_none(document, operation.spec)
         operation.spec["responses"] = _with_one_error(operation.spec["responses"])
     return document
-
-
-def _leave_pages_out(document: Document) -> None:
-    for operation in [*operations(document)]:
-        if is_for_browsers(operation):
-            del document["paths"][operation.path][operation.method]
-    paths = document["paths"].items()
-    document["paths"] = {path: item for path, item in paths if item}
-    document["tags"] = [tag for tag in document.get("tags", ()) if tag["name"] not in BROWSER_TAGS]
 
 
 def _changed(schema: Document) -> Document:

@@ -5,7 +5,6 @@ from typing import Any
 import orjson
 
 from codegen.bundle import bundle
-from codegen.client_forms import is_for_browsers
 from codegen.walk import Operation, operations, resolve
 from docs.curl import command
 from docs.markdown import code, fenced, folded, one_line, page, table
@@ -186,8 +185,6 @@ def _errors(document: dict[str, Any], operation: Operation) -> str:
 
 def _names(operation: Operation) -> str:
     tag, _, verb = operation.spec["operationId"].partition(".")
-    if is_for_browsers(operation):
-        return f"**Names**: operation ID `{operation.spec['operationId']}`; in no client."
     return (
         f"**Names**: operation ID `{operation.spec['operationId']}`; Python `gatewright_client.api.{tag}.{verb}`;"
         f" TypeScript `gatewright.{camel(tag)}.{camel(verb)}()`."

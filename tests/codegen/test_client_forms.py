@@ -54,14 +54,6 @@ def test_every_union_has_a_client_form() -> None:
     assert not [name for name in unions if EXTENSION not in schemas[name]]
 
 
-def test_pages_are_for_browsers_and_in_no_client() -> None:
-    paths = client_forms(bundle())["paths"]
-
-    assert "/dev/mailbox" in bundle()["paths"]
-    assert [path for path in paths if path.startswith("/dev/")] == []
-    assert "/get-session" in paths
-
-
 def test_no_pattern_is_left_for_another_dialect() -> None:
     document = client_forms(bundle())
 

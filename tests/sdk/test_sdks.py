@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from codegen.bundle import bundle
-from codegen.client_forms import is_for_browsers
 from codegen.walk import operations
 from tests.live import LiveService, administrator, serving
 from tests.provider.process import ProviderProcess
@@ -87,11 +86,7 @@ def drive(
         live.process.wait(timeout=60)
         asked = requests_of(live)
 
-    every = {
-        (operation.method.upper(), operation.path)
-        for operation in operations(bundle())
-        if not is_for_browsers(operation)
-    }
+    every = {(operation.method.upper(), operation.path) for operation in operations(bundle())}
     assert every - asked == set()
 
 
