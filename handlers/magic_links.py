@@ -8,7 +8,6 @@ from domain.errors import Refusal
 from domain.passwordless import magic_links
 from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
 from domain.passwordless.magic_links import LinkRequest
-from domain.passwordless.policy import MagicLinkPolicy
 from domain.passwordless.proof import MailboxSignIn
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
@@ -52,7 +51,7 @@ async def verify(
     error_callback_url: str | None = None,
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect:
     """Use up a link and sign in; a browser that opens it is redirected to the page that confirms."""
-    page = ctx.policy[MagicLinkPolicy].confirm_page
+    page = magic_links.confirm_page(ctx.policy)
     if page is not None and ctx.is_navigation():  # defence: M1 confirmed
         asked = {
             "callbackURL": callback_url,

@@ -487,6 +487,15 @@ class ConfirmForm(TypedDict):
     password: str
 
 
+class DeleteAccountForm(TypedDict):
+    """The token of the mailed link, which deletes the account now."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    token: str
+
+
 class EmailCodeForm(TypedDict):
     """A code that was sent by email."""
 

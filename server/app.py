@@ -14,10 +14,10 @@ from codegen.operation_ids import flat_ids
 from codegen.requests_only import without_answers
 from codegen.walk import operations
 from server import api as server_api
-from server.api.assets import Assets
 from server.api.client_address import ClientAddressResolver
-from server.api.documents import Documents
 from server.api.extension import extension_of
+from server.api.files.assets import Assets
+from server.api.files.documents import Documents
 from server.clock import Clock, system_clock
 from server.config.settings import Settings
 from server.config.sources import setting

@@ -11,7 +11,7 @@ from domain.context import Context
 from domain.localization import Localization
 from domain.mail import outbox
 from domain.mail.policy import MailPolicy
-from domain.pages import PagesPolicy
+from domain.pages.policy import PagesPolicy
 from domain.rate_limits import limits
 from models import MailState, Outbox
 from models.discovery import import_modules

@@ -8,10 +8,12 @@ from domain.context import Context
 from domain.mail import messages
 from domain.mail.policy import MailPolicy
 from domain.one_time_tokens import MailedToken
+from domain.pages.links import page_url
 from domain.passwordless import events, mails, proof
 from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
 from domain.passwordless.policy import MagicLinkPolicy
 from domain.passwordless.proof import MailboxSignIn, NewUser
+from domain.policy import Policy
 from domain.rate_limits import limits
 from domain.users import locking, lookup
 from models import Purpose
@@ -70,16 +72,24 @@ def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> st
 
 
 def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
-    rules = ctx.policy[MagicLinkPolicy]
     query = {
         "token": token,
         "callbackURL": wanted.callback_url,
         "newUserCallbackURL": wanted.new_user_callback_url,
         "errorCallbackURL": wanted.error_callback_url,
     }
-    if rules.confirm_page is not None:
-        return urls.with_parameters(rules.confirm_page, **query)
+    page = confirm_page(ctx.policy)
+    if page is not None:
+        return urls.with_parameters(page, **query)
     return urls.public_url(ctx.policy, "/magic-link/verify", **query)
+
+
+def confirm_page(policy: Policy) -> str | None:
+    """Return the page whose button uses up a link: `magic_link.page`, else the hosted one; None without confirming."""
+    rules = policy[MagicLinkPolicy]
+    if not rules.confirm:
+        return None
+    return rules.page or page_url(policy, "/magic-link")
 
 
 async def peek(ctx: Context, token: str) -> tuple[str, bool]:

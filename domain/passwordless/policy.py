@@ -11,8 +11,10 @@ class MagicLinkPolicy:
     enabled: bool
     expires_in: timedelta
     sign_up: bool
-    confirm_page: str | None
-    """The page that a link opens, whose button signs in; None if opening the link signs in."""
+    confirm: bool
+    """Whether a link opens a page whose button signs in; if not, opening the link signs in."""
+    page: str | None
+    """That page; None: the hosted one."""
 
 
 @dataclass(frozen=True, slots=True)

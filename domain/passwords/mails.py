@@ -3,13 +3,15 @@
 from domain import urls
 from domain.context import Context
 from domain.mail.messages import Addressee, notify, queue_mail, queue_request
+from domain.pages.links import mailed_page
 from domain.passwords.policy import PasswordResetPolicy
 
 
 def reset_password(ctx: Context, user: Addressee, token: str, redirect_to: str | None) -> None:
-    """Email the link that lets the user choose a new password."""
+    """Email the link that lets the user choose a new password: on `redirect_to`, else on the hosted page."""
     reset = ctx.policy[PasswordResetPolicy]
-    link = urls.public_url(ctx.policy, f"/reset-password/{token}", callbackURL=redirect_to)
+    page = mailed_page(ctx.policy, "/reset-password", token, redirect_to)
+    link = page or urls.public_url(ctx.policy, f"/reset-password/{token}", callbackURL=redirect_to)
     queue_mail(ctx, "reset-password", user, sender=reset.sender, link=link, lives=reset.token_expires_in)
 
 

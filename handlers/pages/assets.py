@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from domain.pages import PagesPolicy, static_path
+from domain.pages.links import static_path
+from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 
 _FOLDER = Path(__file__).parent / "static"

@@ -126,7 +126,7 @@ def field_errors(
             for _, name, message in refusal.fields
         }
     if refusal.code == "INVALID_EMAIL_OR_PASSWORD" and "identifier" not in submitted:
-        return {"password": localization.gettext(SENTENCES["INVALID_PASSWORD"])}
+        return {"password": _said(localization, "INVALID_PASSWORD")}
     field = next((name for name in _FIELDS.get(refusal.code, ()) if name in submitted), None)
     return {} if field is None else {field: sentence(localization, refusal)}
 
@@ -135,7 +135,12 @@ def _wrong_field(localization: Localization, name: str, value: str, message: str
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
     if name in ("email", "newEmail"):
-        return localization.gettext(SENTENCES["INVALID_EMAIL"])
+        return _said(localization, "INVALID_EMAIL")
     if message.startswith("must be at most"):
         return localization.gettext(N_("This is too long."))
     return localization.gettext(N_("This is not valid here."))
+
+
+def _said(localization: Localization, code: str) -> str:
+    sentence = SENTENCES[code]
+    return localization.gettext(sentence)

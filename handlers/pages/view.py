@@ -12,7 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from domain import localization, urls
 from domain.context import Context, PageRequest
 from domain.localization import LANGUAGES, Localization
-from domain.pages import PagesPolicy
+from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.trusted_origins import TrustedOrigins
 from handlers import redirects

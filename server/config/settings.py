@@ -11,7 +11,6 @@ from domain.trusted_origins import TrustedOrigins
 from server.config.durations import OutOfRange
 from server.config.groups.admin import Admin
 from server.config.groups.api_keys import ApiKeys
-from server.config.groups.audit import Audit
 from server.config.groups.authentication import EmailPassword, SignUp
 from server.config.groups.database import Database
 from server.config.groups.emails import ChangeEmail, EmailVerification
@@ -20,7 +19,7 @@ from server.config.groups.jwt import Jwt
 from server.config.groups.limits import Limits
 from server.config.groups.mail import Mail
 from server.config.groups.oauth import AccountLinking, OAuth, Provider
-from server.config.groups.observability import Log, Metrics, Tracing
+from server.config.groups.observability import Audit, Log, Metrics, Tracing
 from server.config.groups.pages import Pages
 from server.config.groups.passkeys import Passkey
 from server.config.groups.password import Password, PasswordReset

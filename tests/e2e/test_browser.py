@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.bench.servers import free_port
 from tests.e2e.browser import browsing, picture
-from tests.handlers.steps import bearer
+from tests.handlers.steps import bearer, token_in
 from tests.live import LiveService, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -174,7 +174,8 @@ def enrol(live: LiveService, mails: Path) -> pyotp.TOTP:
         body = {"name": "Bob", "email": BOB, "password": PASSWORD}
         session = bearer(client.post("/sign-up/email", json=body).json()["token"])
         client.cookies.clear()
-        assert client.get(link_in(mails)).status_code == 200
+        token = token_in(link_in(mails))
+        assert client.get("/verify-email", params={"token": token}).status_code == 200
         enabled = client.post("/two-factor/enable", json={"password": PASSWORD}, headers=session).json()
         authenticator = pyotp.TOTP(secret_in(enabled["totpURI"]))
         code = authenticator.at(int(time.time()))

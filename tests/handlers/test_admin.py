@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import token_in
 from tests.service import PASSWORD, Service
 
 ROLES = {
@@ -448,7 +449,7 @@ class TestChanges:
         assert (await service.post("/sign-in/email", credentials)).status_code == 401
         await service.post("/request-password-reset", {"email": "grace@example.com"})
         [mail] = await service.inbox("grace@example.com", "reset-password")
-        token = mail["link"].partition("/reset-password/")[2].partition("?")[0]
+        token = token_in(mail["link"])
         await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
         assert (await service.post("/sign-in/email", credentials)).status_code == 200
 

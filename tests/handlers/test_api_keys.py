@@ -14,6 +14,7 @@ from sqlmodel import col
 from domain import tokens
 from models.api_key import ApiKey
 from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.steps import token_in
 from tests.service import PASSWORD, Service
 
 VERIFIER = "v" * 40
@@ -830,7 +831,7 @@ class TestReset:
         """Reset the password of Ada; return the notice."""
         await service.post("/request-password-reset", {"email": "ada@example.com"})
         (mail,) = await service.inbox("ada@example.com", "reset-password")
-        token = mail["link"].split("/reset-password/")[1].partition("?")[0]
+        token = token_in(mail["link"])
         answer = await service.post("/reset-password", {"token": token, "newPassword": "another good one"})
         assert answer.status_code == 200
         (notice,) = await service.inbox("ada@example.com", "password-changed")

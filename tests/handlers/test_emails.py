@@ -150,7 +150,7 @@ class TestSendVerification:
 
         mails = await service.inbox(template="verify-email")
         assert len(mails) == 7
-        assert all(mail["link"].startswith(f"{BASE_URL}/verify-email?") for mail in mails)
+        assert all(mail["link"].startswith(f"{BASE_URL}/account/verify-email?token=") for mail in mails)
 
 
 class TestVerify:

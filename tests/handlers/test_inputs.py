@@ -365,6 +365,9 @@ class TestQueries:
         nul = await service.get(f"{path}?{name}=%00{others}", headers=ada)
 
         refused = [nul] if name in LISTS else [twice, nul]
+        if operation.path == "/error":  # a page, which says what is wrong in its own way
+            assert {answer.status_code for answer in refused} == {400}
+            return
         assert {code(answer) for answer in refused} == {"400 VALIDATION_ERROR"}
         assert all(answer.json()["message"].startswith(f"[query.{name}") for answer in refused)
 

@@ -656,6 +656,20 @@ class TestAttacks:
         [mail] = await service.inbox(ADA)
         assert mail["link"].startswith(f"{BASE_URL}/magic-link/verify?token=")
 
+    async def test_without_a_page_of_the_operators_links_lead_to_the_hosted_one(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({**BY_MAIL, "magic_link.page": ""})
+
+        await service.post("/sign-in/magic-link", {"email": ADA, "callbackURL": "/welcome"})
+
+        [mail] = await service.inbox(ADA)
+        token = token_in(mail["link"])
+        query = f"token={token}&callbackURL=%2Fwelcome"
+        assert mail["link"] == f"{BASE_URL}/account/magic-link?{query}"
+        opened = await service.get(f"/magic-link/verify?{query}", headers=PAGE)
+        assert (opened.status_code, opened.headers["location"]) == (302, mail["link"])
+
     @pytest.mark.threat("M9")
     async def test_tokens_and_codes_are_not_stored_or_logged(
         self, service: Service, capsys: pytest.CaptureFixture[str]

@@ -11,7 +11,7 @@ from codegen.walk import Operation
 from server.jobs import cleanup
 from tests.conftest import Headers, MakeService, SignIn
 from tests.contract.reading import JSON_OPERATIONS, bodies
-from tests.handlers.steps import bearer
+from tests.handlers.steps import bearer, token_in
 from tests.security.conftest import OpenInstance
 from tests.service import BASE_URL, PASSWORD, Service
 
@@ -252,7 +252,7 @@ class TestDoors:
         pending = (await service.post("/sign-in/email", credentials)).json()["token"]
         await service.post("/request-password-reset", {"email": "user@example.com"})
         [mail] = await service.inbox("user@example.com", "reset-password")
-        reset = mail["link"].partition("/reset-password/")[2].partition("?")[0]
+        reset = token_in(mail["link"])
 
         await service.post("/admin/ban-user", {"userId": user_id}, headers=admin)
 

@@ -16,6 +16,7 @@ import pytest
 from models import Session, User
 from tests.bench import machine
 from tests.conftest import Headers, MakeService
+from tests.contract.conformance import HEAD_PATHS
 from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, bearer, code, count, join, refusal, user_of
@@ -23,7 +24,6 @@ from tests.handlers.test_inputs import POSTS, example_of, schema_of
 from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
 from tests.security.flooding import flood, hang_up, on_linux
-from tests.security.mailing import Page
 from tests.server.http.test_protocol import PATIENCE, Wire
 from tests.service import PASSWORD, Service
 
@@ -351,7 +351,7 @@ class TestNul:
             "cookie": code(
                 await service.get("/get-session", headers={"Cookie": f"service.session-token={token}"})
             ),
-            "page": code(await service.get("/error?error=%00")),
+            "page": str((await service.get("/error?error=%00")).status_code),
         }
 
         assert told == {
@@ -363,7 +363,7 @@ class TestNul:
             "unknown query": "200",
             "bearer": "401 UNAUTHORIZED",
             "cookie": "401 UNAUTHORIZED",
-            "page": "400 VALIDATION_ERROR",
+            "page": "400",
         }
 
     async def test_a_raw_one_in_a_head_is_no_http(self, dial: Dial) -> None:
@@ -691,7 +691,7 @@ class TestRareHttp:
         head = await wire.answer(has_body=False)
         page = await wire.answer()
         assert [*statuses, head[0], page[0]] == [200, 404, 400, 200, 200]
-        assert Page(page[2].decode()).links == []
+        assert b"That did not work" not in page[2]
 
     async def test_who_expects_to_be_asked_is_asked_or_refused(self, dial: Dial) -> None:
         asked, refused = await dial(), await dial()
@@ -708,7 +708,6 @@ class TestRareHttp:
         """HEAD and OPTIONS too: neither follows a link nor ends a session."""
         ada = await join(service)
         link = steps.local(await steps.last_link(service, "verify-email"))
-        harmless = {"/ok", "/ready", "/error", "/jwks", "/.well-known/jwks.json"}
 
         for operation in JSON_OPERATIONS.values():
             path = operation.path.replace("{token}", steps.UNKNOWN).replace("{provider}", "github")
@@ -720,7 +719,7 @@ class TestRareHttp:
                 answer = await service.client.request(
                     method, link if operation.path == "/verify-email" else path, headers=ada
                 )
-                if method == "OPTIONS" or (method == "HEAD" and operation.path in harmless):
+                if method == "OPTIONS" or (method == "HEAD" and operation.path in HEAD_PATHS):
                     assert (answer.status_code, answer.content) == (204 if method == "OPTIONS" else 200, b"")
                 else:
                     assert answer.status_code == 405, (method, path)

@@ -108,6 +108,10 @@ class Witness:
             f"no mail {template} has come; {last.operation_id} was answered by {last.response.status_code}"
         )
 
+    def mail_ids(self) -> list[str]:
+        """Return the ids of the mails so far, oldest first."""
+        return [str(json.loads(line)["id"]) for line in self.mail_file.read_text("utf-8").splitlines()]
+
     def token_in(self, template: str) -> str:
         """Wait for the next mail of a kind, and give the token in its link."""
         url = httpx.URL(self.mail(template)["link"])

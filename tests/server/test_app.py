@@ -35,7 +35,7 @@ class TestBasePath:
         [mail] = await mounted.inbox(template="verify-email")
         document = (await mounted.get("/openapi.json")).json()
 
-        assert mail["link"].startswith(f"{BASE_URL}/api/auth/verify-email?token=")
+        assert mail["link"].startswith(f"{BASE_URL}/api/auth/account/verify-email?token=")
         assert document["servers"] == [{"url": "/api/auth"}]
         assert "/sign-up/email" in document["paths"]
 

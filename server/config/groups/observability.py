@@ -1,11 +1,11 @@
-"""The settings of logs, metrics and traces."""
+"""The settings of logs, metrics, traces and the audit trail."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from server.config.groups.group import Group
-from server.config.value_types import OptionalUrl
+from server.config.value_types import Duration, OptionalUrl, duration_between
 
 
 class Log(Group):
@@ -44,3 +44,9 @@ class Tracing(Group):
         strict=False,
         description="Share of requests that are traced when the caller has not decided.",
     )
+
+
+class Audit(Group):
+    """`audit.*`: the record of what happened."""
+
+    retention: Duration = duration_between("365d", "How long records are kept; 0 = forever.", at_least="0s")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from domain.pages import PagesPolicy
+from domain.pages.policy import PagesPolicy
 from server.config.groups.group import Group
 from server.config.value_types import Colour, OptionalPath, OptionalUrl, PagesPath
 

@@ -1,13 +1,13 @@
 """The settings of sign-in by mail: magic links and mailed codes."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
-from server.config.groups.group import Group, fill
+from server.config.groups.group import Group
 from server.config.value_types import Duration, OptionalUrl, duration_between
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 class MagicLink(Group):
     """`magic_link.*`: sign-in by a link sent by email."""
+
+    fills = (MagicLinkPolicy,)
 
     enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
@@ -27,19 +29,17 @@ class MagicLink(Group):
         description="Whether the link opens a page with a button; if not, opening it signs in, which mail scanners do.",
     )
     page: OptionalUrl = Field(
-        default=None, description="Page at a trusted origin that confirms a link; required by `confirm`."
+        default=None,
+        description="Page at a trusted origin that confirms a link; by default the hosted one. Required by `confirm` "
+        "while `pages.enabled` is false.",
     )
-
-    def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return how users sign in with a link."""
-        return [fill(MagicLinkPolicy, self, confirm_page=self.page if self.confirm else None)]
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that links could not be sent or opened, and a page that may not be redirected to."""
         if self.enabled and not settings.mail.has_sender:
             yield "magic_link.enabled: needs a mail.sender"
-        if self.enabled and self.confirm and self.page is None:
-            yield "magic_link.page: is required while magic_link.confirm is true"
+        if self.enabled and self.confirm and self.page is None and not settings.pages.enabled:
+            yield "magic_link.page: is required while magic_link.confirm is true and pages.enabled false"
         with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
             if self.page is not None and not settings.parsed_origins().accepts(self.page):
                 yield "magic_link.page: must be at base_url or at one of trusted_origins"

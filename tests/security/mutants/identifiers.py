@@ -81,7 +81,7 @@ MUTANTS = (
         "V80",
         "a name is no template",
         "name-value",
-        Replace("Environment().from_string(...).render(config='49')", "value.right.values[1]"),
+        Replace("Environment().from_string(...).render(config='49')", "value.values[1]"),
     ),
     Mutant("V80", "mail programs make no link of a name", "no-links", Unwrap("args[1]", "value")),
     Mutant(

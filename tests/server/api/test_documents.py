@@ -14,7 +14,7 @@ from codegen.client_forms import client_forms
 from codegen.operation_ids import flat_ids
 from codegen.walk import operations
 from domain.trusted_origins import TrustedOrigins
-from server.api.documents import Documents
+from server.api.files.documents import Documents
 from tests.contract.reading import OPERATIONS
 
 BASE_PATHS = pytest.mark.parametrize("base_path", ["", "/api/auth"])

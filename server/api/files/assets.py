@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 
 from domain import tokens
 from domain.errors import NotFound, Refusal
-from domain.pages import static_path
+from domain.pages.links import static_path
 from domain.policy import Policy
 from handlers.reply import Header
 from server.api import responses

@@ -58,7 +58,7 @@ def _folder(package: str) -> Path:
 
 # A package for Flask, of which only the files are used: it is released with each version of Swagger UI.
 _SWAGGER_UI = _folder("flask_swagger_ui") / "dist"
-_TEMPLATES = Path(__file__).parents[1] / "templates" / "docs"
+_TEMPLATES = Path(__file__).parents[2] / "templates" / "docs"
 
 FILES: dict[str, tuple[Path, bytes]] = {
     "/favicon.ico": (_TEMPLATES / "favicon.ico", b"image/x-icon"),

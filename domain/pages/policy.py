@@ -1,10 +1,7 @@
-"""Hosted pages: what the operator decided about them, and their public URLs."""
+"""Policy for hosted pages, from the operator's settings."""
 
 from dataclasses import dataclass
 from pathlib import Path
-
-from domain import urls
-from domain.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +24,3 @@ class PagesPolicy:
     """Where people go after signing in, if nothing else was asked for; None: the account page."""
     terms_url: str | None
     privacy_url: str | None
-
-
-def page_url(policy: Policy, page: str, **query: str | None) -> str | None:
-    """Return the public URL of a hosted page such as `/reset-password`; None while there are no pages."""
-    pages = policy[PagesPolicy]
-    return urls.public_url(policy, pages.path + page, **query) if pages.enabled else None
-
-
-def static_path(policy: Policy) -> str:
-    """Return the path that the static files of the pages are below, with a slash at its end."""
-    return f"{policy.base_path}{policy[PagesPolicy].path}/static/"
