@@ -522,6 +522,7 @@ class TestEveryPage:
 
         assert page.path == WELCOME
 
+    @pytest.mark.threat("H2")
     async def test_has_these_headers(self, service: Service) -> None:
         answer = await service.get(SIGN_IN)
 
