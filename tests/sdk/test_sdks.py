@@ -15,6 +15,7 @@ import pytest
 from codegen.bundle import bundle
 from codegen.client_forms import client_forms
 from codegen.walk import operations
+from tests.authenticator import ORIGIN, RP_ID
 from tests.live import LiveService, administrator, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -71,6 +72,9 @@ def drive(
         "magic_link.enabled": "true",
         "magic_link.confirm": "false",
         "email_otp.enabled": "true",
+        "passkey.enabled": "true",
+        "passkey.rp_id": RP_ID,
+        "passkey.origins": ORIGIN,
     }
     with serving(directory, settings) as live:
         mails = str(directory / "mail.jsonl")
@@ -81,6 +85,8 @@ def drive(
             "SERVICE_ROOT": live.url,
             "PROVIDER_ISSUER": provider.issuer,
             "MAIL_FILE": mails,
+            "AUTHENTICATOR": f"{sys.executable} -m tests.sdk.authenticator {directory / 'authenticator.json'}",
+            "PYTHONPATH": str(ROOT),
         }
         run(*command, where=where, **known, **environment)
         live.process.terminate()

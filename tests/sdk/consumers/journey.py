@@ -5,6 +5,7 @@ Run beside a service and a provider that the environment names; it prints nothin
 
 import json
 import os
+import subprocess
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
@@ -72,6 +73,11 @@ from gatewright_client.api.magic_links import confirm as confirm_link
 from gatewright_client.api.magic_links import peek
 from gatewright_client.api.magic_links import request as request_link
 from gatewright_client.api.magic_links import verify as verify_link
+from gatewright_client.api.passkeys import begin_registration, finish_registration, rename
+from gatewright_client.api.passkeys import begin_sign_in as begin_passkey_sign_in
+from gatewright_client.api.passkeys import list_own as list_passkeys
+from gatewright_client.api.passkeys import remove as remove_passkey
+from gatewright_client.api.passkeys import sign_in as sign_in_by_passkey
 from gatewright_client.api.passwords import change as change_password
 from gatewright_client.api.passwords import check_reset_token, forget, request_reset
 from gatewright_client.api.passwords import reset as reset_password
@@ -109,6 +115,7 @@ from gatewright_client.models import (
     CreateUserRequest,
     CurrentSession,
     DeleteApiKeyRequest,
+    DeletePasskeyRequest,
     DeleteUserRequest,
     DisableTwoFactorRequest,
     EnableTwoFactorRequest,
@@ -122,6 +129,12 @@ from gatewright_client.models import (
     LinkSocialRequest,
     MagicLinkPreview,
     NewBackupCodes,
+    Passkey,
+    PasskeyAnswer,
+    PasskeyAuthentication,
+    PasskeyRegistration,
+    PasskeyRegistrationOptions,
+    PasskeySignInOptions,
     PermissionVerdict,
     ProviderCallbackForm,
     ProviderTokenRequest,
@@ -153,6 +166,8 @@ from gatewright_client.models import (
     TotpUri,
     UnlinkAccountRequest,
     UpdateApiKeyRequest,
+    UpdatedPasskey,
+    UpdatePasskeyRequest,
     UpdateUserAsAdminRequest,
     UpdateUserData,
     UpdateUserRequest,
@@ -164,6 +179,8 @@ from gatewright_client.models import (
     VerifyBackupCodeRequest,
     VerifyEmailCodeRequest,
     VerifyOtpRequest,
+    VerifyPasskeyRegistrationRequest,
+    VerifyPasskeySignInRequest,
     VerifyPasswordRequest,
     VerifyTotpRequest,
 )
@@ -452,9 +469,36 @@ def sign_in_by_mail() -> None:
     ok(reset_by_code.sync(client=nobody, body=reset))
 
 
+def passkeys() -> None:
+    ada = signed_in()
+    options = of(begin_registration.sync(client=ada), PasskeyRegistrationOptions)
+    created = PasskeyRegistration.from_dict(authenticator("create", options.to_dict()))
+    body = VerifyPasskeyRegistrationRequest(response=created, name="Laptop")
+    added = of(finish_registration.sync(client=ada, body=body), Passkey)
+    offer = of(begin_passkey_sign_in.sync(client=ada), PasskeySignInOptions)
+    signed = PasskeyAuthentication.from_dict(authenticator("get", offer.to_dict()))
+    answer = of(
+        sign_in_by_passkey.sync(client=ada, body=VerifyPasskeySignInRequest(response=signed)), PasskeyAnswer
+    )
+    assert of(answer.user, User).email == ADA
+    renamed = of(
+        rename.sync(client=ada, body=UpdatePasskeyRequest(id=added.id, name="Phone")), UpdatedPasskey
+    )
+    assert [one.name for one in of(list_passkeys.sync(client=ada), list)] == [renamed.passkey.name]
+    ok(remove_passkey.sync(client=ada, body=DeletePasskeyRequest(id=added.id)))
+
+
+def authenticator(ceremony: str, options: dict[str, object]) -> dict[str, object]:
+    """Ask the authenticator, which is a program, for its response."""
+    command = [*os.environ["AUTHENTICATOR"].split(), ceremony]
+    asked = subprocess.run(command, input=json.dumps(options), capture_output=True, text=True, check=True)
+    response: dict[str, object] = json.loads(asked.stdout)
+    return response
+
+
 STAGES: tuple[Callable[[], None], ...] = (
     service, sessions, passwords, emails_and_profile, two_factor, providers, administration, api_keys,
-    sign_in_by_mail, deletion,
+    sign_in_by_mail, passkeys, deletion,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // Run beside a service and a provider that the environment names; it prints nothing but what goes wrong.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { Gatewright, type ErrorCode } from "gatewright-client";
 import { createClient } from "gatewright-client/client";
@@ -258,8 +259,26 @@ async function signInByMail(): Promise<void> {
   ok(await nobody.emailCodes.resetPassword({ body: reset }));
 }
 
+async function passkeys(): Promise<void> {
+  const { sdk } = await signedIn();
+  const created = authenticator("create", ok(await sdk.passkeys.beginRegistration()));
+  const added = ok(await sdk.passkeys.finishRegistration({ body: { response: created as never, name: "Laptop" } }));
+  const signed = authenticator("get", ok(await sdk.passkeys.beginSignIn()));
+  const answer = ok(await sdk.passkeys.signIn({ body: { response: signed as never } }));
+  assert.equal("user" in answer && answer.user?.email, ADA);
+  ok(await sdk.passkeys.rename({ body: { id: added.id, name: "Phone" } }));
+  assert.deepEqual(ok(await sdk.passkeys.listOwn()).map((one) => one.name), ["Phone"]);
+  ok(await sdk.passkeys.remove({ body: { id: added.id } }));
+}
+
+/** Ask the authenticator, which is a program, for its response. */
+function authenticator(ceremony: string, options: unknown): unknown {
+  const [program = "", ...given] = (process.env.AUTHENTICATOR ?? "").split(" ");
+  return JSON.parse(execFileSync(program, [...given, ceremony], { input: JSON.stringify(options), encoding: "utf8" }));
+}
+
 async function codeOf(template: string, to: string): Promise<string> {
   return (await mail(template, to)).code ?? "";
 }
 
-for (const stage of [service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, signInByMail, deletion]) await stage();
+for (const stage of [service, sessions, passwords, emailsAndProfile, twoFactor, providers, administration, apiKeys, signInByMail, passkeys, deletion]) await stage();
