@@ -10,7 +10,7 @@ import pytest
 from models import Session, User
 from tests.conftest import MakeService
 from tests.handlers.pages import SAME_ORIGIN, Browser, Page
-from tests.handlers.steps import ADA, EVE, count, join, local, set_user, token_in, works
+from tests.handlers.steps import ADA, EVE, count, join, set_user, token_in, works
 from tests.service import BASE_URL, PASSWORD, Service
 
 APP = "https://app.example.com"
@@ -223,7 +223,7 @@ class TestSignUp:
         assert "Look into your mail" in page.text
 
         [mail] = await service.inbox(ADA, "verify-email")
-        page = await browser.open(local(mail["link"]))
+        page = await browser.open(mail["link"].removeprefix(BASE_URL))
         assert page.path.startswith("/account/verify-email?")
         await browser.submit("/account/verify-email")
 
@@ -262,7 +262,7 @@ class TestForgottenPassword:
         await browser.submit("/account/forgot-password", email=ADA)
 
         [mail] = await service.inbox(ADA, "reset-password")
-        page = await browser.open(local(mail["link"]))
+        page = await browser.open(mail["link"].removeprefix(BASE_URL))
         assert page.path.startswith(f"{RESET}?")
         assert page.inputs["newPassword"]["autocomplete"] == "new-password"
         page = await browser.submit(RESET, newPassword=NEW)
@@ -393,6 +393,63 @@ class TestSignOut:
         page = await browser.open("/account/sign-out")
 
         assert page.path == "/account/signed-out"
+
+
+class TestOverview:
+    async def test_says_who_is_signed_in(self, service: Service, browser: Browser) -> None:
+        await join(service)
+
+        page = await browser.open("/account")
+
+        assert page.status == 200
+        assert ADA in page.text
+        assert "not verified" in page.text
+        assert "1 January 2026" in page.text
+
+    async def test_leads_to_the_sign_in_page_and_back(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        service.client.cookies.clear()
+        page = await browser.open("/account")
+        assert page.query == {"callbackURL": "/account"}
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+
+        assert page.path == "/account"
+        assert page.title == f"Your account · {service.services.policy.app_name}"
+
+    async def test_signs_out(self, service: Service, browser: Browser) -> None:
+        token = await join(service)
+        await browser.open("/account")
+
+        await browser.submit("/account/sign-out")
+
+        assert not await works(service, token)
+
+
+class TestDeletion:
+    async def test_deletes_by_a_click(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "delete_user.confirm_by_mail": "true"})
+        browser = Browser(service)
+        await join(service)
+        await service.post("/delete-user", {}, headers={"Origin": BASE_URL})
+        [mail] = await service.inbox(ADA, "delete-account")
+
+        page = await browser.open(mail["link"].removeprefix(BASE_URL))
+        assert await count(service, User) == 1
+        page = await browser.submit("/account/delete")
+
+        assert "Your account has been deleted." in page.text
+        assert await count(service, User) == 0
+
+    async def test_refuses_a_dead_link(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        await browser.open(at("/delete", token="x" * 32))
+
+        page = await browser.submit("/account/delete")
+
+        assert page.status == 422
+        assert "no longer valid" in page.text
+        assert await count(service, User) == 1
 
 
 class TestConfirm:
