@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.admin.errors import SessionNotFresh
-from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
+from domain.localization import N_
 from domain.sessions import sessions
-from handlers.pages.texts import N_
 from handlers.pages.view import View
 from handlers.reply import Page
 
@@ -16,14 +15,10 @@ SECTIONS = (
     ("/profile", N_("Profile")),
     ("/email", N_("Email address")),
     ("/password", N_("Password")),
-    ("/second-factor", N_("Two-factor authentication")),
-    ("/sessions", N_("Where you are signed in")),
-    ("/connections", N_("Connected accounts")),
-    ("/api-keys", N_("API keys")),
     ("/history", N_("Sign-in history")),
     ("/data", N_("Your data")),
 )
-"""The pages, by their path below `pages.path`; a page that is switched off is left out."""
+"""The pages, by their path below `pages.path`."""
 
 
 def render(
@@ -42,7 +37,7 @@ def render(
     return view.render(
         f"account/{template}",
         status=status,
-        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS if _exists(ctx, path)],
+        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS],
         notice=notice and view.localization.gettext(notice),
         impersonated=ctx.signed_in.session.impersonated_by is not None,
         account=ctx.signed_in.user.email,
@@ -54,7 +49,3 @@ def require_fresh(ctx: Context) -> None:
     """Check that the caller has signed in lately. Raises SessionNotFresh, which leads to the page that confirms."""
     if not sessions.is_fresh(ctx):
         raise SessionNotFresh
-
-
-def _exists(ctx: Context, path: str) -> bool:
-    return path != "/api-keys" or ctx.policy[ApiKeyPolicy].enabled

@@ -4,13 +4,7 @@ from collections.abc import Mapping
 
 from domain import errors
 from domain.errors import Refusal
-from domain.localization import Localization
-
-
-def N_(text: str) -> str:  # noqa: N802 - the name that gettext's tools know
-    """Return the text; it marks what has to be translated where it is shown."""
-    return text
-
+from domain.localization import N_, Localization
 
 SENTENCES: Mapping[str, str] = {
     "INVALID_EMAIL_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),
@@ -26,6 +20,12 @@ SENTENCES: Mapping[str, str] = {
     "USERNAME_TOO_LONG": N_("This username is too long."),
     "INVALID_USERNAME": N_("Use only letters, digits, dots and underscores in a username."),
     "PASSWORD_TOO_COMMON": N_("Many people use this password, so it is easy to guess. Choose another one."),
+    "STALE_PROFILE": N_(
+        "Your account was changed after you opened this form, so nothing was saved. Check the fields and save again."
+    ),
+    "CHANGE_EMAIL_DISABLED": N_("Email addresses cannot be changed here. Contact whoever runs this service."),
+    "VERIFICATION_EMAIL_NOT_ENABLED": N_("This service sends no emails. Contact whoever runs it."),
+    "CREDENTIAL_ACCOUNT_NOT_FOUND": N_("Your account has no password yet."),
     "INVALID_PASSWORD": N_("This is not your password."),
     "INVALID_TOKEN": N_("This link has been used or is no longer valid."),
     "TOKEN_EXPIRED": N_("This link has expired."),
