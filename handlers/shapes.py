@@ -3,6 +3,14 @@
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class AccountData(TypedDict):
+    """Everything that is stored about a user. Each further key is a list of the rows of one kind, such as `accounts` and `apiKeys`."""
+
+    user: dict[str, Any]
+    sessions: list[dict[str, Any]]
+    audit: list[dict[str, Any]]
+
+
 class ApiKey(TypedDict):
     """An API key, without its text."""
 
@@ -453,6 +461,23 @@ PageTarget: TypeAlias = str
 PageText: TypeAlias = str
 
 
+class AccountDeletionForm(TypedDict):
+    """Proof that the user wants to delete the account."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    password: NotRequired[str]
+
+
+class AccountForm(TypedDict):
+    """A form of a button alone, of a user who is signed in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+
+
 class ConfirmForm(TypedDict):
     """The password of the user who is signed in."""
 
@@ -460,6 +485,15 @@ class ConfirmForm(TypedDict):
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
     password: str
+
+
+class EmailChangeForm(TypedDict):
+    """The new email address."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    newEmail: str
 
 
 class EmailCodeForm(TypedDict):
@@ -488,6 +522,15 @@ class ForgotPasswordForm(TypedDict):
     email: str
 
 
+class MailedDeletionForm(TypedDict):
+    """The token of the mailed link that deletes the account."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    token: str
+
+
 class MailedTokenForm(TypedDict):
     """The token of a mailed link, which is used up now."""
 
@@ -504,6 +547,17 @@ class PageForm(TypedDict):
     prompt: NotRequired[str]
 
 
+class PasswordChangeForm(TypedDict):
+    """The current password, and the new one."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    currentPassword: str
+    newPassword: str
+    revokeOtherSessions: NotRequired[str]
+
+
 Permission: TypeAlias = str
 
 
@@ -518,6 +572,18 @@ class PermissionVerdict(TypedDict):
 
     error: str | None
     success: bool
+
+
+class ProfileForm(TypedDict):
+    """The profile as it should be."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    version: NotRequired[str]
+    name: str
+    image: NotRequired[str]
+    username: NotRequired[str]
 
 
 class ProviderAccount(TypedDict):

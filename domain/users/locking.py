@@ -4,7 +4,13 @@ from domain import errors
 from domain.context import Context, StaleRead
 from models.queries import UserRow
 from models.sign_in_query import SignInRow
-from models.statements import LOCK_CALLER, LOCK_CALLER_UNCHANGED, LOCK_UNCHANGED, LOCK_USER, LOCK_USER_BY_EMAIL
+from models.statements import (
+    LOCK_CALLER,
+    LOCK_CALLER_UNCHANGED,
+    LOCK_UNCHANGED,
+    LOCK_USER,
+    LOCK_USER_BY_EMAIL,
+)
 
 _DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
 """The columns of a user that decide on a sign-in, in addition to the password."""
