@@ -1,0 +1,18 @@
+"""Mutants of the rows H1 to H14: hosted pages."""
+
+from tests.security.mutants.mutant import Mutant
+from tests.security.mutants.operators import Always, Remove, Replace
+
+MUTANTS = (
+    Mutant("H1", "forms come from a page of the service", "same-origin", Always(False)),
+    Mutant(
+        "H2",
+        "nobody frames a page",
+        "content-security",
+        Replace("return b'content-security-policy', value.replace('frame-ancestors', 'x').encode('ascii')"),
+    ),
+    Mutant("H6", "a form knows what it was filled with", "seen-version", Always(False)),
+    Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
+    Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
+    Mutant("H13", "the export hides where others are", "other-actors", Always(False)),
+)
