@@ -1,5 +1,6 @@
 """The page of the email address."""
 
+from domain import identifiers
 from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
@@ -47,7 +48,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Red
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
     frame.require_fresh(ctx)
-    at_once = await emails.change(ctx, body["newEmail"], view.url("/email"))
+    at_once = await emails.change(ctx, identifiers.email(body["newEmail"].strip()), view.url("/email"))
     return view.lead("/email", reason="changed" if at_once else "sent")
 
 

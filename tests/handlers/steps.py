@@ -126,10 +126,20 @@ def token_in(link: str) -> str:
     return url.params["token"] if "token" in url.params else url.path.rpartition("/")[2]
 
 
+PAGES = {
+    "/account/verify-email?token=": "/verify-email?token=",
+    "/account/reset-password?token=": "/reset-password/",
+    "/account/delete?token=": "/delete-user/callback?token=",
+}
+"""The hosted pages that mails lead to, and the operations that take the same tokens."""
+
+
 def local(link: str) -> str:
-    """Return a mailed link without the origin, for a GET."""
+    """Return a mailed link without the origin, for a GET: of a hosted page the operation that takes the same token."""
     assert link.startswith(f"{BASE_URL}/"), link
-    return link.removeprefix(BASE_URL)
+    path = link.removeprefix(BASE_URL)
+    page = next((page for page in PAGES if path.startswith(page)), None)
+    return path if page is None else PAGES[page] + path.removeprefix(page)
 
 
 async def last_link(service: Service, template: str, to: str | None = None) -> str:

@@ -26,7 +26,7 @@ from tests.handlers.steps import (
     set_user,
     token_in,
 )
-from tests.service import PASSWORD, Service
+from tests.service import BASE_URL, PASSWORD, Service
 
 PROFILE, EMAIL, PASSWORD_PAGE = "/account/profile", "/account/email", "/account/password"
 HISTORY, DATA, EXPORT, DELETE = "/account/history", "/account/data", "/account/data/export", "/account/delete"
@@ -421,10 +421,13 @@ class TestEmail:
         assert page.path == f"{EMAIL}?reason=sent"
         assert "We have sent a link to the new address." in page.text
 
-    async def test_says_what_is_no_address(self, ada: Browser) -> None:
+    @pytest.mark.parametrize(
+        "address", ["ada", "ada@-example.com", "ada@192.0.2.1", "=?utf-8?q?eve?=@x.test"]
+    )
+    async def test_says_what_is_no_address(self, ada: Browser, address: str) -> None:
         await ada.open(EMAIL)
 
-        page = await ada.submit(EMAIL, newEmail="ada")
+        page = await ada.submit(EMAIL, newEmail=address)
 
         assert page.status == 422
         assert page.links["Enter an email address such as name@example.com."] == "#newEmail"
@@ -684,7 +687,7 @@ class TestDeletionByMail:
         await ada.open(DATA)
         page = await ada.submit(f"{DATA}/delete")
         assert "We have sent you a link. Open it to delete your account." in page.text
-        link = local(await last_link(service, "delete-account", ADA))
+        link = (await last_link(service, "delete-account", ADA)).removeprefix(BASE_URL)
 
         for _ in range(2):
             page = await ada.open(link)
@@ -722,3 +725,28 @@ class TestDeletionByMail:
         assert "Nothing was deleted." in page.text
         assert answer.status_code == 422
         assert await count(service, User) == 2
+
+
+class TestSignUp:
+    @pytest.mark.parametrize(
+        ("name", "email"),
+        [
+            ("Ada", "ada@-example.com"),
+            ("Ada", "=?utf-8?q?eve?=@example.com"),
+            ("Ada", f"{'a' * 65}@example.com"),
+            ("Ada", f"ada@{'a.' * 130}com"),
+            ("\u202eadA", ADA),
+            ("A\u0007da", ADA),
+        ],
+    )
+    @pytest.mark.threat("H3")
+    async def test_takes_only_what_the_operation_for_programs_takes(
+        self, service: Service, browser: Browser, name: str, email: str
+    ) -> None:
+        await browser.open("/account/sign-up")
+
+        page = await browser.submit("/account/sign-up", name=name, email=email, password=PASSWORD)
+
+        assert page.status == 422
+        assert page.inputs["name" if email == ADA else "email"]["aria-invalid"] == "true"
+        assert await count(service, User) == 0
