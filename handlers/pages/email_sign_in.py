@@ -1,7 +1,6 @@
 """The pages to sign in with a link or a code sent by email."""
 
-from domain import identifiers
-from domain import errors
+from domain import errors, identifiers
 from domain.context import Context
 from domain.passwordless import codes, email_codes, magic_links
 from domain.passwordless.magic_links import LinkRequest
