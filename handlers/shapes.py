@@ -3,6 +3,14 @@
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class AccountData(TypedDict):
+    """Everything that is stored about a user. Each further key is a list of the rows of one kind, such as `accounts` and `apiKeys`."""
+
+    user: dict[str, Any]
+    sessions: list[dict[str, Any]]
+    audit: list[dict[str, Any]]
+
+
 class ApiKey(TypedDict):
     """An API key, without its text."""
 
@@ -478,6 +486,23 @@ PageTarget: TypeAlias = str
 PageText: TypeAlias = str
 
 
+class AccountDeletionForm(TypedDict):
+    """Proof that the user wants to delete the account."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    password: NotRequired[str]
+
+
+class AccountForm(TypedDict):
+    """A form of a button alone, of a user who is signed in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+
+
 class ConfirmForm(TypedDict):
     """The password of the user who is signed in."""
 
@@ -487,13 +512,13 @@ class ConfirmForm(TypedDict):
     password: str
 
 
-class DeleteAccountForm(TypedDict):
-    """The token of the mailed link, which deletes the account now."""
+class EmailChangeForm(TypedDict):
+    """The new email address."""
 
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
-    token: str
+    newEmail: str
 
 
 class EmailCodeForm(TypedDict):
@@ -520,6 +545,15 @@ class ForgotPasswordForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     email: str
+
+
+class MailedDeletionForm(TypedDict):
+    """The token of the mailed link that deletes the account."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    token: str
 
 
 class MailedTokenForm(TypedDict):
@@ -595,6 +629,17 @@ class PasskeyUser(TypedDict):
     displayName: str
 
 
+class PasswordChangeForm(TypedDict):
+    """The current password, and the new one."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    currentPassword: str
+    newPassword: str
+    revokeOtherSessions: NotRequired[str]
+
+
 Permission: TypeAlias = str
 
 
@@ -609,6 +654,18 @@ class PermissionVerdict(TypedDict):
 
     error: str | None
     success: bool
+
+
+class ProfileForm(TypedDict):
+    """The profile as it should be."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    version: NotRequired[str]
+    name: str
+    image: NotRequired[str]
+    username: NotRequired[str]
 
 
 class ProviderAccount(TypedDict):

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, cast
@@ -68,6 +69,18 @@ def instant(moment: datetime) -> str:
 
 def _optional_instant(moment: datetime | None) -> str | None:
     return None if moment is None else instant(moment)
+
+
+def exported(held: Mapping[str, Any], options: int = 0) -> bytes:
+    """Return the export of a user as JSON with a newline at its end; `options` are those of orjson."""
+    always = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(held, default=_exported_value, option=always | options)
+
+
+def _exported_value(value: object) -> str:
+    if isinstance(value, datetime):
+        return instant(value)
+    raise TypeError
 
 
 def current(caller: Caller) -> shapes.CurrentSession:

@@ -92,6 +92,9 @@ PostgreSQL locks in this order, and reads each row again if it had to wait for i
 user before it ends a session, so the change is seen.
 """
 
+LOCK_CALLER_UNCHANGED = LOCK_CALLER.where(_is(User.updated_at, "updated_at"))
+"""The same, if the user was last changed at `updated_at`."""
+
 LOCK_UNCHANGED = (
     select(col(User.id))
     .join(Account, col(Account.user_id) == col(User.id))

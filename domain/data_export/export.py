@@ -8,7 +8,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, Select, or_, select
+from sqlalchemy import ColumnElement, LargeBinary, Select, func, or_, select
 from sqlmodel import SQLModel, col
 
 from domain.audit.record import hints as audit_hints
@@ -34,6 +34,9 @@ SECTIONS: Mapping[str, type[Any]] = {
 SECRET = frozenset({"password"})
 """Text columns that hold credentials or parts of them."""
 
+_OF_ACTOR = ("actorId", "sessionId", "address", "userAgent", "requestId")
+"""What an audit record says about who acted, by JSON names."""
+
 Held = dict[str, Any]
 
 
@@ -47,6 +50,29 @@ async def export_user(ctx: Context, identifier: str) -> Held:
     records = _all_of(Audit).where(_concerns(ctx, user)).order_by(col(Audit.time), col(Audit.id))
     held["audit"] = [_shown(Audit, record) for record in await ctx.db.execute(records)]
     return held
+
+
+async def export_own(ctx: Context) -> Held:
+    """Return all stored data about the caller. What other users did in the account is without who and where they
+    are: an administrator's network address is no data of the caller."""
+    caller = ctx.signed_in.user
+    held = await export_user(ctx, caller.id)
+    for record in held["audit"]:
+        if record["actorId"] not in (None, caller.id):  # defence: H13 other-actors
+            record.update(dict.fromkeys(_OF_ACTOR))
+    for session in held["sessions"]:
+        if session["impersonatedBy"] is not None:
+            session.update(dict.fromkeys(("impersonatedBy", "ipAddress", "userAgent")))
+    return held
+
+
+async def count_own(ctx: Context) -> Mapping[str, int]:
+    """Return how many rows of each section of the export belong to the caller."""
+    counts = {}
+    for name, table in SECTIONS.items():
+        number = select(func.count()).select_from(table).where(table.user_id == ctx.signed_in.user.id)
+        counts[name] = int((await ctx.db.execute(number)).scalar())
+    return counts
 
 
 def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:

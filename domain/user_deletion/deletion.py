@@ -48,6 +48,12 @@ async def confirm(ctx: Context, token: str | None) -> None:
     user_events.user_deleted(ctx, user.id)
 
 
+async def is_deletion_token(ctx: Context, token: str) -> bool:
+    """Return whether the emailed token would delete the caller now; it is not used up."""
+    found = await one_time_tokens.find_live(ctx, Purpose.DELETE, token)
+    return found is not None and found[1].id == ctx.signed_in.user.id
+
+
 async def _consume(ctx: Context, user: UserRow, token: str | None) -> None:
     if not token or not await one_time_tokens.consume(ctx, Purpose.DELETE, user.id, token):
         raise InvalidDeletionToken

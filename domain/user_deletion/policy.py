@@ -6,7 +6,8 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class DeletionPolicy:
-    """How deletion is confirmed."""
+    """Whether users can delete themselves, and how that is confirmed."""
 
+    enabled: bool
     confirm_by_mail: bool
     token_expires_in: timedelta

@@ -1,6 +1,6 @@
 """Errors about users."""
 
-from domain.errors import BadRequest, Forbidden, NotFound, Unprocessable
+from domain.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable
 
 
 class UserAlreadyExistsUseAnotherEmail(Unprocessable):
@@ -44,3 +44,9 @@ class UserNotFound(NotFound):
     """There is no user with this identifier."""
 
     message = "User not found"
+
+
+class StaleProfile(Conflict):
+    """The user was changed after the form was filled with the profile."""
+
+    message = "The profile was changed meanwhile"

@@ -4,7 +4,13 @@ from domain import errors
 from domain.context import Context, StaleRead
 from models.queries import UserRow
 from models.sign_in_query import SignInRow
-from models.statements import LOCK_CALLER, LOCK_UNCHANGED, LOCK_USER, LOCK_USER_BY_EMAIL
+from models.statements import (
+    LOCK_CALLER,
+    LOCK_CALLER_UNCHANGED,
+    LOCK_UNCHANGED,
+    LOCK_USER,
+    LOCK_USER_BY_EMAIL,
+)
 
 _DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
 """The columns of a user that decide on a sign-in, in addition to the password."""
@@ -52,6 +58,19 @@ def require_caller(ctx: Context, error: type[Exception] = errors.Unauthenticated
     """Execute deferred statements only with the caller's row and active session locked, as in `lock_caller`."""
     caller = ctx.signed_in
     ctx.db.require(LOCK_CALLER, error, id=caller.user.id, session_id=caller.session.id, now=ctx.now)
+
+
+def require_unchanged_caller(ctx: Context, error: type[Exception]) -> None:
+    """Execute deferred statements only as with `require_caller`, and only if the caller's row is as it was read."""
+    caller = ctx.signed_in
+    ctx.db.require(
+        LOCK_CALLER_UNCHANGED,
+        error,
+        id=caller.user.id,
+        session_id=caller.session.id,
+        now=ctx.now,
+        updated_at=caller.user.updated_at,
+    )
 
 
 def require_unchanged(ctx: Context, row: SignInRow) -> None:

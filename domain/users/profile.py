@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -9,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from domain import errors, identifiers, localization, tokens
 from domain.context import Context, StaleRead
 from domain.users import events, locking
-from domain.users.errors import UsernameIsAlreadyTaken
+from domain.users.errors import StaleProfile, UsernameIsAlreadyTaken
 from domain.users.policy import RolePolicy, UsernamePolicy
 from models import User
 from models.queries import PASSWORD_BY_USERNAME, UserRow
@@ -144,6 +145,22 @@ def supported_locale(tag: str | None, field: str = "locale") -> str | None:
         problem = f"must be one of the languages {', '.join(sorted(localization.LANGUAGES))}, or null"
         raise errors.ValidationError(f"[body.{field}] {problem}", errors.Field("body", field, problem))
     return language
+
+
+async def update_seen(ctx: Context, wanted: Mapping[str, Any], *, seen: datetime | None) -> None:
+    """Change the caller's profile as `update` does, unless the user was changed after `seen`, their `updated_at`.
+
+    What is stored already is no change, so that a form that is sent twice works once. Raises StaleProfile, and the
+    refusals of `update`.
+    """
+    caller = ctx.signed_in.user
+    changes = {name: value for name, value in wanted.items() if value != getattr(caller, name)}
+    if not changes:
+        return
+    if caller.updated_at != seen:  # defence: H6 seen-version
+        raise StaleProfile
+    await update(ctx, changes)
+    locking.require_unchanged_caller(ctx, StaleProfile)  # defence: H6 unchanged-row
 
 
 async def wanted_names(ctx: Context, user: UserRow, wanted: Mapping[str, str]) -> dict[str, str]:

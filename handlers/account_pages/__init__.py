@@ -1,13 +1,32 @@
 """The operations of openapi/paths/account_pages.yaml: the pages of one's own account."""
 
-from domain.context import Context
-from handlers.account_pages import frame
-from handlers.pages import view as views
-from handlers.pages import ways_in
-from handlers.reply import Page
+from handlers.account_pages.data import (
+    confirm_deletion,
+    delete_account,
+    export_data,
+    show_data,
+    show_deletion,
+)
+from handlers.account_pages.email import change_email, send_verification_email, show_email
+from handlers.account_pages.history import show_history
+from handlers.account_pages.overview import show_overview
+from handlers.account_pages.password import change_password, send_password_link, show_password
+from handlers.account_pages.profile import show_profile, update_profile
 
-
-async def show_overview(ctx: Context, callback_url: str | None = None, ui_locales: str | None = None) -> Page:
-    """Show who is signed in, and what is known about them."""
-    view = views.view(ctx, "", callback_url, ui_locales)
-    return frame.render(ctx, view, "overview.html", **ways_in.offered(ctx))
+__all__ = [
+    "change_email",
+    "change_password",
+    "confirm_deletion",
+    "delete_account",
+    "export_data",
+    "send_password_link",
+    "send_verification_email",
+    "show_data",
+    "show_deletion",
+    "show_email",
+    "show_history",
+    "show_overview",
+    "show_password",
+    "show_profile",
+    "update_profile",
+]

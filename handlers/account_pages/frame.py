@@ -1,21 +1,49 @@
-"""What all pages of one's own account share: who is signed in, and the list of pages."""
+"""What all pages of one's own account share: the list of pages, notices, and the check that a session is fresh."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions import sessions
 from handlers.pages.view import View
 from handlers.reply import Page
 
-SECTIONS = (("", N_("Overview")),)
+SECTIONS = (
+    ("", N_("Overview")),
+    ("/profile", N_("Profile")),
+    ("/email", N_("Email address")),
+    ("/password", N_("Password")),
+    ("/history", N_("Sign-in history")),
+    ("/data", N_("Your data")),
+)
 """The pages, by their path below `pages.path`."""
 
 
-def render(ctx: Context, view: View, template: str, /, **values: Any) -> Page:
-    """Return a page of the account."""
+def render(
+    ctx: Context,
+    view: View,
+    template: str,
+    /,
+    *,
+    notices: Mapping[str, str] | None = None,
+    reason: str | None = None,
+    status: int = 200,
+    **values: Any,
+) -> Page:
+    """Return a page of the account. `notices` has a sentence for each `reason` that leads to this page."""
+    notice = (notices or {}).get(reason or "")
     return view.render(
         f"account/{template}",
+        status=status,
         sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS],
+        notice=notice and view.localization.gettext(notice),
         impersonated=ctx.signed_in.session.impersonated_by is not None,
+        account=ctx.signed_in.user.email,
         **values,
     )
+
+
+def require_fresh(ctx: Context) -> None:
+    """Check that the caller has signed in lately. Raises SessionNotFresh, which leads to the page that confirms."""
+    sessions.require_fresh(ctx)

@@ -1,6 +1,5 @@
 """The operations of openapi/paths/pages.yaml: the hosted pages on the way in."""
 
-from handlers.pages.deletion import delete_account, show_delete_account
 from handlers.pages.email_sign_in import (
     confirm_magic_link,
     request_email_sign_in,
@@ -25,7 +24,6 @@ from handlers.pages.two_factor import send_two_factor_code, show_two_factor, ver
 __all__ = [
     "confirm",
     "confirm_magic_link",
-    "delete_account",
     "find_change_password",
     "request_email_sign_in",
     "request_password_reset",
@@ -33,7 +31,6 @@ __all__ = [
     "send_two_factor_code",
     "send_verification_email",
     "show_confirm",
-    "show_delete_account",
     "show_email_code",
     "show_email_sign_in",
     "show_error",

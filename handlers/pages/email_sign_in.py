@@ -1,6 +1,6 @@
 """The pages to sign in with a link or a code sent by email."""
 
-from domain import errors
+from domain import errors, identifiers
 from domain.context import Context
 from domain.passwordless import codes, email_codes, magic_links
 from domain.passwordless.magic_links import LinkRequest
@@ -28,6 +28,7 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
     """Request a link or a code; the response is the same for every address."""
     view = views.of_form(ctx, body)
     _require_a_way(ctx)
+    email = identifiers.email(body["email"].strip())
     wants_link = body.get("method") == "link" or not ctx.policy[EmailOtpPolicy].enabled
     if wants_link and ctx.policy[MagicLinkPolicy].enabled:
         wanted = LinkRequest(
@@ -37,10 +38,10 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
             new_user_callback_url=None,
             error_callback_url=None,
         )
-        magic_links.request(ctx, body["email"], wanted)
+        magic_links.request(ctx, email, wanted)
         return view.lead("/mail-sent", reason="link")
-    email_codes.request(ctx, body["email"], codes.SIGN_IN)
-    return view.lead("/sign-in/code", email=body["email"])
+    email_codes.request(ctx, email, codes.SIGN_IN)
+    return view.lead("/sign-in/code", email=email)
 
 
 def _require_a_way(ctx: Context) -> None:

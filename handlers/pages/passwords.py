@@ -49,4 +49,4 @@ async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redire
 
 async def find_change_password(ctx: Context) -> Redirect:
     """Lead password managers to the page that changes the password."""
-    return views.view(ctx, None).lead("/forgot-password")
+    return views.view(ctx, None).lead("/password")

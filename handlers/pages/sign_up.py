@@ -1,5 +1,6 @@
 """The page to sign up."""
 
+from domain import identifiers
 from domain.authentication import sign_up as authentication
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
@@ -24,7 +25,7 @@ async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     view = views.of_form(ctx, body)
     wanted = SignUp(
         name=body["name"].strip() or body["name"],
-        email=body["email"].strip(),
+        email=identifiers.email(body["email"].strip()),
         password=body["password"],
         image=None,
         username=body.get("username") or None,

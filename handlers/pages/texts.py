@@ -20,6 +20,12 @@ SENTENCES: Mapping[str, str] = {
     "USERNAME_TOO_LONG": N_("This username is too long."),
     "INVALID_USERNAME": N_("Use only letters, digits, dots and underscores in a username."),
     "PASSWORD_TOO_COMMON": N_("Many people use this password, so it is easy to guess. Choose another one."),
+    "STALE_PROFILE": N_(
+        "Your account was changed after you opened this form, so nothing was saved. Check the fields and save again."
+    ),
+    "CHANGE_EMAIL_DISABLED": N_("Email addresses cannot be changed here. Contact whoever runs this service."),
+    "VERIFICATION_EMAIL_NOT_ENABLED": N_("This service sends no emails. Contact whoever runs it."),
+    "CREDENTIAL_ACCOUNT_NOT_FOUND": N_("Your account has no password yet."),
     "INVALID_PASSWORD": N_("This is not your password."),
     "INVALID_TOKEN": N_("This link has been used or is no longer valid."),
     "TOKEN_EXPIRED": N_("This link has expired."),

@@ -2,8 +2,7 @@
 
 import asyncio
 import sys
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import orjson
 import typer
@@ -14,7 +13,6 @@ from server.cli.support import count, run
 
 if TYPE_CHECKING:
     from domain.context import Context
-    from domain.data_export.export import Held
     from server.config.settings import Settings
     from server.unit_of_work import UnitOfWork
 
@@ -36,10 +34,11 @@ def user(
     Example: gatewright export user ada@example.com --output ada.json
     """
     from domain.data_export import export
+    from handlers import wire
 
     held = run(lambda ctx: export.export_user(ctx, identifier))
     with created("--output", output) as file:
-        (file or sys.stdout.buffer).write(_json(held, orjson.OPT_INDENT_2))
+        (file or sys.stdout.buffer).write(wire.exported(held, orjson.OPT_INDENT_2))
     sys.stdout.flush()
 
 
@@ -72,6 +71,7 @@ async def write_users(unit_of_work: "UnitOfWork", file: BinaryIO) -> int:
     """
     from domain.data_export import export
     from domain.errors import Unavailable
+    from handlers import wire
 
     begun = False
 
@@ -84,22 +84,8 @@ async def write_users(unit_of_work: "UnitOfWork", file: BinaryIO) -> int:
         while page := await export.export_all(ctx, after=last):
             begun = True
             for held in page:
-                file.write(_json(held))
+                file.write(wire.exported(held))
             number, last = number + len(page), page[-1]["id"]
         return number
 
     return await unit_of_work.run(write)
-
-
-def _json(held: "Held", options: int = 0) -> bytes:
-    return orjson.dumps(
-        held, default=_instant, option=orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_APPEND_NEWLINE | options
-    )
-
-
-def _instant(value: Any) -> str:
-    from handlers import wire
-
-    if isinstance(value, datetime):
-        return wire.instant(value)
-    raise TypeError

@@ -426,32 +426,6 @@ class TestOverview:
         assert not await works(service, token)
 
 
-class TestDeletion:
-    async def test_deletes_by_a_click(self, make_service: MakeService) -> None:
-        service = await make_service({**HTTP, "delete_user.confirm_by_mail": "true"})
-        browser = Browser(service)
-        await join(service)
-        await service.post("/delete-user", {}, headers={"Origin": BASE_URL})
-        [mail] = await service.inbox(ADA, "delete-account")
-
-        page = await browser.open(mail["link"].removeprefix(BASE_URL))
-        assert await count(service, User) == 1
-        page = await browser.submit("/account/delete")
-
-        assert "Your account has been deleted." in page.text
-        assert await count(service, User) == 0
-
-    async def test_refuses_a_dead_link(self, service: Service, browser: Browser) -> None:
-        await join(service)
-        await browser.open(at("/delete", token="x" * 32))
-
-        page = await browser.submit("/account/delete")
-
-        assert page.status == 422
-        assert "no longer valid" in page.text
-        assert await count(service, User) == 1
-
-
 class TestConfirm:
     async def test_replaces_the_session_by_a_new_one(self, service: Service, browser: Browser) -> None:
         await join(service)
@@ -652,7 +626,7 @@ class TestEveryPage:
     async def test_password_managers_find_the_password_page(self, service: Service) -> None:
         answer = await service.get("/.well-known/change-password")
 
-        assert (answer.status_code, answer.headers["location"]) == (302, "/account/forgot-password")
+        assert (answer.status_code, answer.headers["location"]) == (302, "/account/password")
 
     @pytest.mark.threat("H3")
     async def test_shows_markup_as_text(self, service: Service, browser: Browser) -> None:

@@ -1,15 +1,18 @@
 """Mutants of the rows H1 to H14: hosted pages."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Replace
+from tests.security.mutants.operators import Always, Remove, Replace
 
 MUTANTS = (
-    Mutant("H1", "forms come from our own pages", "same-origin", Always(False)),
+    Mutant("H1", "forms come from a page of the service", "same-origin", Always(False)),
     Mutant(
         "H2",
-        "pages are framed by nobody",
+        "nobody frames a page",
         "content-security",
-        Replace("b\"default-src 'self'\"", "value.elts[1]"),
+        Replace("return b'content-security-policy', value.replace('frame-ancestors', 'x').encode('ascii')"),
     ),
-    Mutant("H8", "a form belongs to one account", "same-account", Always(True)),
+    Mutant("H6", "a form knows what it was filled with", "seen-version", Always(False)),
+    Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
+    Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
+    Mutant("H13", "the export hides where others are", "other-actors", Always(False)),
 )

@@ -1,0 +1,124 @@
+"""The page of what is stored about the user: download it, and delete the account."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from domain.context import Context
+from domain.data_export import export
+from domain.localization import N_, Localization
+from domain.user_deletion import deletion
+from domain.user_deletion.policy import DeletionPolicy
+from handlers import shapes, wire
+from handlers.account_pages import frame
+from handlers.account_pages.password import has_password
+from handlers.pages import view as views
+from handlers.pages.signed_in import other_account
+from handlers.pages.view import View
+from handlers.reply import Download, Page, Redirect
+from handlers.session_responses import sign_out_response
+
+_NOTICES = {"sent": N_("We have sent you a link. Open it to delete your account.")}
+
+
+async def show_data(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
+) -> Page:
+    """Show a link that downloads what is stored, and a form that deletes the account."""
+    frame.require_fresh(ctx)
+    view = views.view(ctx, "/data", callback_url, ui_locales, reason=reason)
+    return frame.render(
+        ctx,
+        view,
+        "data.html",
+        notices=_NOTICES,
+        reason=reason,
+        can_delete=ctx.policy[DeletionPolicy].enabled,
+        by_mail=ctx.policy[DeletionPolicy].confirm_by_mail,
+        **await _deleted_with_account(ctx, view),
+    )
+
+
+async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
+    asks_password = await has_password(ctx)
+    return {"has_password": asks_password, "held": _held(view.localization, await export.count_own(ctx))}
+
+
+def _held(localization: Localization, counts: Any) -> Sequence[str]:
+    """Return everything that goes with the account, in words; kinds without words are named as in the export."""
+    ngettext = localization.ngettext
+
+    def count(name: str) -> int:
+        return int(remaining.pop(name, 0))
+
+    remaining = dict(counts)
+    accounts, sessions, keys = count("accounts"), count("sessions"), count("apiKeys")
+    factors, codes, devices = count("twoFactor"), count("backupCodes"), count("trustedDevices")
+    networks, mails, links = count("knownNetworks"), count("mails"), count("grants")
+    words = [
+        (accounts, ngettext("%(number)s way to sign in: a password or a connected account",
+                            "%(number)s ways to sign in: your password and connected accounts", accounts)),
+        (sessions, ngettext("%(number)s place where you are signed in",
+                            "%(number)s places where you are signed in", sessions)),
+        (factors, localization.gettext("Two-factor authentication")),
+        (codes, ngettext("%(number)s backup code", "%(number)s backup codes", codes)),
+        (devices, ngettext("%(number)s trusted device", "%(number)s trusted devices", devices)),
+        (keys, ngettext("%(number)s API key; programs that use it stop working",
+                        "%(number)s API keys; programs that use them stop working", keys)),
+        (networks, ngettext("%(number)s network that you have signed in from",
+                            "%(number)s networks that you have signed in from", networks)),
+        (mails, ngettext("%(number)s email that was sent to you",
+                         "%(number)s emails that were sent to you", mails)),
+        (links, ngettext("%(number)s link or code that was sent to you",
+                         "%(number)s links and codes that were sent to you", links)),
+        *((number, f"{name}: %(number)s") for name, number in remaining.items()),
+    ]  # fmt: skip
+    return [text % {"number": number} if "%(" in text else text for number, text in words if number]
+
+
+async def export_data(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Download:
+    """Return everything that is stored about the user, as a file."""
+    frame.require_fresh(ctx)
+    held = await export.export_own(ctx)
+    return Download(wire.exported(held, orjson.OPT_INDENT_2), "account.json")
+
+
+async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Page | Redirect:
+    """Delete the account, or send the link that does."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
+    password = body.get("password", "") if not by_mail and await has_password(ctx) else None
+    if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
+        return _deleted(ctx, view)
+    return view.lead("/data", reason="sent")
+
+
+async def show_deletion(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
+) -> Page:
+    """Ask for a click before the mailed link deletes the account."""
+    frame.require_fresh(ctx)
+    view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
+    is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
+    values = await _deleted_with_account(ctx, view)
+    return frame.render(ctx, view, "delete.html", token=token if is_live else None, **values)
+
+
+async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Page | Redirect:
+    """Delete the account by the mailed link."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    await deletion.confirm(ctx, body["token"])
+    return _deleted(ctx, view)
+
+
+def _deleted(ctx: Context, view: View) -> Redirect:
+    return view.lead("/sign-in", sign_out_response(ctx, None).headers, reason="deleted")

@@ -1,0 +1,74 @@
+"""The page of the email address."""
+
+from domain import identifiers
+from domain.context import Context
+from domain.emails import emails
+from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
+from domain.localization import N_
+from handlers import shapes
+from handlers.account_pages import frame
+from handlers.pages import texts
+from handlers.pages import view as views
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+
+_NOTICES = {
+    "changed": N_("If no other account has the new address, it is yours now."),
+    "sent": N_("We have sent a link to the new address. The change takes effect when you open it."),
+    "verification": N_("We have sent you a link. Open it to verify your email address."),
+}
+
+
+async def show_email(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    reason: str | None = None,
+    error: str | None = None,
+) -> Page:
+    """Show the address, a form that changes it, and a button that sends the verification again."""
+    frame.require_fresh(ctx)
+    view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
+    sentence = texts.SENTENCES.get(error or "", texts.SENTENCES["INVALID_TOKEN"])
+    return frame.render(
+        ctx,
+        view,
+        "email.html",
+        notices=_NOTICES,
+        reason=reason,
+        problem=view.localization.gettext(sentence) if error else None,
+        can_change=ctx.policy[ChangeEmailPolicy].enabled,
+        can_verify=ctx.policy[EmailVerificationPolicy].enabled,
+    )
+
+
+async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Redirect:
+    """Change the address, or send the link that does."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    at_once = await emails.change(
+        ctx,
+        identifiers.email(body["newEmail"].strip()),
+        view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
+    )
+    return view.lead("/email", reason="changed" if at_once else "sent")
+
+
+async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+    """Send the link that verifies the address again."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    await emails.send_verification(
+        ctx,
+        ctx.signed_in.user.email,
+        view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
+    )
+    return view.lead("/email", reason="verification")
+
+
+def _link_target(view: views.View) -> str:
+    """Return the page that a mailed link opens, which leads back to the page of the email address."""
+    return view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None))

@@ -1,0 +1,38 @@
+"""The page of what happened in the account."""
+
+from domain.audit import history
+from domain.audit.history import Position
+from domain.context import Context
+from handlers.account_pages import events, frame
+from handlers.pages import view as views
+from handlers.reply import Page
+from models.base import from_milliseconds, to_milliseconds
+
+
+async def show_history(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, before: str | None = None
+) -> Page:
+    """Show sign-ins and changes of the last 90 days, newest first."""
+    view = views.view(ctx, "/history", callback_url, ui_locales, before=before)
+    start = _position(before or "")
+    found = await history.page_of_caller(ctx, events.SHOWN, start)
+    return frame.render(
+        ctx,
+        view,
+        "history.html",
+        entries=events.entries(ctx, view.localization, found.records),
+        older=found.last and f"{to_milliseconds(found.last.time)}.{found.last.id}",
+        is_first=start is None,
+        days=history.SHOWN_FOR.days,
+    )
+
+
+def _position(written: str) -> Position | None:
+    """Return the position that a link of the page names, or None: the text may come from anywhere."""
+    milliseconds, _, record_id = written.partition(".")
+    if not (milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= 14 and record_id):
+        return None
+    try:
+        return Position(from_milliseconds(int(milliseconds)), record_id)
+    except OverflowError:
+        return None

@@ -1,0 +1,25 @@
+"""The overview of one's own account."""
+
+from domain.accounts import accounts
+from domain.audit import history
+from domain.context import Context
+from handlers.account_pages import events, frame
+from handlers.pages import view as views
+from handlers.reply import Page
+from models import CREDENTIAL
+
+_LATEST = 5
+
+
+async def show_overview(ctx: Context, callback_url: str | None = None, ui_locales: str | None = None) -> Page:
+    """Show who is signed in, how the account is protected, and what happened lately."""
+    view = views.view(ctx, "", callback_url, ui_locales)
+    linked = {row.provider_id for row in await accounts.of_caller(ctx)}
+    latest = await history.page_of_caller(ctx, events.SHOWN, limit=_LATEST)
+    return frame.render(
+        ctx,
+        view,
+        "overview.html",
+        has_password=CREDENTIAL in linked,
+        entries=events.entries(ctx, view.localization, latest.records),
+    )

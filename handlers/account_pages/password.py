@@ -1,0 +1,70 @@
+"""The page of the password."""
+
+from domain.accounts import accounts
+from domain.context import Context
+from domain.localization import N_
+from domain.passwords import passwords
+from handlers import cookies, shapes, wire
+from handlers.account_pages import frame
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.pages.signed_in import other_account
+from handlers.reply import Header, Page, Redirect
+from handlers.session_responses import session_cookies
+from models import CREDENTIAL
+
+_NOTICES = {
+    "changed": N_("Your password is changed."),
+    "sent": N_("We have sent you a link. Open it to set a password."),
+}
+
+
+async def show_password(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
+) -> Page:
+    """Show a form that changes the password; without one, a button that sends a link to set one."""
+    frame.require_fresh(ctx)
+    view = views.view(ctx, "/password", callback_url, ui_locales, reason=reason)
+    return frame.render(
+        ctx,
+        view,
+        "password.html",
+        notices=_NOTICES,
+        reason=reason,
+        has_password=await has_password(ctx),
+        can_reset=ways_in.offered(ctx)["can_reset"],
+        **ways_in.password_rules(ctx),
+    )
+
+
+async def has_password(ctx: Context) -> bool:
+    """Return whether the caller can sign in with a password."""
+    return CREDENTIAL in {row.provider_id for row in await accounts.of_caller(ctx)}
+
+
+async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page | Redirect:
+    """Change the password, and sign out everywhere else if that is wanted."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    opened = await passwords.change(
+        ctx,
+        body["currentPassword"],
+        body["newPassword"],
+        revoke_others=wire.flag(body.get("revokeOtherSessions")),
+    )
+    headers: tuple[Header, ...] = () if opened is None else session_cookies(ctx, opened)
+    if ctx.cookies.device is not None:
+        headers += (cookies.clear_trusted(ctx.policy.cookies),)
+    return view.lead("/password", headers, reason="changed")
+
+
+async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+    """Send a link that sets a password."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    passwords.request_reset(ctx, ctx.signed_in.user.email, view.url("/reset-password"))
+    return view.lead("/password", reason="sent")

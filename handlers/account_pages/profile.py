@@ -1,0 +1,63 @@
+"""The page of the profile."""
+
+from typing import Any
+
+from domain import identifiers
+from domain.context import Context
+from domain.localization import N_
+from domain.users import profile
+from domain.users.policy import UsernamePolicy
+from handlers import shapes, wire
+from handlers.account_pages import frame
+from handlers.pages import view as views
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+
+_NOTICES = {"saved": N_("Your profile is saved.")}
+
+
+async def show_profile(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
+) -> Page:
+    """Show a form with the profile; one that was stale is shown with what is stored now beside it."""
+    view = views.view(ctx, "/profile", callback_url, ui_locales, reason=reason)
+    user = ctx.signed_in.user
+    stored = {
+        "name": user.name,
+        "image": user.image or "",
+        "username": user.display_username or user.username or "",
+    }
+    return frame.render(
+        ctx,
+        view,
+        "profile.html",
+        notices=_NOTICES,
+        reason=reason,
+        stored=stored,
+        with_username=ctx.policy[UsernamePolicy].enabled,
+        version=wire.instant(user.updated_at),
+        is_stale=view.form.code == "STALE_PROFILE",
+    )
+
+
+async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Page | Redirect:
+    """Change the profile, unless it was changed after the form was shown."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    seen = identifiers.instant_or_none(body.get("version", ""))
+    await profile.update_seen(ctx, _wanted(ctx, body), seen=seen)
+    return view.lead("/profile", reason="saved")
+
+
+def _wanted(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:
+    """Return the columns that the form asks for; a username is stored as it is written, and in lower case."""
+    wanted: dict[str, Any] = {"name": body["name"].strip()}
+    if "image" in body:
+        wanted["image"] = body["image"].strip() or None
+    username, user = body.get("username", "").strip(), ctx.signed_in.user
+    if "username" in body and ctx.policy[UsernamePolicy].enabled and (username or user.username):
+        wanted |= {"username": username.lower(), "display_username": username}
+        if username == user.username and user.display_username is None:
+            del wanted["display_username"]
+    return wanted

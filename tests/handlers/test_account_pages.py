@@ -1,0 +1,752 @@
+"""The operations of openapi/paths/account_pages.yaml, through the public door and without scripts."""
+
+import asyncio
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from domain.audit.record import EVENTS
+from domain.errors import every_refusal
+from handlers.account_pages import events
+from models import Audit, User
+from tests.conftest import MakeService
+from tests.handlers.pages import SAME_ORIGIN, Browser
+from tests.handlers.steps import (
+    ADA,
+    EVE,
+    NEW_ADDRESS,
+    NEW_PASSWORD,
+    count,
+    execute,
+    join,
+    last_link,
+    local,
+    opens,
+    set_user,
+    token_in,
+)
+from tests.service import BASE_URL, PASSWORD, Service
+
+PROFILE, EMAIL, PASSWORD_PAGE = "/account/profile", "/account/email", "/account/password"
+HISTORY, DATA, EXPORT, DELETE = "/account/history", "/account/data", "/account/data/export", "/account/delete"
+PAGES = ("/account", PROFILE, EMAIL, PASSWORD_PAGE, HISTORY, DATA)
+FORMS = [
+    (PROFILE, {"name": "Eve", "version": "x"}),
+    (EMAIL, {"newEmail": NEW_ADDRESS}),
+    (f"{EMAIL}/verification", {}),
+    (PASSWORD_PAGE, {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}),
+    (f"{PASSWORD_PAGE}/link", {}),
+    (f"{DATA}/delete", {"password": PASSWORD}),
+    (DELETE, {"token": "x"}),
+]
+"""Every form, filled in."""
+
+HTTP = {"session.cookie_secure": "false"}
+"""The test's browser keeps no cookies for https at an address of http."""
+BY_MAIL = {**HTTP, "delete_user.confirm_by_mail": "true"}
+HOSTILE = "<script>alert(1)</script>\u202e\u2066\u0007" + "x" * 10_000
+"""Markup, controls of text direction, a control character, and 10 kB without a space."""
+
+
+@pytest.fixture
+async def service(make_service: MakeService) -> Service:
+    """The service behind plain http."""
+    return await make_service(HTTP)
+
+
+@pytest.fixture
+def browser(service: Service) -> Browser:
+    return Browser(service)
+
+
+@pytest.fixture
+async def ada(service: Service, browser: Browser) -> Browser:
+    """The browser of Ada, who is signed in."""
+    await join(service)
+    return browser
+
+
+async def user_of(service: Service, email: str = ADA) -> User:
+    [row] = await service.rows('SELECT * FROM "user" WHERE email = :email', email=email)
+    found: User = row
+    return found
+
+
+async def act_as(service: Service, email: str = ADA) -> None:
+    """Sign the browser in as an administrator who acts in the name of a user."""
+    user = await user_of(service, email)
+    service.client.cookies.clear()
+    await join(service, "root@example.com")
+    await set_user(service, "root@example.com", role="admin")
+    answer = await service.post("/admin/impersonate-user", {"userId": user.id})
+    assert answer.status_code == 200, answer.text
+
+
+async def send(service: Service, path: str, **fields: str) -> httpx.Response:
+    """Post a form that none of the pages may have shown."""
+    return await service.client.post(path, data=fields, headers=SAME_ORIGIN)
+
+
+class TestEveryPage:
+    @pytest.mark.parametrize("path", [*PAGES, EXPORT, f"{DELETE}?token=x"])
+    async def test_leads_to_the_sign_in_page_and_back(self, browser: Browser, path: str) -> None:
+        page = await browser.open(path)
+
+        assert page.path.startswith("/account/sign-in?")
+        assert page.query["callbackURL"] == path
+
+    @pytest.mark.parametrize("path", [EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x"])
+    async def test_asks_for_a_fresh_session_where_ways_in_change(
+        self, service: Service, ada: Browser, path: str
+    ) -> None:
+        service.clock.advance(days=2)
+
+        page = await ada.open(path)
+
+        assert page.path == f"/account/confirm?callbackURL={quote(path, safe='')}"
+
+    @pytest.mark.parametrize("path", PAGES)
+    async def test_has_one_heading_and_marks_itself_in_the_list(self, ada: Browser, path: str) -> None:
+        answer = await ada.service.get(path)
+
+        assert answer.text.count("<h1>") == 1
+        assert answer.text.count('aria-current="page"') == 1
+
+    @pytest.mark.parametrize("language", ["de", "ar"])
+    @pytest.mark.parametrize("path", [*PAGES, DELETE])
+    async def test_is_there_in_every_direction(self, ada: Browser, path: str, language: str) -> None:
+        page = await ada.open(f"{path}?ui_locales={language}")
+
+        assert (page.status, page.language) == (200, language)
+        assert page.direction == ("rtl" if language == "ar" else "ltr")
+
+    @pytest.mark.threat("H8")
+    @pytest.mark.parametrize(("path", "fields"), FORMS)
+    async def test_refuses_a_form_of_another_account(
+        self, service: Service, ada: Browser, path: str, fields: dict[str, str]
+    ) -> None:
+        before, mails = await user_of(service), await service.inbox()
+
+        answer = await send(service, path, account=EVE, **fields)
+
+        assert answer.status_code == 409
+        assert EVE in answer.text
+        assert ADA in answer.text
+        assert await user_of(service) == before
+        assert await service.inbox() == mails
+        assert await opens(service, PASSWORD)
+
+    @pytest.mark.threat("H1")
+    @pytest.mark.parametrize(("path", "fields"), FORMS)
+    async def test_takes_no_form_from_a_page_of_another_site(
+        self, service: Service, ada: Browser, path: str, fields: dict[str, str]
+    ) -> None:
+        before, mails = await user_of(service), await service.inbox()
+        foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.test"}
+
+        answer = await service.client.post(path, data={"account": ADA, **fields}, headers=foreign)
+
+        assert answer.status_code == 403
+        assert await user_of(service) == before
+        assert await service.inbox() == mails
+
+    @pytest.mark.threat("H2")
+    @pytest.mark.parametrize("path", [*PAGES, DELETE])
+    async def test_is_framed_by_nobody(self, ada: Browser, path: str) -> None:
+        answer = await ada.service.get(path)
+
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+    @pytest.mark.threat("H4")
+    @pytest.mark.parametrize(("path", "fields"), FORMS)
+    async def test_leads_to_no_foreign_place(
+        self, service: Service, ada: Browser, path: str, fields: dict[str, str]
+    ) -> None:
+        target = "https://evil.test/"
+
+        answer = await send(service, path, account=ADA, callbackURL=target, **fields)
+
+        assert answer.status_code == 403
+        assert "location" not in answer.headers
+        assert (await service.get(f"{PROFILE}?callbackURL={target}")).status_code == 403
+
+    @pytest.mark.threat("H13")
+    @pytest.mark.parametrize(
+        ("path", "fields"),
+        [
+            (EMAIL, {"newEmail": NEW_ADDRESS}),
+            (PASSWORD_PAGE, {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}),
+            (f"{PASSWORD_PAGE}/link", {}),
+            (f"{DATA}/delete", {"password": PASSWORD}),
+            (DELETE, {"token": "x"}),
+        ],
+    )
+    async def test_refuses_who_acts_in_the_name_of_the_user(
+        self, service: Service, ada: Browser, path: str, fields: dict[str, str]
+    ) -> None:
+        await act_as(service)
+        before, mails = await user_of(service), await service.inbox()
+
+        answer = await send(service, path, account=ADA, **fields)
+
+        assert answer.status_code == 403
+        assert "Administrators cannot do this in the name of a user." in answer.text
+        assert await user_of(service) == before
+        assert await service.inbox() == mails
+
+    @pytest.mark.threat("H13")
+    async def test_gives_the_data_to_the_user_alone(self, service: Service, ada: Browser) -> None:
+        await act_as(service)
+
+        assert (await service.get(EXPORT)).status_code == 403
+
+    @pytest.mark.threat("H13")
+    async def test_says_in_whose_name_somebody_acts(self, service: Service, ada: Browser) -> None:
+        await act_as(service)
+
+        page = await ada.open("/account")
+
+        assert f"You are acting as {ADA} ." in page.text
+
+    @pytest.mark.threat("H3")
+    @pytest.mark.parametrize("path", [*PAGES, DELETE])
+    async def test_shows_hostile_names_as_text(self, service: Service, ada: Browser, path: str) -> None:
+        await set_user(service, name=HOSTILE, username="ada", display_username=HOSTILE, image=f'"{HOSTILE}')
+        user = await user_of(service)
+        await execute(
+            service, "UPDATE audit SET user_agent = :text, address = :text WHERE user_id = :id",
+            text=HOSTILE, id=user.id,
+        )  # fmt: skip
+
+        answer = await service.get(path)
+
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text
+        assert answer.text.count("<script") == 1
+
+
+class TestOverview:
+    async def test_shows_who_is_signed_in_and_what_happened(self, ada: Browser) -> None:
+        page = await ada.open("/account")
+
+        assert f"Email address {ADA} not verified" in page.text
+        assert "Password set" in page.text
+        assert "The account was created" in page.text
+
+
+class TestProfile:
+    async def test_changes_the_profile(self, service: Service, ada: Browser) -> None:
+        await ada.open(PROFILE)
+
+        page = await ada.submit(
+            PROFILE, name=" Ada King ", username="Ada.King", image="https://images.example.com/ada.png"
+        )
+
+        user = await user_of(service)
+        assert "Your profile is saved." in page.text
+        assert (user.name, user.username, user.display_username) == ("Ada King", "ada.king", "Ada.King")
+        assert user.image == page.inputs["image"]["value"] == "https://images.example.com/ada.png"
+
+    async def test_removes_the_picture(self, service: Service, ada: Browser) -> None:
+        await set_user(service, image="https://images.example.com/ada.png")
+        await ada.open(PROFILE)
+
+        await ada.submit(PROFILE, image="")
+
+        assert (await user_of(service)).image is None
+
+    async def test_says_what_is_wrong_and_keeps_the_rest(self, service: Service, ada: Browser) -> None:
+        await ada.open(PROFILE)
+
+        page = await ada.submit(PROFILE, name="Ada King", username="a")
+
+        assert page.status == 422
+        assert page.links["This username is too short."] == "#username"
+        assert page.inputs["name"]["value"] == "Ada King"
+        assert (await user_of(service)).name == "Ada"
+
+    @pytest.mark.parametrize("name", ["\u202eadA", "x" * 257])
+    @pytest.mark.threat("H3")
+    async def test_takes_no_name_that_steers_the_display(
+        self, service: Service, ada: Browser, name: str
+    ) -> None:
+        await ada.open(PROFILE)
+
+        page = await ada.submit(PROFILE, name=name)
+
+        assert page.status == 422
+        assert page.inputs["name"]["aria-invalid"] == "true"
+
+    async def test_has_no_username_where_there_are_none(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "username.enabled": "false"})
+        await join(service)
+        browser = Browser(service)
+        await browser.open(PROFILE)
+
+        await browser.submit(PROFILE, name="Ada King", username="ada")
+
+        assert "username" not in browser.page.inputs
+        assert (await user_of(service)).username is None
+
+    @pytest.mark.threat("H6")
+    async def test_overwrites_nothing_that_was_changed_meanwhile(
+        self, service: Service, ada: Browser
+    ) -> None:
+        await ada.open(PROFILE)
+        service.clock.advance(minutes=1)
+        await service.post("/update-user", {"name": "Ada Lovelace"})
+
+        page = await ada.submit(PROFILE, name="Ada King")
+
+        assert page.status == 422
+        assert "Your account was changed after you opened this form, so nothing was saved." in page.text
+        assert "Stored now: “Ada Lovelace”" in page.text
+        assert page.inputs["name"]["value"] == "Ada King"
+        assert (await user_of(service)).name == "Ada Lovelace"
+
+        await ada.submit(PROFILE)
+
+        assert (await user_of(service)).name == "Ada King"
+
+    @pytest.mark.threat("H6")
+    async def test_another_mistake_makes_no_stale_form_new(self, service: Service, ada: Browser) -> None:
+        await ada.open(PROFILE)
+        service.clock.advance(minutes=1)
+        await service.post("/update-user", {"name": "Ada Lovelace"})
+        await ada.submit(PROFILE, name="x" * 257)
+
+        page = await ada.submit(PROFILE, name="Ada King")
+
+        assert page.status == 422
+        assert (await user_of(service)).name == "Ada Lovelace"
+
+    @pytest.mark.threat("H6")
+    async def test_of_two_forms_at_once_one_wins(self, service: Service, ada: Browser) -> None:
+        page = await ada.open(PROFILE)
+        service.clock.advance(minutes=1)
+        fields = page.form(PROFILE).fields
+
+        answers = await asyncio.gather(
+            *(send(service, PROFILE, **{**fields, "name": f"Ada {number}"}) for number in range(8))
+        )
+
+        assert sorted(answer.status_code for answer in answers) == [303] + [422] * 7
+        [written] = await service.rows("SELECT count(*) AS n FROM audit WHERE event = 'user.updated'")
+        assert written.n == 1
+
+    @pytest.mark.threat("H6")
+    async def test_of_a_deleted_user_leads_to_the_sign_in_page(self, service: Service, ada: Browser) -> None:
+        await ada.open(PROFILE)
+        await execute(service, 'DELETE FROM "user"')
+
+        page = await ada.submit(PROFILE, name="Ada King")
+
+        assert page.path.startswith("/account/sign-in?")
+
+    @pytest.mark.threat("H7")
+    async def test_sent_twice_is_saved_once(self, service: Service, ada: Browser) -> None:
+        page = await ada.open(PROFILE)
+        service.clock.advance(minutes=1)
+        fields = {**page.form(PROFILE).fields, "name": "Ada King"}
+
+        answers = [await send(service, PROFILE, **fields) for _ in range(2)]
+
+        assert [answer.status_code for answer in answers] == [303, 303]
+        [written] = await service.rows("SELECT count(*) AS n FROM audit WHERE event = 'user.updated'")
+        assert written.n == 1
+
+
+class TestEmail:
+    async def test_sends_the_verification_again(self, service: Service, ada: Browser) -> None:
+        await service.inbox()
+        await ada.open(EMAIL)
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert "We have sent you a link." in page.text
+        page = await ada.open(local(await last_link(service, "verify-email", ADA)))
+        assert page.path.startswith(EMAIL)
+        assert f"{ADA} verified" in page.text
+
+    async def test_says_that_it_is_verified_already(self, service: Service, ada: Browser) -> None:
+        await ada.open(EMAIL)
+        await set_user(service, email_verified=True)
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert page.status == 422
+        assert "This email address is verified already." in page.text
+
+    async def test_changes_an_address_that_was_never_verified_at_once(
+        self, service: Service, ada: Browser
+    ) -> None:
+        await ada.open(EMAIL)
+
+        page = await ada.submit(EMAIL, newEmail=NEW_ADDRESS)
+
+        assert f"{NEW_ADDRESS} not verified" in page.text
+
+    async def test_changes_a_verified_address_when_the_link_is_opened(
+        self, service: Service, ada: Browser
+    ) -> None:
+        await set_user(service, email_verified=True)
+        await ada.open(EMAIL)
+
+        page = await ada.submit(EMAIL, newEmail=NEW_ADDRESS)
+        assert f"{ADA} verified" in page.text
+        assert "The change takes effect when you open it." in page.text
+        page = await ada.open(local(await last_link(service, "change-email", NEW_ADDRESS)))
+
+        assert f"{NEW_ADDRESS} verified" in page.text
+
+    async def test_says_that_a_link_is_dead(self, ada: Browser) -> None:
+        page = await ada.open("/verify-email?token=x&callbackURL=/account/email")
+
+        assert page.status == 200
+        assert "This link has been used or is no longer valid." in page.text
+
+    @pytest.mark.threat("H14")
+    @pytest.mark.parametrize("is_taken", [True, False])
+    async def test_says_the_same_of_an_address_that_is_taken(
+        self, service: Service, browser: Browser, is_taken: bool
+    ) -> None:
+        await join(service, EVE)
+        await join(service)
+        await set_user(service, email_verified=True)
+        await browser.open(EMAIL)
+
+        page = await browser.submit(EMAIL, newEmail=EVE if is_taken else NEW_ADDRESS)
+
+        assert page.path == f"{EMAIL}?reason=sent"
+        assert "We have sent a link to the new address." in page.text
+
+    @pytest.mark.parametrize(
+        "address", ["ada", "ada@-example.com", "ada@192.0.2.1", "=?utf-8?q?eve?=@x.test"]
+    )
+    async def test_says_what_is_no_address(self, ada: Browser, address: str) -> None:
+        await ada.open(EMAIL)
+
+        page = await ada.submit(EMAIL, newEmail=address)
+
+        assert page.status == 422
+        assert page.links["Enter an email address such as name@example.com."] == "#newEmail"
+
+    @pytest.mark.threat("H7")
+    async def test_sent_twice_changes_once(self, service: Service, ada: Browser) -> None:
+        page = await ada.open(EMAIL)
+        fields = {**page.form(EMAIL).fields, "newEmail": NEW_ADDRESS}
+
+        answers = [await send(service, EMAIL, **fields) for _ in range(2)]
+
+        # The second one was shown to the address that is no longer the user's.
+        assert [answer.status_code for answer in answers] == [303, 409]
+        [written] = await service.rows("SELECT count(*) AS n FROM audit WHERE event = 'email.changed'")
+        assert written.n == 1
+
+
+class TestPassword:
+    async def test_changes_it_and_signs_out_everywhere_else(self, service: Service, ada: Browser) -> None:
+        elsewhere = (await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})).json()
+        await ada.open(PASSWORD_PAGE)
+
+        page = await ada.submit(PASSWORD_PAGE, currentPassword=PASSWORD, newPassword=NEW_PASSWORD)
+
+        assert "Your password is changed." in page.text
+        headers = {"Authorization": f"Bearer {elsewhere['token']}", "Cookie": ""}
+        assert (await service.get("/get-session", headers=headers)).status_code == 401
+        assert not await opens(service, PASSWORD)
+        assert await opens(service, NEW_PASSWORD)
+
+    async def test_keeps_other_sessions_if_that_is_wanted(self, service: Service, ada: Browser) -> None:
+        fields = (await ada.open(PASSWORD_PAGE)).form(PASSWORD_PAGE).fields
+        del fields["revokeOtherSessions"]
+        filled = {**fields, "currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+
+        answer = await send(service, PASSWORD_PAGE, **filled)
+
+        assert answer.headers["location"] == f"{PASSWORD_PAGE}?reason=changed"
+        assert "set-cookie" not in answer.headers
+
+    @pytest.mark.parametrize(
+        ("current", "new", "sentence", "field"),
+        [
+            ("wrong one", NEW_PASSWORD, "This is not your password.", "currentPassword"),
+            (PASSWORD, "short", "Use at least 8 characters.", "newPassword"),
+            ("", NEW_PASSWORD, "Enter your current password.", "currentPassword"),
+        ],
+    )
+    async def test_says_what_is_wrong(
+        self, service: Service, ada: Browser, current: str, new: str, sentence: str, field: str
+    ) -> None:
+        await ada.open(PASSWORD_PAGE)
+
+        page = await ada.submit(PASSWORD_PAGE, currentPassword=current, newPassword=new)
+
+        assert page.status == 422
+        assert page.links[sentence] == f"#{field}"
+        assert not page.inputs["currentPassword"].get("value")
+        assert await opens(service, PASSWORD)
+
+    async def test_tells_password_managers_what_is_what(self, ada: Browser) -> None:
+        page = await ada.open(PASSWORD_PAGE)
+
+        assert page.inputs["currentPassword"]["autocomplete"] == "current-password"
+        assert page.inputs["newPassword"]["autocomplete"] == "new-password"
+        assert "minlength: 8" in (page.inputs["newPassword"]["passwordrules"] or "")
+
+    async def test_offers_a_link_to_who_has_none(self, service: Service, ada: Browser) -> None:
+        await execute(service, "DELETE FROM account")
+        await ada.open(PASSWORD_PAGE)
+
+        page = await ada.submit(f"{PASSWORD_PAGE}/link")
+
+        assert "Open it to set a password." in page.text
+        await ada.open(local(await last_link(service, "reset-password", ADA)))
+        await ada.submit("/account/reset-password", newPassword=NEW_PASSWORD)
+        assert await opens(service, NEW_PASSWORD)
+
+    @pytest.mark.threat("H7")
+    async def test_sent_twice_changes_once(self, service: Service, ada: Browser) -> None:
+        fields = (await ada.open(PASSWORD_PAGE)).form(PASSWORD_PAGE).fields
+        filled = {**fields, "currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+
+        answers = await asyncio.gather(*(send(service, PASSWORD_PAGE, **filled) for _ in range(2)))
+
+        changed = [answer.headers.get("location") == f"{PASSWORD_PAGE}?reason=changed" for answer in answers]
+        assert sorted(changed) == [False, True]
+        assert await opens(service, NEW_PASSWORD)
+
+
+class TestHistory:
+    def test_has_words_for_every_event_or_leaves_it_out(self) -> None:
+        every_refusal()  # imports every module of the domain
+
+        assert set(EVENTS) - set(events.SHOWN) - events.LEFT_OUT == set()
+        assert set(events.SHOWN) <= set(EVENTS)
+        assert not set(events.SHOWN) & events.LEFT_OUT
+
+    async def test_says_in_plain_words_what_happened(self, service: Service, ada: Browser) -> None:
+        await service.post("/sign-in/email", {"email": ADA, "password": "wrong one"})
+        await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})
+
+        page = await ada.open(HISTORY)
+
+        assert "A sign-in failed Password not successful" in page.text
+        assert "Signed in Password" in page.text
+        assert "127.0.0.1" in page.text
+        assert "1 January 2026" in page.text
+
+    async def test_shows_the_users_own_events_alone(self, service: Service, browser: Browser) -> None:
+        await join(service, EVE)
+        await service.post("/update-user", {"name": "Eve"})
+        await join(service)
+
+        page = await browser.open(HISTORY)
+
+        assert "The account was created" in page.text
+        assert "The profile was changed" not in page.text
+
+    async def test_forgets_after_90_days(self, service: Service, ada: Browser) -> None:
+        service.clock.advance(days=91)
+        await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})
+
+        page = await ada.open(HISTORY)
+
+        assert "Signed in Password" in page.text
+        assert "The account was created" not in page.text
+
+    async def test_has_50_on_a_page_and_misses_none(self, service: Service, ada: Browser) -> None:
+        user = await user_of(service)
+        await execute(service, "DELETE FROM audit")
+        async with service.services.database.transaction() as db:
+            for number in range(120):
+                row = Audit(
+                    id=f"{number:032}", time=service.clock.now, event="sign_out", outcome="success",
+                    user_id=user.id, actor_id=user.id, address=f"192.0.2.{number}",
+                )  # fmt: skip
+                db.add(row)
+        seen: list[str] = []
+        page = await ada.open(HISTORY)
+        numbers = []
+        while True:
+            shown = [word for word in page.text.split() if word.startswith("192.0.2.")]
+            numbers.append(len(shown))
+            seen += shown
+            if "Older" not in page.links:
+                break
+            page = await ada.open(page.links["Older"])
+
+        assert numbers == [50, 50, 20]
+        assert len(set(seen)) == 120
+        assert page.links["Newest"] == HISTORY
+
+    @pytest.mark.parametrize("before", ["", "x", "1.", ".x", "99999999999999.x", "²3.x", "1.x.y"])
+    async def test_a_position_that_is_none_does_no_harm(self, ada: Browser, before: str) -> None:
+        page = await ada.open(f"{HISTORY}?before={quote(before)}")
+
+        assert page.status == 200
+
+    @pytest.mark.threat("H13")
+    async def test_says_what_an_administrator_did_and_not_where_they_are(
+        self, service: Service, ada: Browser
+    ) -> None:
+        await act_as(service)
+        await execute(service, "UPDATE audit SET address = '192.0.2.9' WHERE event LIKE 'impersonation%'")
+        service.client.cookies.clear()
+        await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})
+
+        page = await ada.open(HISTORY)
+        exported = (await service.get(EXPORT)).text
+
+        assert "An administrator began to act in your name" in page.text
+        assert "by an administrator" in page.text
+        assert "192.0.2.9" not in page.text
+        assert "192.0.2.9" not in exported
+        assert (await user_of(service, "root@example.com")).id not in exported
+
+
+class TestData:
+    async def test_is_downloaded_as_a_file(self, service: Service, ada: Browser) -> None:
+        page = await ada.open(DATA)
+
+        answer = await service.get(page.links["Download"])
+
+        assert answer.headers["content-disposition"] == 'attachment; filename="account.json"'
+        assert answer.headers["cache-control"] == "no-store"
+        held = answer.json()
+        assert held["user"]["email"] == ADA
+        assert held["accounts"][0]["password"] is True
+        assert {record["event"] for record in held["audit"]} >= {"user.created"}
+
+    async def test_names_everything_that_goes(self, service: Service, ada: Browser) -> None:
+        page = await ada.open(DATA)
+
+        assert f"Your profile, with the email address {ADA}" in page.text
+        assert "1 way to sign in" in page.text
+        assert "1 place where you are signed in" in page.text
+
+    async def test_deletes_with_the_password(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+
+        page = await ada.submit(f"{DATA}/delete", password=PASSWORD)
+
+        assert page.path == "/account/sign-in?reason=deleted"
+        assert "Your account has been deleted." in page.text
+        assert await count(service, User) == 0
+        assert not service.client.cookies
+
+    @pytest.mark.parametrize("password", ["", "wrong one"])
+    async def test_deletes_nothing_without_it(self, service: Service, ada: Browser, password: str) -> None:
+        await ada.open(DATA)
+
+        page = await ada.submit(f"{DATA}/delete", password=password)
+
+        assert page.status == 422
+        assert page.inputs["password"]["aria-invalid"] == "true"
+        assert await count(service, User) == 1
+
+    async def test_asks_for_no_password_where_there_is_none(self, service: Service, ada: Browser) -> None:
+        await execute(service, "DELETE FROM account")
+        page = await ada.open(DATA)
+        assert "password" not in page.inputs
+
+        await ada.submit(f"{DATA}/delete")
+
+        assert await count(service, User) == 0
+
+    async def test_offers_no_deletion_where_there_is_none(self, make_service: MakeService) -> None:
+        service = await make_service({**HTTP, "delete_user.enabled": "false"})
+        await join(service)
+        browser = Browser(service)
+
+        page = await browser.open(DATA)
+
+        assert "Delete your account" not in page.text
+        assert (await send(service, f"{DATA}/delete", account=ADA)).status_code == 404
+
+    @pytest.mark.threat("H7")
+    async def test_sent_twice_deletes_once(self, service: Service, ada: Browser) -> None:
+        fields = {**(await ada.open(DATA)).form(f"{DATA}/delete").fields, "password": PASSWORD}
+
+        answers = await asyncio.gather(*(send(service, f"{DATA}/delete", **fields) for _ in range(2)))
+
+        deleted = [answer.headers.get("location", "").endswith("?reason=deleted") for answer in answers]
+        assert sorted(deleted) == [False, True]
+        [written] = await service.rows("SELECT count(*) AS n FROM audit WHERE event = 'user.deleted'")
+        assert written.n == 1
+
+
+class TestDeletionByMail:
+    @pytest.fixture
+    async def service(self, make_service: MakeService) -> Service:
+        return await make_service(BY_MAIL)
+
+    @pytest.mark.threat("H9")
+    async def test_asks_for_a_click_after_the_link(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        page = await ada.submit(f"{DATA}/delete")
+        assert "We have sent you a link. Open it to delete your account." in page.text
+        link = (await last_link(service, "delete-account", ADA)).removeprefix(BASE_URL)
+
+        for _ in range(2):
+            page = await ada.open(link)
+        assert await count(service, User) == 1
+        assert page.path.startswith(f"{DELETE}?token=")
+        assert "1 way to sign in" in page.text
+        page = await ada.submit(DELETE)
+
+        assert page.path == "/account/sign-in?reason=deleted"
+        assert await count(service, User) == 0
+        assert not service.client.cookies
+
+    async def test_says_that_a_link_is_dead(self, ada: Browser) -> None:
+        page = await ada.open(f"{DELETE}?token={'x' * 32}")
+
+        assert "Nothing was deleted." in page.text
+        assert DELETE not in [form.action for form in page.forms]
+
+    async def test_a_dead_link_deletes_nothing(self, service: Service, ada: Browser) -> None:
+        answer = await send(service, DELETE, account=ADA, token="x" * 32)
+
+        assert answer.status_code == 422
+        assert "This link has been used or is no longer valid." in answer.text
+        assert await count(service, User) == 1
+
+    async def test_is_not_for_another_user(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await ada.submit(f"{DATA}/delete")
+        token = token_in(await last_link(service, "delete-account", ADA))
+        await join(service, EVE)
+
+        page = await ada.open(f"{DELETE}?token={token}")
+        answer = await send(service, DELETE, account=EVE, token=token)
+
+        assert "Nothing was deleted." in page.text
+        assert answer.status_code == 422
+        assert await count(service, User) == 2
+
+
+class TestSignUp:
+    @pytest.mark.parametrize(
+        ("name", "email"),
+        [
+            ("Ada", "ada@-example.com"),
+            ("Ada", "=?utf-8?q?eve?=@example.com"),
+            ("Ada", f"{'a' * 65}@example.com"),
+            ("Ada", f"ada@{'a.' * 130}com"),
+            ("\u202eadA", ADA),
+            ("A\u0007da", ADA),
+        ],
+    )
+    @pytest.mark.threat("H3")
+    async def test_takes_only_what_the_operation_for_programs_takes(
+        self, service: Service, browser: Browser, name: str, email: str
+    ) -> None:
+        await browser.open("/account/sign-up")
+
+        page = await browser.submit("/account/sign-up", name=name, email=email, password=PASSWORD)
+
+        assert page.status == 422
+        assert page.inputs["name" if email == ADA else "email"]["aria-invalid"] == "true"
+        assert await count(service, User) == 0
