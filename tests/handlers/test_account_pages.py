@@ -21,7 +21,6 @@ from tests.handlers.steps import (
     execute,
     join,
     last_link,
-    local,
     opens,
     set_user,
     token_in,
@@ -365,9 +364,10 @@ class TestEmail:
         page = await ada.submit(f"{EMAIL}/verification")
 
         assert "We have sent you a link." in page.text
-        page = await ada.open(local(await last_link(service, "verify-email", ADA)))
-        assert page.path.startswith(EMAIL)
-        assert f"{ADA} verified" in page.text
+        await ada.open(page_of(await last_link(service, "verify-email", ADA)))
+        page = await ada.submit("/account/verify-email")
+        assert page.links["Continue"].endswith(EMAIL)
+        assert f"{ADA} verified" in (await ada.open(EMAIL)).text
 
     async def test_says_that_it_is_verified_already(self, service: Service, ada: Browser) -> None:
         await ada.open(EMAIL)
@@ -396,9 +396,10 @@ class TestEmail:
         page = await ada.submit(EMAIL, newEmail=NEW_ADDRESS)
         assert f"{ADA} verified" in page.text
         assert "The change takes effect when you open it." in page.text
-        page = await ada.open(local(await last_link(service, "change-email", NEW_ADDRESS)))
+        await ada.open(page_of(await last_link(service, "change-email", NEW_ADDRESS)))
+        await ada.submit("/account/verify-email")
 
-        assert f"{NEW_ADDRESS} verified" in page.text
+        assert f"{NEW_ADDRESS} verified" in (await ada.open(EMAIL)).text
 
     async def test_says_that_a_link_is_dead(self, ada: Browser) -> None:
         page = await ada.open("/verify-email?token=x&callbackURL=/account/email")
@@ -502,7 +503,7 @@ class TestPassword:
         page = await ada.submit(f"{PASSWORD_PAGE}/link")
 
         assert "Open it to set a password." in page.text
-        await ada.open(local(await last_link(service, "reset-password", ADA)))
+        await ada.open(page_of(await last_link(service, "reset-password", ADA)))
         await ada.submit("/account/reset-password", newPassword=NEW_PASSWORD)
         assert await opens(service, NEW_PASSWORD)
 
@@ -750,3 +751,8 @@ class TestSignUp:
         assert page.status == 422
         assert page.inputs["name" if email == ADA else "email"]["aria-invalid"] == "true"
         assert await count(service, User) == 0
+
+
+def page_of(link: str) -> str:
+    """Return the path of a mailed link, as a browser opens it."""
+    return link.removeprefix(BASE_URL)
