@@ -6,10 +6,14 @@ The source texts are English. A catalog is `locales/<language>.po`; `make transl
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from gettext import NullTranslations
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
+
+Unit = Literal["day", "hour", "minute"]
 
 LANGUAGES: Mapping[str, str] = {
     "en": "English",
@@ -24,6 +28,12 @@ LANGUAGES: Mapping[str, str] = {
 CATALOGS = Path(__file__).parent / "locales"
 
 _RIGHT_TO_LEFT = frozenset({"ar"})
+_FORMATS = {"en": "en_GB"}
+"""Locales of dates and numbers, where the language does not say enough: English is read everywhere, so the month is
+a word and the day has 24 hours."""
+_MINUTES: Mapping[Unit, int] = {"day": 1440, "hour": 60, "minute": 1}
+_UNITS: tuple[tuple[Unit, int], ...] = (("day", 2880), ("hour", 60))
+"""Units, and from how many minutes on they are used."""
 _WEIGHT = re.compile(r"\s*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?)\s*)?")
 
 
@@ -47,6 +57,57 @@ class Localization:
     def ngettext(self, singular: str, plural: str, number: int) -> str:
         """Return the translation for this number of things."""
         return self.translations.ngettext(singular, plural, number)
+
+    @property
+    def locale(self) -> str:
+        """The name of the locale that Babel formats dates and numbers by, such as `pt_BR`."""
+        return _FORMATS.get(self.language, self.language.replace("-", "_"))
+
+    def format_date(self, moment: date) -> str:
+        """Return a day, such as `25 November 2026`; of a time, the day in UTC."""
+        from babel.dates import format_date  # noqa: PLC0415 - loaded where it is used
+
+        return format_date(
+            moment.astimezone(UTC) if isinstance(moment, datetime) else moment, "long", self.locale
+        )
+
+    def format_datetime(self, instant: datetime) -> str:
+        """Return an instant, such as `25 November 2026, 10:19 UTC`."""
+        from babel.core import Locale  # noqa: PLC0415 - loaded where it is used
+        from babel.dates import format_time  # noqa: PLC0415
+
+        clock = format_time(instant, "short", tzinfo=UTC, locale=self.locale)
+        joined = str(Locale.parse(self.locale).datetime_formats["medium"])
+        return f"{joined.format(clock, self.format_date(instant))} UTC"
+
+    def format_duration(self, span: timedelta) -> str:
+        """Return a time span in the largest unit that is exact enough: `45 minutes`, `24 hours`, `7 days`."""
+        from babel.dates import format_timedelta  # noqa: PLC0415 - loaded where it is used
+
+        minutes = max(1, round(span.total_seconds() / 60))
+        unit = _unit_of(minutes)
+        exact = timedelta(minutes=minutes // _MINUTES[unit] * _MINUTES[unit])
+        # The threshold is the number of units from which on the next larger unit is used.
+        return format_timedelta(exact, granularity=unit, threshold=minutes + 1, locale=self.locale)
+
+    def format_number(self, number: int) -> str:
+        """Return a number with the separators of the language."""
+        from babel.numbers import format_decimal  # noqa: PLC0415 - loaded where it is used
+
+        return format_decimal(number, locale=self.locale)
+
+
+def N_(text: str) -> str:  # noqa: N802 - the name that the tools of gettext know
+    """Return the text as it is: a mark for `make translations`, where the text is translated later."""
+    return text
+
+
+def _unit_of(minutes: int) -> Unit:
+    """Return the unit of a time span: `90 minutes` stay minutes, and `24 hours` hours."""
+    for unit, least in _UNITS:
+        if minutes >= least and (minutes % _MINUTES[unit] == 0 or minutes >= 2 * least):
+            return unit
+    return "minute"
 
 
 @cache

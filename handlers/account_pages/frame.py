@@ -6,8 +6,9 @@ from typing import Any
 from domain.admin.errors import SessionNotFresh
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
+from domain.localization import N_
 from domain.sessions import sessions
-from handlers.pages.texts import N_
+from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
 from handlers.reply import Page
 
@@ -57,4 +58,9 @@ def require_fresh(ctx: Context) -> None:
 
 
 def _exists(ctx: Context, path: str) -> bool:
-    return path != "/api-keys" or ctx.policy[ApiKeyPolicy].enabled
+    match path:
+        case "/api-keys":
+            return ctx.policy[ApiKeyPolicy].enabled
+        case "/sessions":
+            return ctx.policy[SessionPolicy].listing
+    return True

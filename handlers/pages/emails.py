@@ -3,9 +3,9 @@
 from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import EmailVerificationPolicy
+from domain.localization import N_
 from handlers import shapes
 from handlers.pages import view as views
-from handlers.pages.texts import N_
 from handlers.reply import Page, Redirect
 
 _SENT = {

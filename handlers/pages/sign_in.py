@@ -5,13 +5,13 @@ import re
 from domain.authentication import sign_in as authentication
 from domain.authentication.gate import SignInOptions
 from domain.context import Context
+from domain.localization import N_
 from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.users.policy import UsernamePolicy
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.pages.texts import N_
 from handlers.reply import Page, Redirect
 from handlers.session_responses import authorization_redirect
 

@@ -6,8 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context as TemplateContext
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from domain import localization, urls
@@ -19,6 +18,7 @@ from domain.trusted_origins import TrustedOrigins
 from handlers import redirects
 from handlers.pages import assets, texts
 from handlers.reply import Header, Page, Redirect
+from handlers.templating import localize
 from models.queries import UserRow
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -182,17 +182,6 @@ def environment(templates_dir: Path | None = None) -> Environment:
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+    localize(made)
     return made
-
-
-@pass_context
-def _gettext(context: TemplateContext, text: str) -> str:
-    return str(context["localization"].gettext(text))
-
-
-@pass_context
-def _ngettext(context: TemplateContext, singular: str, plural: str, number: int) -> str:
-    return str(context["localization"].ngettext(singular, plural, number))

@@ -10,6 +10,7 @@ import httpx
 import orjson
 from jsonschema_rs import Draft202012Validator
 
+from codegen.bundle import EXTENSION, bundle
 from codegen.version_3_1 import to_3_1
 from codegen.walk import operations, resolve
 from tests.contract.json_schemas import stand_alone
@@ -17,14 +18,18 @@ from tests.contract.json_schemas import stand_alone
 HEADERS = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
 }
 """What every answer carries, whatever it is."""
 
 DOCUMENT_PATHS = frozenset({"/jwks", "/.well-known/jwks.json"})
 """Public documents, which say themselves how long caches may keep them."""
 
-HEAD_PATHS = frozenset({"/ok", "/ready", "/error", *DOCUMENT_PATHS})
+_EXTENSIONS = [(one.path, one.spec.get(EXTENSION, {})) for one in operations(bundle(internal=True))]
+
+PAGE_TAGS = frozenset({"pages", "account_pages"})
+"""Hosted pages, whose forms must say to the service where they come from."""
+
+HEAD_PATHS = frozenset(path for path, said in _EXTENSIONS if said.get("answersHead"))
 """Where HEAD is answered like GET, without the body."""
 
 _PARAMETER = re.compile(r"\{[^{}]+\}")
@@ -64,6 +69,9 @@ class Contract:
         for operation in operations(converted):
             expected = _expected(operation.spec["responses"], converted)
             self._operations.setdefault(operation.path, {})[operation.method.upper()] = expected
+        self._pages = {"/error"} | {
+            operation.path for operation in operations(converted) if operation.spec["tags"][0] in PAGE_TAGS
+        }
         self._patterns = {path: _pattern(path) for path in self._operations if "{" in path}
         error = stand_alone({"$ref": "#/components/schemas/Error"}, converted)
         self._error = Draft202012Validator(error, validate_formats=True)
@@ -79,6 +87,8 @@ class Contract:
         answer = Answer(f"{method} {path} answered {status}", method, status, httpx.Headers(headers), body)
         template = self._template(path)
         _check_headers(answer, may_be_kept=template in DOCUMENT_PATHS and status in (200, 304))
+        referrers = {"no-referrer", "same-origin"} if template in self._pages else {"no-referrer"}
+        assert answer.headers.get("referrer-policy") in referrers, f"{answer.what}: referrer-policy"
         if template is None:
             self._check_refusal(answer, 404, "NOT_FOUND")
         elif method == "OPTIONS":
@@ -109,7 +119,7 @@ class Contract:
         )
 
     def _is_document(self, path: str) -> bool:
-        documents = r"(/(openapi(-clients)?\.json|docs(/.*)?|favicon\.ico)?)?"
+        documents = r"(/(openapi(-clients)?\.json|docs(/.*)?|account/static/.*|favicon\.ico)?)?"
         return re.fullmatch(re.escape(self._base_path) + documents, path) is not None
 
     def _check_undocumented_method(self, answer: Answer, template: str) -> None:

@@ -36,9 +36,13 @@ EXPLAINED = {
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/post/responses"),
     # The form of a hosted page is answered by leading on to the next page.
     *(
-        ("operation-2xx-response", f"#/paths/{operation.path.replace('/', '~1')}/{operation.method}/responses")
+        (
+            "operation-2xx-response",
+            f"#/paths/{operation.path.replace('/', '~1')}/{operation.method}/responses",
+        )
         for operation in operations(bundle())
-        if operation.spec["tags"][0] in ("pages", "account_pages") and "200" not in operation.spec["responses"]
+        if operation.spec["tags"][0] in ("pages", "account_pages")
+        and "200" not in operation.spec["responses"]
     ),
 }
 """Rule and place of the warnings that stay."""

@@ -1,0 +1,130 @@
+"""A browser without scripts: it opens pages, fills in their forms and follows redirects."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import httpx
+
+from tests.service import Service
+
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
+"""What browsers say of a form that one of our pages sends."""
+
+
+@dataclass
+class Form:
+    """A form of a page: where it goes, and what is in it."""
+
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    buttons: list[str] = field(default_factory=list)
+
+
+class Page(HTMLParser):
+    """A page as somebody sees it."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        super().__init__()
+        self.status = answer.status_code
+        self.headers = answer.headers
+        self.path = answer.request.url.raw_path.decode()
+        self.forms: list[Form] = []
+        self.links: dict[str, str] = {}
+        self.inputs: dict[str, dict[str, str | None]] = {}
+        self.language = self.direction = self.title = self.refresh = ""
+        self._texts: list[str] = []
+        self._open: list[str] = []
+        self._link: str | None = None
+        self._button = False
+        self.feed(answer.text)
+
+    @property
+    def text(self) -> str:
+        """All text, with single spaces."""
+        return " ".join(" ".join(self._texts).split())
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The query of the address."""
+        return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+
+    def form(self, action: str) -> Form:
+        """The form that is sent to this path."""
+        return next(form for form in self.forms if form.action == action)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        self._open.append(tag)
+        match tag:
+            case "html":
+                self.language, self.direction = said["lang"] or "", said["dir"] or ""
+            case "form":
+                self.forms.append(Form(said["action"] or ""))
+            case "input" if self.forms:
+                name = said.get("name") or ""
+                self.inputs[name] = said
+                if said.get("type") != "checkbox" or "checked" in said:
+                    self.forms[-1].fields[name] = said.get("value") or ""
+            case "a":
+                self._link = said.get("href")
+            case "button":
+                self._button = True
+            case "meta" if said.get("http-equiv") == "refresh":
+                self.refresh = (said["content"] or "").partition("url=")[2]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a":
+            self._link = None
+        if tag == "button":
+            self._button = False
+
+    def handle_data(self, data: str) -> None:
+        words = " ".join(data.split())
+        if not words:
+            return
+        if self._open[-1:] == ["title"]:
+            self.title = self.title or words
+        if self._link is not None:
+            self.links[words] = self._link
+        if self._button and self.forms:
+            self.forms[-1].buttons.append(words)
+        self._texts.append(words)
+
+
+@dataclass
+class Browser:
+    """A window of a browser: it keeps cookies with the client of the service, and knows the page it shows."""
+
+    service: Service
+    languages: str = "en"
+    page: Page = field(init=False)
+
+    async def open(self, path: str) -> Page:
+        """Open an address, and follow redirects within the service."""
+        answer = await self.service.get(
+            path, headers={"Accept-Language": self.languages, "Accept": "text/html"}
+        )
+        return await self._arrive(answer)
+
+    async def submit(self, action: str, /, *, headers: Mapping[str, str] = SAME_ORIGIN, **typed: str) -> Page:
+        """Fill in the form of the page that is sent to this path, and send it."""
+        fields = {**self.page.form(action).fields, **typed}
+        answer = await self.service.client.post(
+            action, data=fields, headers={"Accept-Language": self.languages, **headers}
+        )
+        return await self._arrive(answer)
+
+    async def _arrive(self, answer: httpx.Response) -> Page:
+        while answer.is_redirect:
+            target = urljoin(str(answer.request.url), answer.headers["location"])
+            if not target.startswith(str(self.service.client.base_url).rstrip("/")):
+                self.page = Page(answer)
+                self.page.path = target
+                return self.page
+            answer = await self.service.get(
+                target, headers={"Accept-Language": self.languages, "Accept": "text/html"}
+            )
+        self.page = Page(answer)
+        return self.page
