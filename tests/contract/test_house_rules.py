@@ -15,7 +15,7 @@ from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, operations, resolve
 from domain import errors
-from domain.api_keys.errors import KeyPermissionsInsufficient
+from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
 from server.api.extension import extension_of
 from server.config.settings import Settings
 from server.config.sources import setting
@@ -86,7 +86,13 @@ PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
 SESSION: list[dict[str, list[str]]] = [{"bearerAuth": []}, {"cookieAuth": []}]
 CHALLENGE = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, *SESSION]
 
-NEVER_ANSWERED = {errors.Conflict, errors.Unprocessable, KeyPermissionsInsufficient, errors.CrossSiteForm}
+NEVER_ANSWERED = {
+    errors.Conflict,
+    errors.Unprocessable,
+    ApiKeysChanged,
+    KeyPermissionsInsufficient,
+    errors.CrossSiteForm,
+}
 """Families that only give their members a status; what only a verdict of /api-key/verify or a hosted page says."""
 
 OF_NO_OPERATION = errors.MethodNotAllowed
