@@ -16,7 +16,7 @@ PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server")
 """Where marks are searched for; within these, files may move freely."""
 
 _COMMENT = re.compile(r"# defence: (.+)$")
-_MARK = re.compile(r"((?:(?:ADM|JWT|KEY|[MRV])[1-9][0-9]* )+)([a-z0-9]+(?:-[a-z0-9]+)*)")
+_MARK = re.compile(r"((?:(?:ADM|JWT|KEY|[HMRV])[1-9][0-9]* )+)([a-z0-9]+(?:-[a-z0-9]+)*)")
 _SUFFIXES = frozenset({".py", ".yaml"})
 
 

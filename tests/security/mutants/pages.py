@@ -1,0 +1,19 @@
+"""Mutants of the rows H1 to H14: hosted pages."""
+
+from tests.security.mutants.mutant import Mutant
+from tests.security.mutants.operators import Always, Replace
+
+MUTANTS = (
+    Mutant("H1", "forms come from a page of the service", "same-origin", Always(False)),
+    Mutant(
+        "H2",
+        "nobody frames a page",
+        "content-security",
+        Replace("return b'content-security-policy', value.replace('frame-ancestors', 'x').encode('ascii')"),
+    ),
+    Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
+    Mutant("H7", "a key is created for the keys that were shown", "seen-keys", Always(False)),
+    Mutant(
+        "H13", "where an administrator is stays hidden", "hidden-administrator", Replace("hidden = False")
+    ),
+)
