@@ -486,6 +486,15 @@ PageTarget: TypeAlias = str
 PageText: TypeAlias = str
 
 
+class AccountCodeForm(TypedDict):
+    """A code of the authenticator."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    code: str
+
+
 class AccountDeletionForm(TypedDict):
     """Proof that the user wants to delete the account."""
 
@@ -503,6 +512,38 @@ class AccountForm(TypedDict):
     account: NotRequired[PageText]
 
 
+class AccountPasswordForm(TypedDict):
+    """The password of the user who is signed in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    step: NotRequired[str]
+    password: str
+
+
+class ApiKeyDeletionForm(TypedDict):
+    """An API key."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    key: str
+
+
+class ApiKeyForm(TypedDict):
+    """The key that is to be created."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    seen: NotRequired[str]
+    name: NotRequired[str]
+    kind: NotRequired[str]
+    expiresIn: NotRequired[str]
+    permissions: NotRequired[str]
+
+
 class ConfirmForm(TypedDict):
     """The password of the user who is signed in."""
 
@@ -510,6 +551,24 @@ class ConfirmForm(TypedDict):
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
     password: str
+
+
+class ConnectForm(TypedDict):
+    """The provider of the account that is to be connected."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    provider: str
+
+
+class DisconnectForm(TypedDict):
+    """A connected account."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    connection: str
 
 
 class EmailChangeForm(TypedDict):
@@ -936,6 +995,16 @@ class SecondFactorForm(TypedDict):
     trustDevice: NotRequired[str]
 
 
+class SecondFactorSetupForm(TypedDict):
+    """The second factor that is to be set up."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    step: NotRequired[str]
+    password: str
+
+
 class SendEmailCodeRequest(TypedDict):
     """The address to send a code to, and what the code is for."""
 
@@ -963,6 +1032,15 @@ class Session(TypedDict):
     userAgent: str | None
     impersonatedBy: NotRequired[str]
     activeOrganizationId: NotRequired[str]
+
+
+class SessionForm(TypedDict):
+    """A session."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    session: str
 
 
 SessionList: TypeAlias = list[Session]
@@ -1168,6 +1246,15 @@ class PasskeySignInOptions(TypedDict):
     timeout: int
     userVerification: Literal["required", "preferred"]
     allowCredentials: NotRequired[list[PasskeyDescriptor]]
+
+
+class TrustedDeviceForm(TypedDict):
+    """A trusted device."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    device: str
 
 
 class TwoFactorEnabled(TypedDict):

@@ -1,10 +1,13 @@
 """The table `trusted_device`: browsers that skip the second factor."""
 
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlmodel import Field
+from sqlalchemy import select
+from sqlmodel import Field, col
 
 from models.base import Instant, Record, Retention
+from models.queries import ReadStatement, by
 
 
 class TrustedDevice(Record, table=True):
@@ -17,3 +20,22 @@ class TrustedDevice(Record, table=True):
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
     digest: bytes = Field(unique=True)
     expires_at: datetime = Field(index=True, sa_type=Instant)
+
+
+class TrustedDeviceRow(NamedTuple):
+    """A trusted device as read by a query; it was used last at `updated_at`."""
+
+    id: str
+    digest: bytes
+    expires_at: datetime
+    created_at: datetime
+    updated_at: datetime
+
+
+TRUSTED_DEVICES_OF_USER = ReadStatement(
+    select(*(col(getattr(TrustedDevice, name)) for name in TrustedDeviceRow._fields)).where(
+        by(TrustedDevice.user_id)
+    ),
+    TrustedDeviceRow._make,
+)
+"""Every trusted device of a user, unsorted, expired ones included."""

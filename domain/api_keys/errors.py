@@ -1,6 +1,6 @@
 """Errors of API keys."""
 
-from domain.errors import BadRequest, Forbidden, Limited, NotFound, Unauthenticated
+from domain.errors import BadRequest, Conflict, Forbidden, Limited, NotFound, Unauthenticated
 
 
 class ApiKeyConfigurationNotFound(BadRequest):
@@ -85,6 +85,12 @@ class ApiKeyLimitReached(Forbidden):
     """The owner has as many keys as `api_keys.limit_per_owner` allows."""
 
     message = "API key limit reached"
+
+
+class ApiKeysChanged(Conflict):
+    """A key was created or deleted after the form was shown."""
+
+    message = "The API keys were changed meanwhile"
 
 
 class YouAreNotAllowedToManageApiKeys(Forbidden):

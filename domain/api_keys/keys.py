@@ -12,6 +12,7 @@ from domain.api_keys import events, fields, key_text, mails
 from domain.api_keys.errors import (
     ApiKeyConfigurationNotFound,
     ApiKeyLimitReached,
+    ApiKeysChanged,
     KeyNotFound,
     NameRequired,
     NoValuesToUpdate,
@@ -32,6 +33,7 @@ _TABLE = table_of(ApiKey)
 _ONE = col(ApiKey.id) == bindparam("key_id")
 _CHANGE = update(_TABLE).where(_ONE).returning(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
 _DELETE = delete(_TABLE).where(_ONE).returning(col(ApiKey.id))
+_IDS = select(col(ApiKey.id)).where(col(ApiKey.user_id) == bindparam("user_id")).order_by(col(ApiKey.id))
 _RATE_LIMIT = {"rate_limit_enabled", "rate_limit_window_ms", "rate_limit_max"}
 
 
@@ -67,6 +69,26 @@ async def create(
         raise NameRequired
     owner = await _lock_owner(ctx, user_id)
     return await add(ctx, owner, name, wanted.get("prefix"), values)
+
+
+async def create_once(
+    ctx: Context, wanted: Fields, *, kind: str | None = None, seen: str
+) -> tuple[ApiKeyRow, str]:
+    """Create a key of the caller as `create` does, unless their keys have changed since `seen` was returned by
+    `state_of_list`: a form that is sent twice creates one key.
+
+    Raises ApiKeysChanged, and the errors of `create`.
+    """
+    await locking.lock_caller(ctx)
+    if await state_of_list(ctx) != seen:  # defence: H7 seen-keys
+        raise ApiKeysChanged
+    return await create(ctx, wanted, kind=kind)
+
+
+async def state_of_list(ctx: Context) -> str:
+    """Return a digest of which keys the caller has, in hexadecimal."""
+    ids = await ctx.db.execute(_IDS, user_id=ctx.signed_in.user.id)
+    return tokens.digest(" ".join(ids.scalars())).hex()
 
 
 async def add(

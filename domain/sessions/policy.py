@@ -16,6 +16,10 @@ class SessionPolicy:
     list_tokens: bool
     max_per_user: int
     """The limit of active sessions; 0 for none. Sessions that an operator opened in the user's name do not count."""
+    listing: bool
+    """Whether users see their sessions."""
+    revocation: bool
+    """Whether users end their sessions, other than by signing out."""
 
 
 @dataclass(frozen=True, slots=True)

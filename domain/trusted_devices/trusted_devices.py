@@ -1,5 +1,7 @@
 """Trusted devices: browsers that skip the second factor for 30 days."""
 
+from operator import attrgetter
+
 from sqlalchemy import delete, select, update
 from sqlmodel import col
 
@@ -7,7 +9,9 @@ from domain import tokens
 from domain.context import Context
 from domain.trusted_devices import events
 from domain.trusted_devices.policy import TrustedDevicePolicy
+from domain.users import locking
 from models import TrustedDevice
+from models.trusted_device import TRUSTED_DEVICES_OF_USER, TrustedDeviceRow
 
 
 def trust(ctx: Context, user_id: str) -> str:
@@ -61,6 +65,38 @@ async def is_dead(ctx: Context) -> bool:
         col(TrustedDevice.digest) == tokens.digest(presented), col(TrustedDevice.expires_at) > ctx.now
     )
     return (await ctx.db.execute(live)).first() is None
+
+
+async def of_caller(ctx: Context) -> list[TrustedDeviceRow]:
+    """Return the trusted devices of the caller, the one used last first."""
+    rows = await ctx.reads.all(TRUSTED_DEVICES_OF_USER, ctx.signed_in.user.id)
+    live = [row for row in rows if row.expires_at > ctx.now]
+    return sorted(live, key=attrgetter("updated_at", "id"), reverse=True)
+
+
+def is_presented(ctx: Context, device: TrustedDeviceRow) -> bool:
+    """Return whether this request comes from the trusted device."""
+    presented = ctx.cookies.device
+    return presented is not None and tokens.digest(presented) == device.digest
+
+
+async def forget(ctx: Context, device_id: str) -> bool:
+    """Revoke one trusted device of the caller; return whether there was one. Raises Unauthenticated."""
+    user = await locking.lock_caller(ctx)
+    gone = delete(TrustedDevice).where(
+        col(TrustedDevice.id) == device_id,
+        col(TrustedDevice.user_id) == user.id,  # defence: V22 device-owner
+    )
+    if not await ctx.db.execute(gone.returning(col(TrustedDevice.id))):
+        return False
+    events.trusted_devices_removed(ctx, user.id, 1)
+    return True
+
+
+async def forget_all_of_caller(ctx: Context) -> None:
+    """Revoke all trusted devices of the caller. Raises Unauthenticated."""
+    user = await locking.lock_caller(ctx)
+    await forget_all(ctx, user.id)
 
 
 async def forget_all(ctx: Context, user_id: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlmodel import col
 
 from domain import tokens
@@ -75,6 +75,12 @@ async def promote(ctx: Context, user_id: str) -> None:
     await ctx.db.execute(replaced)  # defence: V53 replace-codes
     promoted = update(BackupCode).where(own, ~col(BackupCode.live)).values(live=True, updated_at=ctx.now)
     await ctx.db.execute(promoted)
+
+
+async def count(ctx: Context, user_id: str) -> int:
+    """Return how many active codes the user has left."""
+    left = select(func.count()).where(col(BackupCode.user_id) == user_id, col(BackupCode.live))
+    return int((await ctx.db.execute(left)).scalar())
 
 
 async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | None:

@@ -26,6 +26,32 @@ class Enrolled:
     backup_codes: list[str] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SecondFactorState:
+    """What the caller has set up."""
+
+    is_enabled: bool
+    """Whether a sign-in requires a second factor."""
+    has_authenticator: bool
+    """Whether codes of an authenticator are accepted."""
+    is_enrolling: bool
+    """Whether an authenticator waits for its first code."""
+    backup_codes: int
+    """How many are left."""
+
+
+async def get_state(ctx: Context) -> SecondFactorState:
+    """Return what the caller has set up."""
+    user = ctx.signed_in.user
+    row = await enrolment.find(ctx, user.id)
+    return SecondFactorState(
+        is_enabled=user.two_factor_enabled,
+        has_authenticator=row is not None and row.has_live_secret(),
+        is_enrolling=row is not None and row.is_enrolling(),
+        backup_codes=await backup_codes.count(ctx, user.id),
+    )
+
+
 async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enrolled:
     """Start an enrolment, replacing a pending one; the active second factor stays until it is confirmed.
 

@@ -1,5 +1,7 @@
-"""The operations of openapi/paths/account_pages.yaml: the pages of one's own account."""
+"""The operations of account_pages.yaml and account_security_pages.yaml in openapi/paths: one's own account."""
 
+from handlers.account_pages.api_keys import create_api_key, delete_api_key, show_api_keys
+from handlers.account_pages.connections import connect_provider, disconnect_provider, show_connections
 from handlers.account_pages.data import (
     confirm_deletion,
     delete_account,
@@ -12,15 +14,39 @@ from handlers.account_pages.history import show_history
 from handlers.account_pages.overview import show_overview
 from handlers.account_pages.password import change_password, send_password_link, show_password
 from handlers.account_pages.profile import show_profile, update_profile
+from handlers.account_pages.second_factor import (
+    confirm_second_factor,
+    disable_second_factor,
+    enable_second_factor,
+    forget_trusted_device,
+    forget_trusted_devices,
+    replace_backup_codes,
+    show_second_factor,
+)
+from handlers.account_pages.sessions import end_other_sessions, end_session, show_sessions
 
 __all__ = [
     "change_email",
     "change_password",
     "confirm_deletion",
+    "confirm_second_factor",
+    "connect_provider",
+    "create_api_key",
     "delete_account",
+    "delete_api_key",
+    "disable_second_factor",
+    "disconnect_provider",
+    "enable_second_factor",
+    "end_other_sessions",
+    "end_session",
     "export_data",
+    "forget_trusted_device",
+    "forget_trusted_devices",
+    "replace_backup_codes",
     "send_password_link",
     "send_verification_email",
+    "show_api_keys",
+    "show_connections",
     "show_data",
     "show_deletion",
     "show_email",
@@ -28,5 +54,7 @@ __all__ = [
     "show_overview",
     "show_password",
     "show_profile",
+    "show_second_factor",
+    "show_sessions",
     "update_profile",
 ]

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.localization import N_
 from domain.sessions import sessions
+from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
 from handlers.reply import Page
 
@@ -14,10 +16,14 @@ SECTIONS = (
     ("/profile", N_("Profile")),
     ("/email", N_("Email address")),
     ("/password", N_("Password")),
+    ("/second-factor", N_("Two-factor authentication")),
+    ("/sessions", N_("Where you are signed in")),
+    ("/connections", N_("Connected accounts")),
+    ("/api-keys", N_("API keys")),
     ("/history", N_("Sign-in history")),
     ("/data", N_("Your data")),
 )
-"""The pages, by their path below `pages.path`."""
+"""The pages, by their path below `pages.path`; a page that is switched off is left out."""
 
 
 def render(
@@ -36,7 +42,7 @@ def render(
     return view.render(
         f"account/{template}",
         status=status,
-        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS],
+        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS if _exists(ctx, path)],
         notice=notice and view.localization.gettext(notice),
         impersonated=ctx.signed_in.session.impersonated_by is not None,
         account=ctx.signed_in.user.email,
@@ -47,3 +53,12 @@ def render(
 def require_fresh(ctx: Context) -> None:
     """Check that the caller has signed in lately. Raises SessionNotFresh, which leads to the page that confirms."""
     sessions.require_fresh(ctx)
+
+
+def _exists(ctx: Context, path: str) -> bool:
+    match path:
+        case "/api-keys":
+            return ctx.policy[ApiKeyPolicy].enabled
+        case "/sessions":
+            return ctx.policy[SessionPolicy].listing
+    return True

@@ -60,6 +60,18 @@ SENTENCES: Mapping[str, str] = {
     "SOCIAL_ACCOUNT_ALREADY_LINKED": N_("This account is connected to another user."),
     "FAILED_TO_UNLINK_LAST_ACCOUNT": N_("This is the only way you can sign in, so it cannot be removed."),
     "EMAIL_ALREADY_VERIFIED": N_("This email address is verified already."),
+    "API_KEYS_CHANGED": N_(
+        "Your keys have changed since this page was opened, so no key was created. Look at the list, and try again."
+    ),
+    "API_KEY_LIMIT_REACHED": N_("You have as many keys as are allowed. Delete one first."),
+    "EXPIRES_IN_IS_TOO_LARGE": N_("Keys may not live that long here. Choose a shorter time."),
+    "EXPIRES_IN_IS_TOO_SMALL": N_("Keys have to live longer here. Choose a longer time."),
+    "INVALID_NAME_LENGTH": N_("This name is too short or too long."),
+    "KEY_DISABLED_EXPIRATION": N_("The lifetime of these keys cannot be chosen."),
+    "NAME_REQUIRED": N_("Enter a name."),
+    "SERVER_ONLY_PROPERTY": N_("You may not give a key these permissions."),
+    "TOTP_NOT_ENABLED": N_("No authenticator app is being set up. Begin again."),
+    "TWO_FACTOR_NOT_ENABLED": N_("Two-factor authentication is turned off already."),
     "PROVIDER_UNAVAILABLE": N_(
         "The provider cannot be reached at the moment. Try again, or sign in another way."
     ),
@@ -83,6 +95,12 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "OTP_HAS_EXPIRED": ("code",),
     "TOO_MANY_ATTEMPTS": ("code",),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
+    "NAME_REQUIRED": ("name",),
+    "INVALID_NAME_LENGTH": ("name",),
+    "EXPIRES_IN_IS_TOO_LARGE": ("expiresIn",),
+    "EXPIRES_IN_IS_TOO_SMALL": ("expiresIn",),
+    "KEY_DISABLED_EXPIRATION": ("expiresIn",),
+    "SERVER_ONLY_PROPERTY": ("permissions",),
 }
 """The fields that a refusal is about; it is shown beside the first one that the form has."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from domain.accounts import accounts
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import Context
 from domain.emails.policy import EmailVerificationPolicy
@@ -16,6 +17,7 @@ from domain.users.policy import UsernamePolicy
 from handlers.pages.view import View
 from handlers.reply import Redirect
 from handlers.session_responses import pending_cookies, session_cookies
+from models import CREDENTIAL
 
 _NAMES = {
     "github": "GitHub",
@@ -60,6 +62,11 @@ def offered(ctx: Context) -> Mapping[str, Any]:
         "with_mail": policy[MailPolicy].sender != "none",
         "providers": providers(ctx),
     }
+
+
+async def has_password(ctx: Context) -> bool:
+    """Return whether the caller can sign in with a password."""
+    return CREDENTIAL in {row.provider_id for row in await accounts.of_caller(ctx)}
 
 
 def password_rules(ctx: Context) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, operations, resolve
 from domain import errors
-from domain.api_keys.errors import KeyPermissionsInsufficient
+from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
 from server.config.settings import Settings
@@ -97,6 +97,7 @@ CHALLENGE = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, *SESSION]
 NEVER_ANSWERED = {
     errors.Conflict,
     errors.Unprocessable,
+    ApiKeysChanged,
     KeyPermissionsInsufficient,
     errors.CrossSiteForm,
     StaleProfile,

@@ -1,6 +1,6 @@
 """The settings of sessions and cookies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 class SessionSettings(Group):
     """`session.*`: how long sessions live, and how their cookies are set."""
-
-    fills = (SessionPolicy,)
 
     expires_in: Duration = duration_between("7d", "Lifetime of a session; each extension restarts it.")
     update_age: Duration = duration_between(
@@ -58,6 +56,17 @@ class SessionSettings(Group):
         default=None, description="Domain whose hosts all receive the cookies; empty: this host alone."
     )
     cookie_prefix: CookiePrefix = Field(default="service.", description="Prefix of the other cookies' names.")
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return the policy of sessions."""
+        return (
+            fill(
+                SessionPolicy,
+                self,
+                listing=settings.enable_session_listing,
+                revocation=settings.enable_session_revocation,
+            ),
+        )
 
     def cookies(self) -> Cookies:
         """Return how cookies are set."""

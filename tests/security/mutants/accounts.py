@@ -30,6 +30,7 @@ MUTANTS = (
         Replace("... | (col(Session.id) != '')", "args[0]"),
     ),
     Mutant("V22", "a deletion token serves its owner", "consume-owner", Remove()),
+    Mutant("V22", "a trusted device is forgotten by its owner only", "device-owner", Remove()),
     Mutant(
         "V23",
         "nothing but a reset token sets a password",

@@ -13,6 +13,10 @@ MUTANTS = (
     ),
     Mutant("H6", "a form knows what it was filled with", "seen-version", Always(False)),
     Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
+    Mutant("H7", "a key is created for the keys that were shown", "seen-keys", Always(False)),
     Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
     Mutant("H13", "the export hides where others are", "other-actors", Always(False)),
+    Mutant(
+        "H13", "where an administrator is stays hidden", "hidden-administrator", Replace("hidden = False")
+    ),
 )

@@ -1,0 +1,121 @@
+"""The page of the API keys."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from domain.api_keys import fields, keys
+from domain.api_keys.errors import KeyNotFound
+from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
+from domain.context import Context
+from domain.localization import N_, Localization
+from handlers import shapes
+from handlers.account_pages import frame
+from handlers.pages import view as views
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+
+_NOTICES = {
+    "deleted": N_("The key is deleted. Programs that use it are refused from now on."),
+    "gone": N_("That key was deleted already."),
+}
+_NEVER = "never"
+_LIFETIMES = tuple(timedelta(days=days) for days in (1, 7, 30, 90, 365))
+"""The lifetimes that the form offers, where the settings allow them."""
+_MOST = 1000
+"""Keys that are shown."""
+
+
+async def show_api_keys(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
+) -> Page:
+    """Show the keys, without their texts, and a form that creates one."""
+    frame.require_fresh(ctx)
+    view = views.view(ctx, "/api-keys", callback_url, ui_locales)
+    policy = ctx.policy[ApiKeyPolicy]
+    rows, _ = await keys.list_keys(ctx, keys.KeyQuery(None, None, "created_at", True, _MOST, 0))
+    return frame.render(
+        ctx,
+        view,
+        "api_keys.html",
+        notices=_NOTICES,
+        reason=reason,
+        keys=[(row, row.has_expired(ctx.now)) for row in rows],
+        seen=await keys.state_of_list(ctx),
+        kinds=[(name, name) for name in policy.kinds],
+        lifetimes=_lifetimes(view.localization, policy),
+        grantable=_grantable(policy),
+        require_name=policy.require_name,
+        longest_name=policy.maximum_name_length,
+    )
+
+
+async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
+    """Create a key, and show its text once."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    row, text = await keys.create_once(
+        ctx, _wanted(body), kind=body.get("kind") or None, seen=body.get("seen", "")
+    )
+    return frame.render(ctx, view, "api_key_created.html", key=row, text=text)
+
+
+async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Page | Redirect:
+    """Delete a key of the caller."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    try:
+        await keys.delete_key(ctx, body["key"])
+    except KeyNotFound:
+        return view.lead("/api-keys", reason="gone")
+    return view.lead("/api-keys", reason="deleted")
+
+
+def _wanted(body: shapes.ApiKeyForm) -> fields.Fields:
+    """Return the fields that were filled in, by their names on the wire."""
+    wanted: dict[str, Any] = {}
+    if name := body.get("name", "").strip():
+        wanted["name"] = name
+    if lasts := body.get("expiresIn"):
+        wanted["expiresIn"] = None if lasts == _NEVER else int(lasts)
+    if written := body.get("permissions", "").split():
+        permissions: dict[str, list[str]] = {}
+        for permission in written:
+            resource, _, action = permission.partition(":")
+            permissions.setdefault(resource, []).append(action)
+        wanted["permissions"] = permissions
+    return wanted
+
+
+def _lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:
+    """Return the choices of a lifetime: the value in the form, and its label. The first is that of the default kind."""
+    kinds = [kind for kind in policy.kinds.values() if kind.custom_expiry]
+    usual = fields.default_expiry(policy, policy.kinds[DEFAULT])
+    never = localization.gettext("No expiry")
+    choices = [("", never if usual is None else localization.format_duration(usual))]
+    for lasts in _LIFETIMES:
+        if lasts != usual and any(_is_allowed(kind, lasts) for kind in kinds):
+            choices.append((str(int(lasts.total_seconds())), localization.format_duration(lasts)))
+    if kinds and policy.allow_never and usual is not None:
+        choices.append((_NEVER, never))
+    return choices
+
+
+def _is_allowed(kind: KeyKind, lasts: timedelta) -> bool:
+    return kind.minimum_expires_in <= lasts <= kind.maximum_expires_in
+
+
+def _grantable(policy: ApiKeyPolicy) -> Sequence[str]:
+    """Return the permissions that owners may give their keys, as they write them into the form."""
+    return sorted(
+        {
+            f"{resource}:{action}"
+            for kind in policy.kinds.values()
+            for resource, actions in kind.grantable.items()
+            for action in actions
+        }
+    )

@@ -1,0 +1,105 @@
+"""The page of the connected accounts: the providers that the user can sign in with."""
+
+from domain.accounts import accounts
+from domain.accounts.policy import AccountPolicy
+from domain.context import Context
+from domain.localization import N_, Localization
+from domain.social import authorization_request
+from domain.social.authorization_request import AuthorizationRequest
+from domain.social.policy import LinkingPolicy
+from handlers import shapes
+from handlers.account_pages import frame
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+from handlers.session_responses import authorization_redirect
+from models import CREDENTIAL
+
+_NOTICES = {
+    "connected": N_("The account is connected. You can sign in with it now."),
+    "disconnected": N_("The account is disconnected."),
+    "gone": N_("That account was disconnected already."),
+}
+_ERRORS = {
+    "access_denied": N_("You did not allow the connection. Nothing was changed."),
+    "account_already_linked_to_different_user": N_(
+        "That account is connected to another user of this service. Nothing was changed."
+    ),
+    "email_does_not_match": N_(
+        "That account has another email address than yours. Nothing was changed; use an account with your address."
+    ),
+    "email_not_found": N_("The provider did not tell an email address. Nothing was changed."),
+    "provider_unavailable": N_("The provider cannot be reached at the moment. Try again later."),
+    "unable_to_link_account": N_(
+        "The account could not be connected: you were signed out meanwhile, or this service does not accept it."
+    ),
+}
+"""What to say about the errors that a callback ends with."""
+_OTHER_ERROR = N_("The account could not be connected. Try again.")
+
+
+async def show_connections(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    reason: str | None = None,
+    error: str | None = None,
+) -> Page:
+    """Show the connected accounts, and the providers that can be added."""
+    frame.require_fresh(ctx)
+    view = views.view(ctx, "/connections", callback_url, ui_locales)
+    rows = await accounts.of_caller(ctx)
+    connected = {row.provider_id for row in rows}
+    can_connect = ctx.policy[LinkingPolicy].enabled
+    return frame.render(
+        ctx,
+        view,
+        "connections.html",
+        notices=_NOTICES,
+        reason=None if error else reason,
+        problem=_problem(view.localization, error),
+        connections=[
+            (row, ways_in.provider_name(row.provider_id)) for row in rows if row.provider_id != CREDENTIAL
+        ],
+        can_disconnect=len(rows) > 1 or ctx.policy[AccountPolicy].allow_unlinking_all,
+        offered=[one for one in ways_in.providers(ctx) if can_connect and one.id not in connected],
+    )
+
+
+def _problem(localization: Localization, error: str | None) -> str | None:
+    return localization.gettext(_ERRORS.get(error, _OTHER_ERROR)) if error else None
+
+
+async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page:
+    """Begin to connect an account; the page leads on to the provider."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    request = AuthorizationRequest(
+        provider_id=body["provider"],
+        scopes=(),
+        callback_url=view.url("/connections", reason="connected"),
+        error_callback_url=view.url("/connections"),
+    )
+    redirect = await authorization_request.begin_linking(ctx, request)
+    return view.render(
+        "leaving.html",
+        headers=authorization_redirect(ctx, redirect, None).headers,
+        provider=ways_in.provider_name(body["provider"]),
+        target=redirect.url,
+    )
+
+
+async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Page | Redirect:
+    """Disconnect an account, unless it is the last way in."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    frame.require_fresh(ctx)
+    connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
+    if body["connection"] not in connected:
+        return view.lead("/connections", reason="gone")
+    await accounts.unlink(ctx, None, body["connection"])
+    return view.lead("/connections", reason="disconnected")

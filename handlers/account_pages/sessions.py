@@ -1,0 +1,89 @@
+"""The page of the sessions: where the user is signed in."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.context import Context
+from domain.localization import N_, Localization
+from domain.sessions import sessions
+from domain.sessions.policy import SessionPolicy
+from handlers import shapes
+from handlers.account_pages import frame, user_agents
+from handlers.pages import view as views
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+from handlers.session_responses import sign_out_response
+from models.queries import SessionRow
+
+_NOTICES = {
+    "ended": N_("That session is ended."),
+    "others-ended": N_("You are signed out everywhere else."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSession:
+    """A session as the page shows it."""
+
+    handle: str
+    """Ends the session, and can do nothing else."""
+    device: str
+    address: str | None
+    since: datetime
+    is_current: bool
+    by_administrator: bool
+    """Whether an administrator acts in the name of the user; where they are is not shown."""
+
+
+async def show_sessions(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
+) -> Page:
+    """Show the active sessions, the current one first."""
+    view = views.view(ctx, "/sessions", callback_url, ui_locales)
+    rows = await sessions.of_user(ctx, ctx.signed_in.user.id)
+    shown = [_shown(ctx, view.localization, row) for row in rows]
+    return frame.render(
+        ctx,
+        view,
+        "sessions.html",
+        notices=_NOTICES,
+        reason=reason,
+        active=sorted(shown, key=lambda one: not one.is_current),
+        can_end=ctx.policy[SessionPolicy].revocation,
+    )
+
+
+def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSession:
+    by_administrator = row.impersonated_by is not None
+    is_current = row.id == ctx.signed_in.session.id
+    hidden = by_administrator and not is_current  # defence: H13 hidden-administrator
+    return ShownSession(
+        handle=sessions.HANDLE_PREFIX + row.id,
+        device=localization.gettext("An administrator in your name")
+        if hidden
+        else user_agents.describe(localization, row.user_agent),
+        address=None if hidden else row.ip_address,
+        since=row.created_at,
+        is_current=is_current,
+        by_administrator=by_administrator,
+    )
+
+
+async def end_session(ctx: Context, body: shapes.SessionForm) -> Page | Redirect:
+    """End one session of the caller; another user's is left alone."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
+    if await sessions.revoke(ctx, handle):
+        return view.lead("/signed-out", sign_out_response(ctx, None).headers)
+    return view.lead("/sessions", reason="ended")
+
+
+async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+    """End all sessions of the caller but the current one."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    await sessions.revoke_others(ctx)
+    return view.lead("/sessions", reason="others-ended")

@@ -1,0 +1,31 @@
+"""The header User-Agent in words."""
+
+from functools import lru_cache
+
+from domain.localization import Localization
+
+_LONGEST = 512
+"""Characters of a header that are read; browsers send around 150."""
+_SHOWN = 100
+"""Characters of a header that are shown where its program is not known."""
+
+
+def describe(localization: Localization, user_agent: str | None) -> str:
+    """Return a browser and its system, such as `Firefox 145 on Windows`, in the language of the page."""
+    if not user_agent or not user_agent.strip():
+        return localization.gettext("Unknown device")
+    program, system = _recognized(user_agent[:_LONGEST])
+    if program and system:
+        return localization.gettext("%(program)s on %(system)s") % {"program": program, "system": system}
+    return program or system or user_agent[:_SHOWN]
+
+
+@lru_cache(maxsize=1024)
+def _recognized(user_agent: str) -> tuple[str | None, str | None]:
+    """Return the names of the program, with its major version, and of the system; None for unknown ones."""
+    from ua_parser import parse  # noqa: PLC0415 - loaded where it is used: its patterns take megabytes
+
+    found = parse(user_agent)
+    program, system = found.user_agent, found.os
+    named = None if program is None else " ".join(filter(None, (program.family, program.major)))
+    return named, None if system is None else system.family
