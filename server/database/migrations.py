@@ -62,6 +62,9 @@ async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle
     from server.database.alembic import STEPS  # noqa: PLC0415 - see above
 
     def step(connection: Connection) -> None:
+        if mode == "auto" and connection.dialect.name == "postgresql":
+            # Requests lock a user before anything of theirs; migrations in another order would deadlock with them.
+            connection.execute(_LOCK_USERS)
         STEPS[mode](connection, head())
 
     try:
@@ -94,6 +97,12 @@ async def _create_indexes(database: Database, deadline: float) -> bool:
             and await _run_outside_transactions(database, partial(create_concurrently, pending), deadline)
         )
     return is_alone
+
+
+_LOCK_USERS = text(
+    """DO $$ BEGIN IF to_regclass('"user"') IS NOT NULL
+    THEN LOCK TABLE "user" IN ACCESS EXCLUSIVE MODE; END IF; END $$"""
+)
 
 
 async def run_alone(database: Database, step: Callable[[Connection], None]) -> bool:
