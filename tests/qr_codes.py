@@ -24,7 +24,7 @@ def in_picture(png: bytes) -> str:
 
 
 def _read(picture: Image.Image) -> str:
-    found = zxingcpp.read_barcodes(picture, formats=zxingcpp.BarcodeFormat.QRCode)
+    found = zxingcpp.read_barcodes(picture, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
     assert len(found) == 1, f"{len(found)} QR codes"
     return str(found[0].text)
 

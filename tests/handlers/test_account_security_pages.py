@@ -809,7 +809,7 @@ class TestApiKeys:
     ) -> None:
         await ada.open(KEYS)
 
-        page = await ada.submit(KEYS, **fields)
+        page = await ada.submit(KEYS, headers=SAME_ORIGIN, **fields)
 
         assert page.status == 422
         assert page.links[message] == field
