@@ -37,7 +37,7 @@ _ERROR = {
 
 def client_forms(document: Document) -> Document:
     """Return a copy of a bundled document from which generators make correct clients."""
-    document = _without_pages(change_schemas(document, _changed))
+    document = for_programs(change_schemas(document, _changed))
     components = document["components"]
     answers = {
         id(operation.spec): {
@@ -59,7 +59,7 @@ def client_forms(document: Document) -> Document:
     return document
 
 
-def _without_pages(document: Document) -> Document:
+def for_programs(document: Document) -> Document:
     """Return the document without the operations for people, and without what only they refer to."""
     paths = {
         path: {key: part for key, part in item.items() if not FOR_PEOPLE & set(_tags(part))}

@@ -3,6 +3,7 @@
 from itertools import groupby
 
 from codegen.bundle import bundle
+from codegen.client_forms import for_programs
 from codegen.walk import Operation, operations
 from docs.markdown import code, folded, one_line, page, table
 from docs.operations import link, refusals
@@ -20,7 +21,7 @@ Said = tuple[int, str, str, str]
 
 def pages() -> dict[str, str]:
     """Return the page of errors by its path on the site."""
-    document = bundle()
+    document = for_programs(bundle())
     every = list(operations(document))
     answered: dict[tuple[int, str], list[Operation]] = {}
     for operation in every:

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from codegen.bundle import bundle
+from codegen.client_forms import for_programs
 from codegen.walk import Operation, operations, resolve
 from docs.curl import command
 from docs.markdown import code, fenced, folded, one_line, page, table
@@ -27,7 +28,7 @@ _AUTHENTICATION = {
 
 def pages() -> dict[str, str]:
     """Return every page of the reference by its path on the site."""
-    document = bundle()
+    document = for_programs(bundle())
     made = {f"{FOLDER}/{tag['name']}.md": _tag_page(document, tag) for tag in document["tags"]}
     return {f"{FOLDER}/index.md": _index(document), "reference/types.md": _types(document), **made}
 

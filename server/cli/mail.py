@@ -11,12 +11,12 @@ from server.cli import check_config
 if TYPE_CHECKING:
     from server.mail.message import Mail
 
-app = typer.Typer(help="Send a test email, or show what emails look like.", no_args_is_help=True)
+app = typer.Typer(help="Send a test email; preview all.", no_args_is_help=True)
 
 
 @app.callback()
 def mail() -> None:
-    """Send a test email, or show what emails look like."""
+    """Send a test email; preview all."""
 
 
 @app.command()
@@ -60,7 +60,9 @@ def preview(
         typer.Option(metavar="FOLDER", help="Write an HTML and a text file per email to this folder."),
     ] = None,
 ) -> None:
-    """Show an email with example values, by the settings and templates in force; sends nothing, needs no database.
+    """Show an email with example values.
+
+    It is made by the settings and templates in force. Nothing is sent, and no database is needed.
 
     Example: gatewright mail preview reset-password --locale de --output previews
     """

@@ -45,6 +45,10 @@ def ask_for_reset(client: httpx.Client, name: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
+IN_ONE_PROCESS = {"mailbox.show_mail", "mailbox.show_html"}
+"""The operations on the emails that one process has sent, which another does not know."""
+
+
 def succeeded(answers: list[Answer]) -> set[str]:
     """Return the operationIds of what was granted."""
     return {answer.operation_id for answer in answers if answer.response.status_code < 400}

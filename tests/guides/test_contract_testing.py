@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.bench.servers import free_port
-from tests.contract.reading import JSON_OPERATIONS
+from tests.contract.reading import OPERATIONS
 from tests.docs.typing_in import TIME_LIMIT, blocks, commands, guide, placed, surroundings
 from tests.live import ROOT
 from tests.packages import oasdiff
@@ -91,7 +91,7 @@ def test_gatewright_keeps_its_contract(folder: Path, places: dict[str, str]) -> 
     lines = [each for each in steps("gatewright-keeps-its-contract") if "setup" not in each]
 
     with shell("\n".join(lines), folder, places) as printed:
-        assert f"Selected: {len(JSON_OPERATIONS)}/{len(JSON_OPERATIONS)}" in printed
+        assert f"Selected: {len(OPERATIONS)}/{len(OPERATIONS)}" in printed
         assert PASSED.search(printed)
 
 

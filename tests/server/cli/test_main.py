@@ -273,7 +273,11 @@ class TestSettings:
     def test_show_only_some(self, run: Run) -> None:
         done = run("settings", "mail", "--changed", GATEWRIGHT_APP_NAME="Ada")
 
-        assert [line.split()[0] for line in done.stdout.splitlines()] == ["Setting", "mail.sender"]
+        assert [line.split()[0] for line in done.stdout.splitlines()] == [
+            "Setting",
+            "mail.sender",
+            "mail.mailbox",
+        ]
         assert run("settings", "no_such").stderr == "There are no such settings.\n"
 
     def test_show_what_is_not_valid_yet(self, run: Run) -> None:
