@@ -100,6 +100,14 @@ def test_users_sign_in_by_mail_as_it_says(tmp_path: Path) -> None:
     assert [by_link.count(part) for part in parts] == [1, 1, 1]
 
 
+def test_hosted_pages_are_used_as_it_says(tmp_path: Path) -> None:
+    with serving(tmp_path, {}) as live:
+        refused, found = walk(guide("hosted-pages"), live, tmp_path, {BASE: live.url})
+
+    assert refused.strip() == "403"
+    assert found.strip() == f"302 {live.url}/account/password"
+
+
 def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
     printing = {"mail.sender": "console", "password_reset.sender": "console"}
     pages = f"127.0.0.1:{free_port()}"
