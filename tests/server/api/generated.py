@@ -24,8 +24,9 @@ BY_PART = {
     "[Pp]": WEB_ADDRESSES,
     "[Tt]": ("true", "FALSE", "tRue"),
     "{2,8}(?:[_-]": ("de", "pt-BR", "zh_Hant-TW"),
+    "|never)": ("3600", "never", ""),
 }
-"""Texts by a part of their patterns: URLs, booleans as text, tags of languages."""
+"""Texts by a part of their patterns: URLs, booleans as text, tags of languages, lifetimes."""
 LETTERS = string.ascii_letters + string.digits + " äß漢😀-_.@"
 
 
