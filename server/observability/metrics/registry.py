@@ -113,6 +113,18 @@ class MetricsRegistry:
         self.database_pool_timeouts = counter(
             "gatewright_database_pool_timeouts_total", "Transactions that got no connection in time."
         )
+        self.database_commits_unanswered = total(
+            "gatewright_database_commits_unanswered",
+            "Commits that the server did not answer in time, as without a synchronous standby; each keeps a connection.",
+        )
+        self.database_read_only = counter(
+            "gatewright_database_read_only_total",
+            "Connections for transactions closed because their server is read-only (25006): a standby.",
+        )
+        self.database_away_seconds = counter(
+            "gatewright_database_away_seconds_total",
+            "Seconds without a primary: from a connection for transactions that failed to the next that was opened.",
+        )
         self.database_up = total("gatewright_database_up", "Processes that reach the database.")
         self.workers = total("gatewright_workers", "Processes that serve.")
         latest("gatewright_build_info", "1, with the version of the program.", ("version",)).labels(
