@@ -115,7 +115,7 @@ class MetricsRegistry:
         )
         self.database_commits_unanswered = total(
             "gatewright_database_commits_unanswered",
-            "Commits that the server did not answer in time, as without a synchronous standby; each keeps a connection.",
+            "Commits not answered in time, as without a synchronous standby; each keeps its connection.",
         )
         self.database_read_only = counter(
             "gatewright_database_read_only_total",
