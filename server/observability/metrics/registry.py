@@ -66,6 +66,10 @@ class MetricsRegistry:
             "Responses 429, by the limit that was reached: requests, or failures (wrong passwords and codes).",
             ("kind",),
         )
+        self._counts_lost = counter(
+            "gatewright_limit_store_losses_total",
+            "Times that the store of the limits was found to have lost its counts.",
+        )
         self._audit_events = counter(
             "gatewright_audit_events_total", "Audit events, by name and outcome.", ("event", "outcome")
         )
@@ -155,6 +159,10 @@ class MetricsRegistry:
         self._refusals.labels(refusal.code).inc()
         if isinstance(refusal, Limited):
             self._limited.labels(refusal.kind).inc()
+
+    def counts_lost(self) -> None:
+        """Count a loss of the store of the limits."""
+        self._counts_lost.inc()
 
     def audited(self, records: Sequence[AuditRecord]) -> None:
         """Count audit records."""
