@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from tests.postgres import binaries
 DATABASE = "gatewright"
 PATIENCE = 120.0
 """Seconds for the cluster to become whole."""
+COMES_BACK = 60.0
+"""Seconds for a standby to come back by itself."""
 
 _PATRONI: dict[str, Any] = {
     "scope": "gatewright",
@@ -177,31 +180,52 @@ class PatroniCluster:
         raise RuntimeError("the primary is gone again")
 
     async def whole(self) -> None:
-        """Return once all three hosts are well: a primary and two standbys that receive from it."""
-        await until(self._is_whole, "a whole cluster")
+        """Return once all three hosts are well: a primary and two standbys that receive from it.
+
+        A standby that does not come back by itself is made again, as an operator does.
+        """
+        try:
+            await until(self._is_whole, "a whole cluster", COMES_BACK)
+        except RuntimeError:
+            await self._reinitialize()
+            await until(self._is_whole, "a whole cluster")
+
+    async def _reinitialize(self) -> None:
+        receiving = {name for name, _ in await self._standbys()}
+        primary = await self.primary()
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+            for node in self.nodes:
+                if node is not primary and node.name not in receiving:
+                    print(f"{node.name} is made again", file=sys.stderr, flush=True)
+                    await client.post(f"http://127.0.0.1:{node.api}/reinitialize", json={"force": True})
 
     async def _has_primary(self) -> bool:
         return 200 in await asyncio.gather(*(_status(node, "primary") for node in self.nodes))
 
     async def _is_whole(self) -> bool:
-        try:
-            connection = await asyncpg.connect(
-                f"postgresql://postgres@127.0.0.1:{self.port}/postgres", timeout=2, command_timeout=2
-            )
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            return False
-        try:
-            rows = await connection.fetch(
-                "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming' AND application_name LIKE 'node%'"
-            )
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            return False
-        finally:
-            connection.terminate()
-        states = [row[0] for row in rows]
+        states = [state for _, state in await self._standbys()]
         return len(states) == 2 and (
             not self.is_synchronous or ("sync" in states and await self._has_synchronous_standby())
         )
+
+    async def _standbys(self) -> list[tuple[str, str]]:
+        """Return the standbys that receive from the primary, and how; none where nobody answers."""
+        try:
+            connection = await asyncpg.connect(
+                self.url.replace(DATABASE, "postgres"), timeout=2, command_timeout=2
+            )
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return []
+        try:
+            rows = await connection.fetch(
+                "SELECT application_name, sync_state FROM pg_stat_replication"
+                " WHERE state = 'streaming' AND application_name LIKE 'node%'"
+            )
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            return []
+        finally:
+            connection.terminate()
+        return [(row[0], row[1]) for row in rows]
 
     async def _has_synchronous_standby(self) -> bool:
         """Return whether Patroni knows one, too: it hands over to no other."""
