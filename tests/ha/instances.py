@@ -20,6 +20,8 @@ _SETTINGS = {
     "audit.retention": "0",
     "trusted_proxies": "127.0.0.1/32",
     "database.pool_size": str(POOL),
+    # The balancer looks twice a second, and believes what it sees twice.
+    "server.shutdown_delay": "2s",
 }
 
 

@@ -25,9 +25,9 @@ class Ledger:
     statuses: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0
 
-    def count(self, status: int | None, began: float) -> None:
-        """Count a response, or None where there was none."""
-        self.statuses["none" if status is None else str(status)] += 1
+    def count(self, status: str, began: float) -> None:
+        """Count a response by its status, or what the client met in its place."""
+        self.statuses[status] += 1
         self.slowest = max(self.slowest, time.monotonic() - began)
 
 

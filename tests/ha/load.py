@@ -34,6 +34,10 @@ class Writes:
         times = [since, *(when for when in sorted(self.times) if when > since), time.monotonic()]
         return max(itertools.pairwise(times), key=lambda gap: gap[1] - gap[0])
 
+    def first_since(self, moment: float) -> float:
+        """Return the first write since then; now if there is none."""
+        return min((when for when in self.times if when >= moment), default=time.monotonic())
+
 
 @dataclass
 class Load:
@@ -128,13 +132,13 @@ class Client:
             answer = await self.http.request(
                 method, url, headers=headers, json=body if method == "POST" else None
             )
-        except httpx.TransportError:
-            self.ledger.count(None, began)
+        except httpx.TransportError as fault:
+            self.ledger.count(type(fault).__name__, began)
             await asyncio.sleep(PAUSE)
             return None
         finally:
             self.http.cookies.clear()
-        self.ledger.count(answer.status_code, began)
+        self.ledger.count(str(answer.status_code), began)
         if answer.status_code == 200:
             return answer
         await asyncio.sleep(PAUSE)

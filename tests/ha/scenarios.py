@@ -89,6 +89,9 @@ async def measure(scenario: Scenario, place: Place) -> Row:
         await load.writes_everywhere(time.monotonic())
         await asyncio.sleep(QUIET)
         gaps = [writes.longest_gap(began) for writes in (*load.at_instances, load.at_cluster)]
+        # Only where the cluster itself could not be written to is there a moment from which it could be again.
+        back = gaps[-1][1] if gaps[-1][1] - gaps[-1][0] > AT_MOST else None
+        lags = [writes.first_since(back) - back for writes in load.at_instances] if back is not None else []
     if scenario.repair is not None:
         await scenario.repair(place)
     await cluster.whole()
@@ -100,7 +103,7 @@ async def measure(scenario: Scenario, place: Place) -> Row:
         scenario=scenario,
         is_synchronous=cluster.is_synchronous,
         gaps=[end - start for start, end in gaps],
-        lags=[max(0.0, end - gaps[-1][1]) for _, end in gaps[:-1]],
+        lags=lags,
         ledger=load.ledger,
         lost=lost,
         predicted=all(window[0] <= when <= window[1] for when in gone),
