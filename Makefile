@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-growth
 
 help:
@@ -47,6 +47,11 @@ test-long: setup ## run the rest: the second database, faults, SDKs, guides, bro
 	@.ci/pgbouncer.sh
 	@.ci/verifiers.sh
 	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
+
+test-ha: setup ## break a PostgreSQL cluster with failover under load (25 minutes; ARGS="--replication synchronous --only host", --help)
+	@.ci/postgresql.sh
+	@.ci/ha.sh
+	$(BIN)/python -m tests.ha $(ARGS)
 
 check: setup ## lint, format, types, import rules, generated code, a test for every known attack
 	$(BIN)/ruff check .

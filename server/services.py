@@ -209,6 +209,9 @@ class Services:
             yield "signing_keys", self.signing_keys.maintain, signing_keys.EVERY
         if self.settings.api_keys.enabled:
             yield "api_key_usage", self.key_usage.write, api_key_usage.EVERY
+        if self.settings.limits.store.get_secret_value() != rate_limit.DATABASE:
+            lost = self.metrics.counts_lost if self.metrics is not None else _nothing
+            yield "limit_store", partial(rate_limit.report_lost_counts, self.counters, lost), rate_limit.EVERY
         if self.metrics is not None:
             sampler = metrics.Sampler(self.metrics, self.hasher, self.database, self.clock)
             yield "metrics", sampler.sample, metrics.EVERY
@@ -311,6 +314,10 @@ async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterat
         yield services
     finally:
         await services.close()
+
+
+def _nothing() -> None:
+    """Count nowhere."""
 
 
 def _blocklist(settings: Settings) -> Blocklist:

@@ -103,7 +103,9 @@ def _optional(convert: Callable[[str], Any]) -> BeforeValidator:
 
 
 def _counter_store(url: SecretStr) -> SecretStr:
-    if not re.fullmatch(r"database|(?:rediss?|valkeys?|unix)://\S+", url.get_secret_value()):
+    if not re.fullmatch(
+        r"database|(?:(?:rediss?|valkeys?)(?:\+sentinel)?|unix)://\S+", url.get_secret_value()
+    ):
         raise ValueError("should be database, or an address such as redis://127.0.0.1:6379/0")
     return url
 

@@ -268,13 +268,15 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
         )
     readers = 2 if pool_size < 8 else 3
     connect = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
-    pool = Pool(connect, pool_size - readers)
-    statements = StatementCache(asyncpg_dialect())
     read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
+    reads = PostgresqlReads(read, readers, timeout)
+    # What a pooler says of the sessions is of its own.
+    pool = Pool(connect, pool_size - readers, None if pooled else reads.lost_sessions)
+    statements = StatementCache(asyncpg_dialect())
     return Database(
         address,
         pool,
-        PostgresqlReads(read, readers, timeout),
+        reads,
         partial(PostgresqlTransaction, pool, timeout, statements, pooled=pooled),
         partial(PostgresqlTransaction, pool, timeout, statements, reads_snapshot=True),
         timeout=timeout,

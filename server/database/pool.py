@@ -6,9 +6,12 @@ for the network, and for SQLite's lock. A deadline stands for it, in seconds of 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+
+from server.database.errors import is_read_only, is_unavailable
 
 
 class PooledConnection(Protocol):
@@ -27,13 +30,35 @@ class PooledConnection(Protocol):
 Connection = TypeVar("Connection", bound=PooledConnection)
 
 
+Answer = TypeVar("Answer")
+
+_WATCH_PAUSE = 0.25
+"""Seconds between two looks at whether the server still has the sessions of unanswered commits."""
+
+
+class Commit(NamedTuple):
+    """A commit under way, and when (monotonic seconds) it was sent."""
+
+    request: "asyncio.Task[Any]"
+    since: float
+
+
 class PoolState(NamedTuple):
-    """The numbers of connections at most, in use, waited for, and not acquired in time."""
+    """How much of a pool is in use now, and what has gone wrong with it so far."""
 
     size: int
+    """Connections at most."""
     used: int
     waiting: int
+    """Transactions that wait for a connection."""
+    unanswered: int
+    """Commits that the server did not answer in time, each with a connection of the `used` ones."""
     timeouts: int
+    """Transactions so far that got no connection in time."""
+    read_only: int
+    """Connections so far that were closed because their server is read-only."""
+    away: float
+    """Seconds so far between a connection that could not be opened and the next one that was."""
 
 
 def seconds_to(deadline: float) -> float:
@@ -47,22 +72,45 @@ def seconds_to(deadline: float) -> float:
 class Pool(Generic[Connection]):
     """At most `size` connections; `connect` opens one within the given number of seconds."""
 
-    def __init__(self, connect: Callable[[float], Awaitable[Connection]], size: int) -> None:
+    def __init__(
+        self,
+        connect: Callable[[float], Awaitable[Connection]],
+        size: int,
+        find_lost: Callable[[Mapping[Connection, float]], Awaitable[Sequence[Connection]]] | None = None,
+    ) -> None:
+        """Take what opens a connection; `find_lost` returns those of the connections with an unanswered commit, which
+        was sent so many seconds ago, whose session the server does not have any more."""
         self._connect = connect
         self._size = size
+        self._find_lost = find_lost
+        self._watch: asyncio.Task[None] | None = None
         self._free: list[Connection] = []
         # A queue would let new callers take a connection before those it has just woken, which could then starve.
         self._permits = asyncio.Semaphore(size)
         self._used: set[Connection] = set()
+        self._commits: dict[Connection, Commit] = {}
+        self._unanswered: set[Connection] = set()
         self._waiting = 0
         self._timeouts = 0
+        self._read_only = 0
+        self._away = 0.0
+        self._away_since: float | None = None
         self._is_closed = False
         self.grouped = 0
         """Transactions that wait for a group commit, which acquires one connection for all of them."""
 
     def state(self) -> PoolState:
         """Return how much of the pool is in use now."""
-        return PoolState(self._size, len(self._used), self._waiting + self.grouped, self._timeouts)
+        away = 0.0 if self._away_since is None else time.monotonic() - self._away_since
+        return PoolState(
+            size=self._size,
+            used=len(self._used),
+            waiting=self._waiting + self.grouped,
+            unanswered=len(self._unanswered),
+            timeouts=self._timeouts,
+            read_only=self._read_only,
+            away=self._away + away,
+        )
 
     async def acquire(self, deadline: float) -> Connection:
         """Return an open connection; `release` must follow. Raises TimeoutError, and what connecting raises."""
@@ -95,11 +143,29 @@ class Pool(Generic[Connection]):
                 return connection
             connection.terminate()
         if not self._is_closed:
-            connection = await self._connect(seconds_to(deadline))
+            connection = await self._connected(seconds_to(deadline))
             if not self._is_closed:
                 return connection
             connection.terminate()
         raise ConnectionError("the connection pool is closed")
+
+    async def _connected(self, within: float) -> Connection:
+        """Open a connection, and note for how long that is not possible."""
+        try:
+            connection = await self._connect(within)
+        except Exception as error:
+            self.note_read_only(error)
+            if self._away_since is None and is_unavailable(error):
+                self._away_since = time.monotonic()
+            raise
+        if self._away_since is not None:
+            self._away += time.monotonic() - self._away_since
+            self._away_since = None
+        return connection
+
+    def note_read_only(self, error: BaseException) -> None:
+        """Count a connection that is dropped because of an error, if its server is read-only."""
+        self._read_only += is_read_only(error)
 
     def release(self, connection: Connection, *, drop: bool = False) -> None:
         """Take a connection back, which is in no transaction; `drop` says that it is not to be used again."""
@@ -109,6 +175,59 @@ class Pool(Generic[Connection]):
         else:
             self._free.append(connection)
         self._permits.release()
+
+    async def commit(
+        self, connection: Connection, request: Coroutine[Any, Any, Answer], within: float
+    ) -> Answer:
+        """Send a request that commits, and return the server's answer. Raises what the request raises.
+
+        Raises TimeoutError if there is none within so many seconds. The pool has then taken the connection back, as it
+        has when the caller is cancelled (`is_unanswered`), and it keeps its place until the server has answered or the
+        connection is lost: its session keeps one on the server, where it may wait for a replica. The request is never
+        cancelled, because a cancelled wait makes a commit visible that is not replicated.
+        """
+        commit = self._commits[connection] = Commit(
+            asyncio.get_running_loop().create_task(request), time.monotonic()
+        )
+        try:
+            answered, _ = await asyncio.wait({commit.request}, timeout=within)
+            if not answered:
+                raise TimeoutError
+        except BaseException:
+            self._unanswered.add(connection)  # defence: R46 commit-place
+            commit.request.add_done_callback(partial(self._answered, connection))
+            if self._watch is None and self._find_lost is not None:
+                self._watch = asyncio.create_task(self._close_lost(self._find_lost))
+            raise
+        del self._commits[connection]
+        return cast("Answer", commit.request.result())
+
+    def is_unanswered(self, connection: Connection) -> bool:
+        """Return whether a connection is the pool's until a commit on it is answered."""
+        return connection in self._unanswered
+
+    async def _close_lost(
+        self, find_lost: Callable[[Mapping[Connection, float]], Awaitable[Sequence[Connection]]]
+    ) -> None:
+        """Close connections that nothing is answered on any more, until every commit is answered.
+
+        After a failover the old server may be silent for as long as TCP permits, which is a quarter of an hour.
+        """
+        try:
+            while self._unanswered and not self._is_closed:
+                await asyncio.sleep(_WATCH_PAUSE)
+                now = time.monotonic()
+                ages = {each: now - self._commits[each].since for each in self._unanswered}
+                for connection in await find_lost(ages):
+                    if self.is_unanswered(connection):
+                        connection.terminate()
+        finally:
+            self._watch = None
+
+    def _answered(self, connection: Connection, request: "asyncio.Task[Any]") -> None:
+        del self._commits[connection]
+        self._unanswered.discard(connection)
+        self.release(connection, drop=request.cancelled() or request.exception() is not None)
 
     @asynccontextmanager
     async def connection(self, deadline: float) -> AsyncIterator[Connection]:
@@ -122,9 +241,16 @@ class Pool(Generic[Connection]):
         self.release(connection)
 
     async def close(self, within: float) -> None:
-        """Close every connection within `within` seconds; a statement under way fails."""
+        """Close every connection within `within` seconds; a statement under way fails.
+
+        A commit under way is left to the server: to close its connection in order would cancel it.
+        """
         self._is_closed = True
-        open_, self._free = [*self._free, *self._used], []
+        if self._watch is not None:
+            self._watch.cancel()
+        for connection in list(self._commits):
+            connection.terminate()
+        open_, self._free = [*self._free, *(self._used - self._commits.keys())], []
         await asyncio.gather(*(_close(connection, within) for connection in open_))
 
 

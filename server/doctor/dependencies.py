@@ -20,7 +20,7 @@ from server.mail.backends import smtp_options
 from server.mail.smtp import SmtpSender
 from server.observability.logs import causes
 from server.rate_limit import DATABASE
-from server.rate_limit.redis import redis_address
+from server.rate_limit.redis import connection_pool
 
 PATIENCE = 5.0
 """Seconds to wait for a response of the public URL or the limit store."""
@@ -143,9 +143,8 @@ async def limits(chosen: Settings) -> Finding:
         )
     if address == DATABASE:
         return ok("limits", "counted in the database")
-    client = Redis.from_url(
-        redis_address(address), socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE, retry=None
-    )
+    pool, sentinel = connection_pool(address, PATIENCE)
+    client = Redis(connection_pool=pool)
     try:
         async with asyncio.timeout(PATIENCE):
             policy = (await client.info("memory")).get("maxmemory_policy", "noeviction")
@@ -157,6 +156,9 @@ async def limits(chosen: Settings) -> Finding:
         )
     finally:
         await client.aclose()
+        await pool.aclose()
+        if sentinel is not None:
+            await sentinel.aclose()
     if policy != "noeviction":
         return odd(
             "limits",

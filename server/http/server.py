@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -49,6 +50,9 @@ class ServiceConfig(Config):
         self._supervisor = os.getpid() if workers > 1 else None
         self._is_announced = False
         self._is_stopping = False
+        self._stops_at = math.inf
+        """When (monotonic seconds) to close the socket."""
+        self._close_socket: Callable[[], object] = _terminate
         self._requests: set[asyncio.Task[None]] = set()
         super().__init__(
             partial(create_app, settings, registry=registry),
@@ -109,18 +113,34 @@ class ServiceConfig(Config):
         return HttpProtocol(**arguments, request_timeout=self.settings.server.request_timeout.total_seconds())
 
     def _stop(self, uvicorns: Handler, number: int, frame: FrameType | None) -> None:
-        """Turn /ready to 503 at the signal, before uvicorn closes the socket; at a second SIGINT end the requests."""
+        """Turn /ready to 503 at the signal, before uvicorn closes the socket; at a second SIGINT end the requests.
+
+        What a load balancer that has not noticed yet sends to a socket that is being closed is lost.
+        """
         self.loaded_app.services.refuse_new_work()  # defence: R24 not-ready
         if self._is_stopping and number == signal.SIGINT:
+            self._stop_accepting()
             # uvicorn would leave the application as it is, whose threads would keep the process.
             for request in self._requests:
                 request.cancel()  # defence: R25 cancel
-        elif callable(uvicorns):
+        elif callable(uvicorns) and not self._is_stopping:
             self._is_stopping = True
-            uvicorns(number, frame)
+            self._close_socket = partial(uvicorns, number, frame)
+            delay = self.settings.server.shutdown_delay.total_seconds()
+            self._stops_at = time.monotonic() + delay
+            if not delay:
+                self._stop_accepting()
+
+    def _stop_accepting(self) -> None:
+        """Let uvicorn close the socket, once."""
+        if self._stops_at < math.inf:
+            self._stops_at = math.inf
+            self._close_socket()
 
     async def _on_second(self) -> None:
-        """Log that the service has started, once; stop when the process that started this one is gone."""
+        """Log the start, once; stop when it is time, or when the process that started this one is gone."""
+        if time.monotonic() >= self._stops_at:
+            self._stop_accepting()
         if not self._is_announced:
             self._is_announced = True
             _log.info("service.started", address=self.address, pid=os.getpid())

@@ -39,10 +39,13 @@ class Sampler:
         for gauge, value in zip(metrics.hash_pool, sizes, strict=True):
             gauge.set(value)
         metrics.advance(metrics.hash_pool_refused, refused)
-        *sizes, timeouts = self.database.pool_state()
-        for gauge, value in zip(metrics.database_pool, sizes, strict=True):
+        pool = self.database.pool_state()
+        for gauge, value in zip(metrics.database_pool, (pool.size, pool.used, pool.waiting), strict=True):
             gauge.set(value)
-        metrics.advance(metrics.database_pool_timeouts, timeouts)
+        metrics.database_commits_unanswered.set(pool.unanswered)
+        metrics.advance(metrics.database_pool_timeouts, pool.timeouts)
+        metrics.advance(metrics.database_read_only, pool.read_only)
+        metrics.advance(metrics.database_away_seconds, pool.away)
         metrics.memory.set(resident_bytes())
         metrics.advance(metrics.cpu_seconds, time.process_time())
         metrics.workers.set(1)

@@ -1,8 +1,12 @@
 """The stores of counters: the database, or a Valkey or Redis server."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import structlog
+
+from domain.errors import Unavailable
 from domain.ports import Counters
 from server.config.settings import Settings
 from server.database.database import Database
@@ -12,11 +16,19 @@ from server.rate_limit.requests import SharedCounters
 DATABASE = "database"
 """The value of `limits.store` without another server."""
 
-__all__ = ["DATABASE", "Store", "check", "store"]
+EVERY = 5.0
+"""Seconds between two looks at whether the store has lost its counts."""
+
+__all__ = ["DATABASE", "EVERY", "Store", "check", "report_lost_counts", "store"]
+
+_log = structlog.get_logger(__name__)
 
 
 class Store(Counters, SharedCounters, Protocol):
     """The counters for the rules and for the request limit."""
+
+    async def has_lost_counts(self) -> bool:
+        """Return whether counts were lost since the last call. Raises Unavailable."""
 
     async def close(self) -> None:
         """End its own connections."""
@@ -41,7 +53,18 @@ def check(settings: Settings) -> Iterator[str]:
     try:
         store(settings, _no_database)
     except ValueError:
-        yield "limits.store: is no address of a Valkey or Redis server, such as redis://127.0.0.1:6379/0"
+        yield (
+            "limits.store: is no address of a Valkey or Redis server, such as redis://127.0.0.1:6379/0, or"
+            " redis+sentinel://10.0.0.1:26379,10.0.0.2:26379/service/0"
+        )
+
+
+async def report_lost_counts(counters: Store, lost: Callable[[], None]) -> None:
+    """Log that the store has lost its counts since the last call, and call `lost`."""
+    with contextlib.suppress(Unavailable):
+        if await counters.has_lost_counts():
+            _log.error("rate_limit.counts_lost")
+            lost()
 
 
 def _no_database() -> Database:

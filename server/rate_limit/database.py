@@ -77,6 +77,10 @@ class DatabaseCounters:
             raise
         return WindowCount(number, window_end)
 
+    async def has_lost_counts(self) -> bool:
+        """Return whether counts were lost since the last call: they are as durable as everything else."""
+        return False
+
     async def close(self) -> None:
         """Do nothing: the service closes the database."""
 

@@ -14,23 +14,31 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import structlog
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as Silence
 from redis.maint_notifications import MaintNotificationsConfig
 
+from domain import tokens
 from domain.errors import Unavailable
 from domain.ports import Limit, LimitResult, Transaction
 from server.rate_limit.requests import WindowCount
 
 _CONNECTIONS = 32
+_SENTINEL_CONNECTIONS = 1024
+"""The pool of a server that Sentinel names refuses further ones, and does not wait."""
 _PREFIX = "gatewright:limit:"
+_SENTINEL_PORT = 26379
+_MARKER = "gatewright:limits"
+"""A key that does not expire: it is gone when counts were lost."""
 _UNLIMITED = -1
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -71,6 +79,14 @@ if count == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return {count, redis.call('PTTL', KEYS[1])}
 """
 """An amount, and the milliseconds of a window that begins now: the count and the milliseconds left."""
+
+_MARK = """
+local marker = redis.call('GET', KEYS[1])
+if marker then return marker end
+redis.call('SET', KEYS[1], ARGV[1])
+return ARGV[1]
+"""
+"""A text to mark the counts with, unless they are marked: the text that they are marked with."""
 
 SHORT_TIMEOUT = 0.5
 """Seconds for an answer that a request can do without."""
@@ -138,26 +154,12 @@ class RedisCounters:
 
         Raises ValueError for an address that cannot be used.
         """
-        self._pool = BlockingConnectionPool.from_url(
-            redis_address(address),
-            max_connections=_CONNECTIONS,
-            timeout=timeout,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
-            # A connection that the server has closed meanwhile shows so at its next use, and is made again once. A
-            # server that is silent is not asked twice.
-            retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
-            # A hosted server may otherwise stretch the time-outs while it is being maintained.
-            maint_notifications_config=MaintNotificationsConfig(enabled=False),
-        )
-        try:
-            self._pool.connection_class(**self._pool.connection_kwargs)
-        except TypeError as unknown:
-            raise ValueError(str(unknown)) from unknown
+        self._pool, self._sentinel = connection_pool(address, timeout)
         self._client = Redis(connection_pool=self._pool)
+        self._marker: bytes | None = None
         self._backoff, self._short_backoff = Backoff(timeout), Backoff(min(SHORT_TIMEOUT, timeout))
-        self._exceeded_script, self._hit_script, self._add_script = (
-            self._client.register_script(script) for script in (_EXCEEDED, _HIT, _ADD)
+        self._exceeded_script, self._hit_script, self._add_script, self._mark_script = (
+            self._client.register_script(script) for script in (_EXCEEDED, _HIT, _ADD, _MARK)
         )
 
     async def exceeded_until(
@@ -192,6 +194,15 @@ class RedisCounters:
         number, left = await self._ask(command, self._short_backoff)
         return WindowCount(number, now + left * _MILLISECOND)
 
+    async def has_lost_counts(self) -> bool:
+        """Return whether counts were lost since the last call, as in a restart without persistence. Raises Unavailable.
+
+        Counts that were lost before the first call are not noticed.
+        """
+        command = partial(self._mark_script, [_MARKER], [tokens.token()])
+        before, self._marker = self._marker, await self._ask(command, self._short_backoff)
+        return before is not None and before != self._marker
+
     async def _ask(self, command: Callable[[], Awaitable[_Answer]], backoff: Backoff) -> _Answer:
         if backoff.is_exhausted():
             raise Unavailable
@@ -207,11 +218,76 @@ class RedisCounters:
         """Close every connection."""
         await self._client.aclose()
         await self._pool.aclose()
+        if self._sentinel is not None:
+            await self._sentinel.aclose()
 
 
 def redis_address(address: str) -> str:
     """Return the address of a Valkey server as the client library wants it; it speaks the same language."""
-    return re.sub(r"^valkey(s?)://", r"redis\1://", address)
+    return re.sub(r"^valkey(s?)(\+sentinel)?://", r"redis\1\2://", address)
+
+
+def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Sentinel | None]:
+    """Return the connections to the server at an address as `limits.store` has it, and the Sentinels that name it.
+
+    Nothing is connected. `timeout` is the seconds for a connection and for an answer. Raises ValueError for an address
+    that cannot be used.
+    """
+    address = redis_address(address)
+    options = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        # A connection that the server has closed meanwhile shows so at its next use, and is made again once. A server
+        # that is silent is not asked twice.
+        "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
+        # A hosted server may otherwise stretch the time-outs while it is being maintained.
+        "maint_notifications_config": MaintNotificationsConfig(enabled=False),
+    }
+    if re.match(r"rediss?\+sentinel://", address):
+        return _named_by_sentinels(address, options)
+    pool: ConnectionPool = BlockingConnectionPool.from_url(
+        address, max_connections=_CONNECTIONS, timeout=timeout, **options
+    )
+    try:
+        pool.connection_class(**pool.connection_kwargs)
+    except TypeError as unknown:
+        raise ValueError(str(unknown)) from unknown
+    return pool, None
+
+
+def _named_by_sentinels(address: str, options: dict[str, Any]) -> tuple[ConnectionPool, Sentinel]:
+    """Read `redis+sentinel://user:password@host:port,host:port/service/db`; user and password are the server's."""
+    matched = re.fullmatch(
+        r"redis(?P<tls>s?)\+sentinel://((?P<user>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?#]+)"
+        r"/(?P<service>[^/?#]+)(/(?P<db>\d+))?",
+        address,
+    )
+    if matched is None:
+        raise ValueError("an address of Sentinels is redis+sentinel://host:26379,host:26379/service/0")
+    is_tls = bool(matched["tls"])
+    sentinels = Sentinel(
+        [_host_and_port(each) for each in matched["hosts"].split(",")],
+        sentinel_kwargs={**options, "ssl": is_tls},
+    )
+    pool = SentinelConnectionPool(
+        unquote(matched["service"]),
+        sentinels,
+        max_connections=_SENTINEL_CONNECTIONS,
+        ssl=is_tls,
+        db=int(matched["db"] or 0),
+        username=unquote(matched["user"] or "") or None,
+        password=unquote(matched["password"] or "") or None,
+        **options,
+    )
+    return pool, sentinels
+
+
+def _host_and_port(written: str) -> tuple[str, int]:
+    """Return host and port of a Sentinel. Raises ValueError."""
+    parts = urlsplit(f"//{written}")
+    if not parts.hostname:
+        raise ValueError("a Sentinel has no host")
+    return parts.hostname, parts.port or _SENTINEL_PORT
 
 
 def _consume_exception(task: asyncio.Future[_Answer]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -112,6 +113,38 @@ class TestTermination:
 
         assert seen[-1] == [200, 503]
         assert all(answers == [200] for answers in seen[:-1])
+
+    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    async def test_it_serves_until_the_delay_is_over(self, place: Place, workers: int) -> None:
+        """A load balancer sees that it is not ready, and sends requests until then."""
+        with place.serving({"server.shutdown_delay": "2s"}, workers=workers) as live:
+            began = time.monotonic()
+            live.process.terminate()
+            async with Visitor(live) as visitor:
+                while (await visitor.get("/ready")).status_code != 503:
+                    continue
+            async with Visitor(live) as another:
+                served = (await another.get("/ok")).status_code
+            await until_refused(live.url)
+            passed = time.monotonic() - began
+
+            assert (served, await ended(live)) == (200, 0)
+        assert passed >= 2
+        assert live.output.faults() == []
+
+    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
+    async def test_a_second_sigint_ends_the_delay(self, place: Place, workers: int) -> None:
+        with (
+            reacting(signal.SIGINT, signal.SIG_IGN),
+            place.serving({"server.shutdown_delay": "5m"}, workers=workers) as live,
+        ):
+            live.process.send_signal(signal.SIGINT)
+            async with Visitor(live) as visitor:
+                while (await visitor.get("/ready")).status_code != 503:
+                    continue
+            live.process.send_signal(signal.SIGINT)
+
+            assert await ended(live) == 0
 
     async def test_what_does_not_end_is_cut_off_after_the_grace(self, place: Place) -> None:
         with place.serving({**PATIENT, "server.shutdown_grace": "1s"}) as live:

@@ -24,7 +24,8 @@ class Limits(Group):
     enabled: bool = Field(default=True, description="Whether these limits are enforced.")
     store: CounterStore = Field(
         default=SecretStr("database"),
-        description="Where counters are stored: `database`, or the URL of a Valkey or Redis server.",
+        description="Where counters are stored: `database`, or the URL of a Valkey or Redis server, or of its Sentinels"
+        " (`redis+sentinel://host:26379,host:26379/service/0`).",
     )
     requests: int = Field(
         default=100, ge=0, le=MOST, description="Requests per client network and operation."

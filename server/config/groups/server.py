@@ -18,6 +18,13 @@ class Server(Group):
         "Longest time a client may take to send one request, or to go without reading a response.",
         at_least="0.05s",
     )
+    shutdown_delay: Duration = duration_between(
+        "0s",
+        "Time from a signal to stop, when /ready becomes 503, until no new connection is accepted: as long as the load"
+        " balancer takes to notice.",
+        at_least="0s",
+        at_most="5m",
+    )
     shutdown_grace: Duration = duration_between(
         "30s", "Longest wait for requests in flight when the service stops."
     )

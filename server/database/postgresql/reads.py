@@ -39,6 +39,16 @@ _FAREWELL = 2.0
 """Seconds given to the server to close a connection in order."""
 
 
+_SESSIONS_WITHIN = 0.5
+"""Seconds for the answer to which sessions the server has; an old server that is silent is asked no longer."""
+
+# A session of another server with the same number is younger than the commit: it was opened after the failover.
+_SESSIONS = """
+SELECT pid FROM pg_stat_activity JOIN unnest($1::int[], $2::float8[]) AS held (pid, age) USING (pid)
+WHERE usename = current_user AND backend_start <= clock_timestamp() - make_interval(secs => held.age)
+"""
+
+
 class PostgresqlReads:
     """The `Reads` of a PostgreSQL database: two or more connections, and at most `timeout` seconds for an answer."""
 
@@ -86,6 +96,27 @@ class PostgresqlReads:
         if compiled is None:
             compiled = self._compiled[query] = compile_read(query, self._dialect)
         return await _results(compiled.result, await self._rows(compiled, value))
+
+    async def lost_sessions(self, connections: Mapping[Driver, float]) -> list[Driver]:
+        """Return the connections whose session the server that is reached now does not have.
+
+        Takes how many seconds each has been in use. Without an answer none is lost.
+        """
+        pids = {each.get_server_pid(): each for each in connections if not each.is_closed()}
+        ages = [connections[each] for each in pids.values()]
+        try:
+            connection = await self._pool.acquire(time.monotonic() + _SESSIONS_WITHIN)
+            try:
+                rows = await connection.fetch(_SESSIONS, [*pids], ages, timeout=_SESSIONS_WITHIN)
+            finally:
+                # The next one is opened to the server that the address leads to by then.
+                self._pool.release(connection, drop=True)
+        except Exception as error:
+            if not _is_outage(error):
+                raise
+            return []
+        alive = {row[0] for row in rows}
+        return [connection for pid, connection in pids.items() if pid not in alive]
 
     async def close(self) -> None:
         """Close the connections; callers that still wait get Unavailable."""

@@ -4,12 +4,11 @@ A transaction in which nothing else happens is that one statement, without BEGIN
 """
 
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from asyncpg.transaction import Transaction as DriverTransaction
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
@@ -32,6 +31,12 @@ from server.database.transaction import Deferred, Guard, Transaction
 
 TOGETHER = 8
 """The most statements combined into one: the server prepares a statement for each number of them."""
+
+_UNLIMITED = 10 * 365 * 86_400.0  # defence: R46 commit-uncancelled
+"""Seconds that the driver waits for the answer to a commit: it cancels what it does not wait for."""
+
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 Answer = TypeVar("Answer")
 Part = tuple[Any, tuple[str, ...]]
@@ -57,21 +62,38 @@ class PostgresqlTransaction(Transaction):
         self._needs_begin = pooled or reads_snapshot
         self._reads_snapshot = reads_snapshot
         self._connection: Driver | None = None
-        self._transaction: DriverTransaction | None = None
+        self._has_begun = False
         self._is_broken = False
         """Whether the state of the connection is unknown."""
 
     async def commit(self) -> None:
-        """Commit: deferred statements alone are sent as one, which needs no transaction around it."""
+        """Commit: deferred statements alone are sent as one, which needs no transaction around it.
+
+        Raises TimeoutError if the server does not answer in time: whether it commits is not known then.
+        """
         is_one = self._connection is None and self.hook is None and not self._needs_begin
         if is_one and 0 < len(self._deferred) <= TOGETHER:
-            self._connection = await self._acquire()
-            await self._run_together(self._connection, *self._take_deferred())
+            self._connection = connection = await self._acquire()
+            guard, deferred = self._take_deferred()
+            compiled, arguments = self._combine(guard, deferred)
+            request = connection.fetch(compiled.sql, *arguments, timeout=_UNLIMITED)
+            rows = await self._checked(self._committed(connection, request), compiled.sql)
+            if guard is not None and not rows:
+                raise guard.error
         await self.flush()
-        if self._transaction is not None:
-            transaction, self._transaction = self._transaction, None
-            await self._checked(transaction.commit())
+        if (begun := self._connection) is not None and self._has_begun:
+            self._has_begun = False
+            await self._checked(self._committed(begun, begun.execute("COMMIT", timeout=_UNLIMITED)))
         await self._end()
+
+    async def _committed(self, connection: Driver, request: Coroutine[Any, Any, Answer]) -> Answer:
+        """Return the answer to a request that commits; a connection that gives none in time is the pool's."""
+        try:
+            return await self._pool.commit(connection, request, self._timeout)
+        except BaseException:
+            if self._pool.is_unanswered(connection):
+                self._connection = None
+            raise
 
     async def _fetch(
         self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
@@ -91,8 +113,18 @@ class PostgresqlTransaction(Transaction):
     async def _run_together(
         self, connection: Driver, guard: Guard | None, deferred: Sequence[Deferred]
     ) -> None:
-        guards = [] if guard is None else [guard.deferred]
-        together = [*guards, *deferred[:TOGETHER]]
+        compiled, arguments = self._combine(guard, deferred[:TOGETHER])
+        rows = await self._checked(connection.fetch(compiled.sql, *arguments), compiled.sql)
+        if guard is not None and not rows:
+            raise guard.error
+        if deferred[TOGETHER:]:
+            await self._run_together(await self._begun(), None, deferred[TOGETHER:])
+
+    def _combine(
+        self, guard: Guard | None, deferred: Sequence[Deferred]
+    ) -> tuple[CompiledStatement[Any], Sequence[object]]:
+        """Return one statement for all of them, and its arguments."""
+        together = [*([] if guard is None else [guard.deferred]), *deferred]
         if len(together) == 1 and guard is None:
             compiled, values = self._compile(together[0]), together[0].values
         else:
@@ -103,11 +135,7 @@ class PostgresqlTransaction(Transaction):
                 for place, each in enumerate(together)
                 for name, value in each.values.items()
             }
-        rows = await self._checked(connection.fetch(compiled.sql, *compiled.arguments(values)), compiled.sql)
-        if guard is not None and not rows:
-            raise guard.error
-        if deferred[TOGETHER:]:
-            await self._run_together(await self._begun(), None, deferred[TOGETHER:])
+        return compiled, compiled.arguments(values)
 
     async def _acquire(self) -> Driver:
         return await self._pool.acquire(time.monotonic() + self._timeout)
@@ -116,16 +144,14 @@ class PostgresqlTransaction(Transaction):
         """Return the connection, on which a transaction has begun."""
         if self._connection is None:
             self._connection = await self._acquire()
-        if self._transaction is None:
+        if not self._has_begun:
             # Rules lock what they change, so that a stricter default of the server would only make them try again.
-            isolation = "repeatable_read" if self._reads_snapshot else "read_committed"
-            transaction = self._connection.transaction(isolation=isolation, readonly=self._reads_snapshot)
             try:
-                await transaction.start()
+                await self._connection.execute(_BEGIN_SNAPSHOT if self._reads_snapshot else _BEGIN)
             except BaseException:
                 self._is_broken = True
                 raise
-            self._transaction = transaction
+            self._has_begun = True
         return self._connection
 
     async def _checked(self, request: Awaitable[Answer], sql: str = "") -> Answer:
@@ -140,8 +166,9 @@ class PostgresqlTransaction(Transaction):
             # Its details would show values.
             plain = type(error)(*error.args)
             raise IntegrityError(sql, None, plain, hide_parameters=True) from error
-        except asyncpg.ReadOnlySQLTransactionError:
+        except asyncpg.ReadOnlySQLTransactionError as error:
             self._is_broken = True
+            self._pool.note_read_only(error)
             raise
         except asyncpg.PostgresError:
             raise
@@ -152,12 +179,13 @@ class PostgresqlTransaction(Transaction):
 
     async def _end(self) -> None:
         connection, self._connection = self._connection, None
-        transaction, self._transaction = self._transaction, None
+        has_begun, self._has_begun = self._has_begun, False
         if connection is None:
+            self._is_broken = False
             return
         try:
-            if transaction is not None and not self._is_broken and not connection.is_closed():
-                await self._checked(transaction.rollback())
+            if has_begun and not self._is_broken and not connection.is_closed():
+                await self._checked(connection.execute("ROLLBACK"))
         except FAULTS:
             self._is_broken = True
         finally:

@@ -69,6 +69,10 @@ class MetricsRegistry:
             "Responses 429, by the limit that was reached: requests, or failures (wrong passwords and codes).",
             ("kind",),
         )
+        self._counts_lost = counter(
+            "gatewright_limit_store_losses_total",
+            "Times that the store of the limits was found to have lost its counts.",
+        )
         self._audit_events = counter(
             "gatewright_audit_events_total", "Audit events, by name and outcome.", ("event", "outcome")
         )
@@ -121,6 +125,18 @@ class MetricsRegistry:
         self.database_pool_timeouts = counter(
             "gatewright_database_pool_timeouts_total", "Transactions that got no connection in time."
         )
+        self.database_commits_unanswered = total(
+            "gatewright_database_commits_unanswered",
+            "Commits not answered in time, as without a synchronous standby; each keeps its connection.",
+        )
+        self.database_read_only = counter(
+            "gatewright_database_read_only_total",
+            "Connections for transactions closed because their server is read-only (25006): a standby.",
+        )
+        self.database_away_seconds = counter(
+            "gatewright_database_away_seconds_total",
+            "Seconds without a primary: from a connection for transactions that failed to the next that was opened.",
+        )
         self.database_up = total("gatewright_database_up", "Processes that reach the database.")
         self.workers = total("gatewright_workers", "Processes that serve.")
         latest("gatewright_build_info", "1, with the version of the program.", ("version",)).labels(
@@ -151,6 +167,10 @@ class MetricsRegistry:
         self._refusals.labels(refusal.code).inc()
         if isinstance(refusal, Limited):
             self._limited.labels(refusal.kind).inc()
+
+    def counts_lost(self) -> None:
+        """Count a loss of the store of the limits."""
+        self._counts_lost.inc()
 
     def audited(self, records: Sequence[AuditRecord]) -> None:
         """Count audit records."""

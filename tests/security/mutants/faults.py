@@ -1,4 +1,4 @@
-"""Mutants of the rows R1 to R12 and R42: what keeps a fault of database, disk, mail or hashing from spreading."""
+"""Mutants of the rows R1 to R12, R42 and R46: what keeps a fault of database, disk, mail or hashing from spreading."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace, Unwrap
@@ -68,5 +68,7 @@ MUTANTS = (
         "permanent-error",
         Unwrap("orelse", "value"),
     ),
+    Mutant("R46", "a commit that waits is not cancelled", "commit-uncancelled", Replace("1.0", "value")),
+    Mutant("R46", "a commit that waits keeps its place", "commit-place", Replace("connection.terminate()")),
     Mutant("R42", "more than the queue holds is refused", "queue-bound", Always(False, "value")),
 )

@@ -40,6 +40,7 @@ DEFAULTS = {
     "server.port": 8000,
     "server.max_body": 65536,
     "server.request_timeout": timedelta(seconds=30),
+    "server.shutdown_delay": timedelta(0),
     "server.shutdown_grace": timedelta(seconds=30),
     "app_name": "Gatewright",
     "trusted_origins": (),

@@ -1,0 +1,184 @@
+"""What happens to the cluster or to the instances, and what is measured meanwhile."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tests.ha.cluster import PatroniCluster
+from tests.ha.instances import POOL, Instances
+from tests.ha.ledger import Ledger, Losses, losses
+from tests.ha.load import Load
+from tests.ha.processes import send
+
+QUIET = 3.0
+"""Seconds of load before the fault, and after its end."""
+BEHIND = 2.0
+"""Seconds by which replicas are behind when the primary dies."""
+FROZEN = 40.0
+AWAY = 30.0
+STALLED = 15.0
+AT_MOST = 1.0
+"""Seconds from the first write past the service to the first one through each instance."""
+
+
+@dataclass
+class Place:
+    """Where a scenario happens."""
+
+    cluster: PatroniCluster
+    instances: Instances
+    lost_from: float = 0.0
+    """When (monotonic seconds) replication stopped, if a scenario stops it."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A fault, from its beginning to its end; whatever is broken by it is repaired by `repair`."""
+
+    name: str
+    fault: Callable[[Place], Awaitable[None]]
+    repair: Callable[[Place], Awaitable[None]] | None = None
+    is_direct: bool = True
+    """Whether the instances stay, so that each can be asked."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured in a scenario."""
+
+    scenario: Scenario
+    is_synchronous: bool
+    gaps: list[float]
+    """The longest time without a write, at each instance and then past the service."""
+    lags: list[float]
+    """How much later than past the service each instance wrote again."""
+    ledger: Ledger
+    lost: Losses
+    predicted: bool
+    """Whether everything that is gone was acknowledged when the manual says that it may be."""
+    connections: int
+
+    def broken(self) -> list[str]:
+        """Return the promises that were not kept."""
+        statuses = self.ledger.statuses
+        promises = {
+            f"{statuses['500']} answers of 500": statuses["500"] == 0,
+            f"{len(self.lost.writes)} acknowledged writes lost": not self.lost.writes
+            or not self.is_synchronous,
+            f"{len(self.lost.revived)} ended sessions live": not self.lost.revived or not self.is_synchronous,
+            "something was lost that the manual does not predict": self.predicted,
+            f"first write {max(self.lags, default=0):.1f} s after the cluster's": max(self.lags, default=0)
+            <= AT_MOST,
+            f"{self.connections} connections": self.connections <= 2 * POOL,
+            f"requests failed: {dict(statuses)}": self.scenario.is_direct or set(statuses) == {"200"},
+        }
+        return [broken for broken, is_kept in promises.items() if not is_kept]
+
+
+async def measure(scenario: Scenario, place: Place) -> Row:
+    """Run a scenario under load, wait until everything is well again, and see what is lost."""
+    cluster, instances = place.cluster, place.instances
+    load = Load(cluster, instances.url, instances.urls if scenario.is_direct else [])
+    place.lost_from = 0.0
+    async with load.running():
+        await asyncio.sleep(QUIET)
+        began = time.monotonic()
+        await scenario.fault(place)
+        await load.writes_everywhere(time.monotonic())
+        await asyncio.sleep(QUIET)
+        gaps = [writes.longest_gap(began) for writes in (*load.at_instances, load.at_cluster)]
+        # Only where the cluster itself could not be written to is there a moment from which it could be again.
+        back = gaps[-1][1] if gaps[-1][1] - gaps[-1][0] > AT_MOST else None
+        lags = [writes.first_since(back) - back for writes in load.at_instances] if back is not None else []
+    if scenario.repair is not None:
+        await scenario.repair(place)
+    await cluster.whole()
+    lost = await losses(load.ledger, cluster.url, instances.urls[0])
+    # Without a standby that is stopped, one that keeps up lacks what was written in the last moment.
+    window = (place.lost_from or began) - 1.0, gaps[-1][1]
+    gone = [*lost.writes, *lost.revived]
+    return Row(
+        scenario=scenario,
+        is_synchronous=cluster.is_synchronous,
+        gaps=[end - start for start, end in gaps],
+        lags=lags,
+        ledger=load.ledger,
+        lost=lost,
+        predicted=all(window[0] <= when <= window[1] for when in gone),
+        connections=load.connections,
+    )
+
+
+async def _kill_host(place: Place) -> None:
+    place.cluster.kill(await place.cluster.primary())
+
+
+async def _kill_host_that_is_ahead(place: Place) -> None:
+    """Let no standby receive what is written last, then kill the primary: what has been sent does not arrive."""
+    primary = await place.cluster.primary()
+    stopped = place.cluster.stall([node for node in place.cluster.nodes if node is not primary])
+    place.lost_from = time.monotonic()
+    await asyncio.sleep(BEHIND)
+    place.cluster.kill(primary)
+    send(signal.SIGTERM, stopped)
+    send(signal.SIGCONT, stopped)
+
+
+async def _start_hosts(place: Place) -> None:
+    for node in place.cluster.nodes:
+        if not node.patroni.pids():
+            node.patroni.start()
+
+
+async def _kill_processes(place: Place) -> None:
+    place.cluster.kill_database(await place.cluster.primary())
+
+
+async def _switch_over(place: Place) -> None:
+    await place.cluster.switch_over()
+
+
+async def _freeze(place: Place) -> None:
+    primary = await place.cluster.primary()
+    place.cluster.freeze(primary)
+    try:
+        await asyncio.sleep(FROZEN)
+    finally:
+        place.cluster.thaw(primary)
+
+
+async def _lose_consensus(place: Place) -> None:
+    place.cluster.lose_consensus()
+    try:
+        await asyncio.sleep(AWAY)
+    finally:
+        place.cluster.find_consensus()
+
+
+async def _stall(place: Place) -> None:
+    primary = await place.cluster.primary()
+    stopped = place.cluster.stall([node for node in place.cluster.nodes if node is not primary])
+    try:
+        await asyncio.sleep(STALLED)
+    finally:
+        send(signal.SIGCONT, stopped)
+
+
+async def _roll(place: Place) -> None:
+    for number in range(2):
+        await place.instances.restart(number)
+        await asyncio.sleep(QUIET)
+
+
+SCENARIOS = {
+    "switchover": Scenario("planned switchover", _switch_over),
+    "processes": Scenario("primary's processes killed", _kill_processes),
+    "stalled": Scenario(f"replication stalled for {STALLED:g} s", _stall),
+    "rolling": Scenario("rolling restart of the instances", _roll, is_direct=False),
+    "host": Scenario("host of the primary killed", _kill_host, _start_hosts),
+    "behind": Scenario(f"the same, standbys {BEHIND:g} s behind", _kill_host_that_is_ahead, _start_hosts),
+    "frozen": Scenario(f"primary frozen for {FROZEN:g} s", _freeze),
+    "consensus": Scenario(f"consensus store away for {AWAY:g} s", _lose_consensus),
+}
