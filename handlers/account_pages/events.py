@@ -7,6 +7,7 @@ from typing import Any
 
 from domain.context import Context
 from domain.localization import N_, Localization
+from handlers.account_pages import user_agents
 from handlers.pages import ways_in
 from models import Outcome
 
@@ -130,7 +131,8 @@ class Entry:
     by_other: bool
     """Whether an administrator or the operator did it; where they are is not told."""
     address: str | None
-    user_agent: str | None
+    device: str | None
+    """The browser and its system, in words."""
 
 
 def entries(ctx: Context, localization: Localization, records: Sequence[Any]) -> Sequence[Entry]:
@@ -149,7 +151,9 @@ def _entry(ctx: Context, localization: Localization, record: Any) -> Entry:
         is_failure=is_failure,
         by_other=by_other,
         address=None if by_other else record.address,
-        user_agent=None if by_other else record.user_agent,
+        device=user_agents.describe(localization, record.user_agent)
+        if record.user_agent and not by_other
+        else None,
     )
 
 
