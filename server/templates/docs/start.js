@@ -16,6 +16,8 @@ const foldedIntroduction = {
   },
 };
 
+const FOR_PEOPLE = new Set(["pages", "account_pages", "mailbox"]);
+
 // One way to authorize: browsers send the cookies by themselves, and pending and verifier tokens are bearer tokens too.
 const oneToken = (contract) => {
   const description =
@@ -24,10 +26,15 @@ const oneToken = (contract) => {
   const securitySchemes = { bearerAuth: { ...contract.components.securitySchemes.bearerAuth, description } };
   const bearer = [{ bearerAuth: [] }];
   const paths = structuredClone(contract.paths);
+  // Hosted pages are tried in a browser; with them, Swagger UI would draw only the operations that are in view.
+  const tags = contract.tags.filter((tag) => !FOR_PEOPLE.has(tag.name));
+  for (const item of Object.values(paths))
+    for (const [method, operation] of Object.entries(item))
+      if (operation.tags?.some((tag) => FOR_PEOPLE.has(tag))) delete item[method];
   for (const operation of Object.values(paths).flatMap(Object.values)) {
     if (operation.security?.some((one) => one.bearerAuth || one.pendingBearerAuth || one.verifierAuth)) operation.security = bearer;
   }
-  return { ...contract, paths, components: { ...contract.components, securitySchemes }, security: bearer };
+  return { ...contract, tags, paths, components: { ...contract.components, securitySchemes }, security: bearer };
 };
 const oneScheme = {
   statePlugins: { spec: { wrapActions: { updateJsonSpec: (update) => (contract) => update(oneToken(contract)) } } },
