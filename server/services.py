@@ -23,6 +23,7 @@ from domain.rate_limits.policy import RateLimitPolicy
 from domain.sessions.policy import SessionLimitThreshold
 from domain.signing_keys.policy import TokenPolicy
 from server import rate_limit
+from server.api import pages
 from server.api.interfaces import RequestHook
 from server.api.sessions import ChallengeStore, KeyStore, SessionStore
 from server.audit import events as audit_events
@@ -69,6 +70,7 @@ CHECKS: tuple[Check, ...] = (
     database.check,
     blocklist.check,
     backends.check,
+    pages.check,
     rate_limit.check,
     observability_tracing.check,
     provider_validation.check,

@@ -16,6 +16,7 @@ from domain.context import Context
 from domain.passwords import events as password_events
 from domain.rate_limits import limits
 from domain.sessions import events as session_events
+from domain.sessions import sessions
 from domain.sessions.policy import SessionLimitThreshold
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
@@ -48,6 +49,19 @@ async def sign_in_by_username(
         raise EmailPasswordDisabled
     name = identifiers.wanted_username(username)
     return await _sign_in(ctx, "username", name, password, wanted, InvalidUsernameOrPassword)
+
+
+async def sign_in_again(ctx: Context, password: str) -> OpenedSession | PendingSignIn:
+    """Sign the caller in once more with their password; a new session replaces the one of the request.
+
+    The older session stays if a second factor is required. Raises what `sign_in_by_email` raises.
+    """
+    user, session = ctx.signed_in.user, ctx.signed_in.session
+    wanted = gate.SignInOptions(session.remembered, callback_url=None, method="password")
+    opened = await sign_in_by_email(ctx, user.email, password, wanted)
+    if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, session.id):
+        session_events.session_revoked(ctx, session.id)
+    return opened
 
 
 async def _sign_in(

@@ -4,6 +4,7 @@ from domain.accounts import accounts
 from domain.accounts.policy import AccountPolicy
 from domain.context import Context
 from domain.localization import N_, Localization
+from domain.sessions import sessions
 from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.policy import LinkingPolicy
@@ -47,7 +48,7 @@ async def show_connections(
     error: str | None = None,
 ) -> Page:
     """Show the connected accounts, and the providers that can be added."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     view = views.view(ctx, "/connections", callback_url, ui_locales)
     rows = await accounts.of_caller(ctx)
     connected = {row.provider_id for row in rows}
@@ -76,7 +77,7 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page:
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=(),
@@ -97,7 +98,7 @@ async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Page
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
     if body["connection"] not in connected:
         return view.lead("/connections", reason="gone")

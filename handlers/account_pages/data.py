@@ -8,12 +8,13 @@ import orjson
 from domain.context import Context
 from domain.data_export import export
 from domain.localization import N_, Localization
+from domain.sessions import sessions
 from domain.user_deletion import deletion
 from domain.user_deletion.policy import DeletionPolicy
 from handlers import shapes, wire
 from handlers.account_pages import frame
-from handlers.account_pages.password import has_password
 from handlers.pages import view as views
+from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.pages.view import View
 from handlers.reply import Download, Page, Redirect
@@ -26,7 +27,7 @@ async def show_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
     """Show a link that downloads what is stored, and a form that deletes the account."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     view = views.view(ctx, "/data", callback_url, ui_locales, reason=reason)
     return frame.render(
         ctx,
@@ -41,7 +42,7 @@ async def show_data(
 
 
 async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
-    asks_password = await has_password(ctx)
+    asks_password = await ways_in.has_password(ctx)
     return {"has_password": asks_password, "held": _held(view.localization, await export.count_own(ctx))}
 
 
@@ -81,7 +82,7 @@ async def export_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Download:
     """Return everything that is stored about the user, as a file."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     held = await export.export_own(ctx)
     return Download(wire.exported(held, orjson.OPT_INDENT_2), "account.json")
 
@@ -91,9 +92,9 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Page
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
-    password = body.get("password", "") if not by_mail and await has_password(ctx) else None
+    password = body.get("password", "") if not by_mail and await ways_in.has_password(ctx) else None
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
         return _deleted(ctx, view)
     return view.lead("/data", reason="sent")
@@ -103,7 +104,7 @@ async def show_deletion(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
 ) -> Page:
     """Ask for a click before the mailed link deletes the account."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
     is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
     values = await _deleted_with_account(ctx, view)
@@ -115,7 +116,7 @@ async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Pag
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     await deletion.confirm(ctx, body["token"])
     return _deleted(ctx, view)
 

@@ -5,6 +5,7 @@ from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.localization import N_
+from domain.sessions import sessions
 from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import texts
@@ -27,7 +28,7 @@ async def show_email(
     error: str | None = None,
 ) -> Page:
     """Show the address, a form that changes it, and a button that sends the verification again."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
     sentence = texts.SENTENCES.get(error or "", texts.SENTENCES["INVALID_TOKEN"])
     return frame.render(
@@ -47,7 +48,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Red
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     at_once = await emails.change(
         ctx,
         identifiers.email(body["newEmail"].strip()),

@@ -1,4 +1,4 @@
-"""What all pages of one's own account share: the list of pages, notices, and the check that a session is fresh."""
+"""What all pages of one's own account share: the list of pages, notices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.localization import N_
-from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
 from handlers.reply import Page
@@ -48,11 +47,6 @@ def render(
         account=ctx.signed_in.user.email,
         **values,
     )
-
-
-def require_fresh(ctx: Context) -> None:
-    """Check that the caller has signed in lately. Raises SessionNotFresh, which leads to the page that confirms."""
-    sessions.require_fresh(ctx)
 
 
 def _exists(ctx: Context, path: str) -> bool:

@@ -1,9 +1,9 @@
 """The page of the password."""
 
-from domain.accounts import accounts
 from domain.context import Context
 from domain.localization import N_
 from domain.passwords import passwords
+from domain.sessions import sessions
 from handlers import cookies, shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
@@ -11,7 +11,6 @@ from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.reply import Header, Page, Redirect
 from handlers.session_responses import session_cookies
-from models import CREDENTIAL
 
 _NOTICES = {
     "changed": N_("Your password is changed."),
@@ -23,7 +22,7 @@ async def show_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
     """Show a form that changes the password; without one, a button that sends a link to set one."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     view = views.view(ctx, "/password", callback_url, ui_locales, reason=reason)
     return frame.render(
         ctx,
@@ -31,15 +30,10 @@ async def show_password(
         "password.html",
         notices=_NOTICES,
         reason=reason,
-        has_password=await has_password(ctx),
+        has_password=await ways_in.has_password(ctx),
         can_reset=ways_in.offered(ctx)["can_reset"],
         **ways_in.password_rules(ctx),
     )
-
-
-async def has_password(ctx: Context) -> bool:
-    """Return whether the caller can sign in with a password."""
-    return CREDENTIAL in {row.provider_id for row in await accounts.of_caller(ctx)}
 
 
 async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page | Redirect:
@@ -47,7 +41,7 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     opened = await passwords.change(
         ctx,
         body["currentPassword"],
@@ -65,6 +59,6 @@ async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Page | R
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     passwords.request_reset(ctx, ctx.signed_in.user.email, view.url("/reset-password"))
     return view.lead("/password", reason="sent")

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
@@ -38,7 +39,7 @@ async def show_second_factor(
     reason: str | None = None,
 ) -> Page:
     """Show what is set up; `step` opens the form that asks for the password before a change."""
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     view = views.view(ctx, "/second-factor", callback_url, ui_locales, step=step)
     return frame.render(
         ctx,
@@ -62,7 +63,7 @@ async def enable_second_factor(ctx: Context, body: shapes.SecondFactorSetupForm)
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     if body.get("step") == "otp":
         enabled = await setup.enable_otp(ctx, body["password"])
         return _show_backup_codes(ctx, view, enabled.backup_codes, is_new=True)
@@ -83,7 +84,7 @@ async def confirm_second_factor(ctx: Context, body: shapes.AccountCodeForm) -> P
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     await verification.totp(ctx, "".join(body["code"].split()), trust_device=False)
     return view.lead("/second-factor", reason="enabled")
 
@@ -93,7 +94,7 @@ async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
 
 
@@ -102,7 +103,7 @@ async def disable_second_factor(ctx: Context, body: shapes.AccountPasswordForm) 
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     await setup.disable(ctx, body["password"])
     return view.lead("/second-factor", _without_device(ctx), reason="disabled")
 
@@ -112,7 +113,7 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     presented = {
         one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
     }
@@ -126,7 +127,7 @@ async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Page
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    frame.require_fresh(ctx)
+    sessions.require_fresh(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
     return view.lead("/second-factor", _without_device(ctx), reason="all-forgotten")
 
@@ -137,7 +138,7 @@ def qr_code(text: str) -> Markup:
 
     drawn = segno.make(text, micro=False, error="m")
     # The library writes the numbers of modules alone; the text is not in the picture.
-    return Markup(  # noqa: S704
+    return Markup(  # noqa: S704 - see above
         drawn.svg_inline(border=_QUIET_ZONE, omitsize=True, svgclass="qr", lineclass=None)
     )
 

@@ -1,5 +1,6 @@
 """The pages to verify an email address, and that say that an email was sent."""
 
+from domain import urls
 from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import EmailVerificationPolicy
@@ -24,10 +25,10 @@ async def show_mail_sent(
     reason: str | None = None,
     email: str | None = None,
 ) -> Page:
-    """Say that an email was sent, and what to do with it."""
+    """Show that an email was sent, and what to do with it."""
     view = views.view(ctx, "/mail-sent", callback_url, ui_locales, reason=reason)
     sentence = view.localization.gettext(_SENT.get(reason or "", _SENT["verification"]))
-    return view.render("mail_sent.html", sentence=sentence, development=None)
+    return view.render("mail_sent.html", sentence=sentence, mailbox=_mailbox(ctx))
 
 
 async def show_verify_email(
@@ -61,3 +62,8 @@ async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm)
     view = views.of_form(ctx, body)
     await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
     return view.lead("/mail-sent", reason="verification")
+
+
+def _mailbox(ctx: Context) -> str | None:
+    """Return the URL of the page that lists the emails in development, or None."""
+    return None if ctx.resources.mailbox is None else urls.public_url(ctx.policy, "/dev/mailbox")

@@ -95,4 +95,5 @@ async def show_error(
         "provider_error.html",
         code=error if error is not None and _SHOWN_ERROR.fullmatch(error) else "UNKNOWN",
         description=(error_description or "")[:_DESCRIPTION_LENGTH],
+        with_links=True,
     )

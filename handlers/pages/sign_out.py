@@ -4,10 +4,8 @@ from typing import Any
 
 from domain.accounts import accounts
 from domain.authentication import sign_in
-from domain.authentication.gate import SignInOptions
 from domain.context import Context
 from domain.sessions import sessions
-from domain.sessions.sessions import OpenedSession
 from handlers import redirects, shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
@@ -36,7 +34,7 @@ async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
 async def show_signed_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page:
-    """Say that the browser is signed out."""
+    """Show that the browser is signed out."""
     view = views.view(ctx, "/signed-out", callback_url, ui_locales)
     target = redirects.absolute(ctx.policy, view.callback_url) if view.callback_url else None
     return view.render("signed_out.html", target=target)
@@ -64,9 +62,5 @@ async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Page | Redirect:
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
-    caller = ctx.signed_in
-    options = SignInOptions(caller.session.remembered, None, "password")
-    opened = await sign_in.sign_in_by_email(ctx, caller.user.email, body["password"], options)
-    if isinstance(opened, OpenedSession):
-        await sessions.discard(ctx, caller.session.id)
+    opened = await sign_in.sign_in_again(ctx, body["password"])
     return ways_in.go_on(ctx, view, opened)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from domain import localization, urls
@@ -186,3 +186,15 @@ def environment(templates_dir: Path | None = None) -> Environment:
     )
     localize(made)
     return made
+
+
+def template_error(templates_dir: Path) -> str | None:
+    """Return what is wrong with the operator's templates, in a line; None where nothing is."""
+    for name in sorted(str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html")):
+        try:
+            environment(templates_dir).get_template(name)
+        except TemplateSyntaxError as fault:
+            return f"{fault.filename}, line {fault.lineno}: {fault.message}"
+        except (OSError, UnicodeDecodeError):
+            return f"{name}: cannot be read"
+    return None

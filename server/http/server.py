@@ -132,7 +132,7 @@ class ServiceConfig(Config):
                 self._stop_accepting()
 
     def _stop_accepting(self) -> None:
-        """Let uvicorn close the socket, once."""
+        """Close the socket through uvicorn, once."""
         if self._stops_at < math.inf:
             self._stops_at = math.inf
             self._close_socket()

@@ -51,7 +51,7 @@ async def service(url: str, tmp_path: Path) -> AsyncIterator[Service]:
 
 
 async def lose_standby(server: OwnCluster) -> None:
-    """Let every commit from now on wait for a standby that is not there."""
+    """Make every commit from now on wait for a standby that is not there."""
     await server.run("ALTER SYSTEM SET synchronous_standby_names = 'absent'", "SELECT pg_reload_conf()")
 
     async def is_known() -> bool:
@@ -62,7 +62,7 @@ async def lose_standby(server: OwnCluster) -> None:
 
 
 async def find_standby(server: OwnCluster) -> None:
-    """Let commits wait for no standby, as Patroni does once it has dropped one."""
+    """Make commits wait for no standby, as Patroni does once it has dropped one."""
     await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
 
 

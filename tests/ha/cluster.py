@@ -232,7 +232,7 @@ class PatroniCluster:
         return 200 in await asyncio.gather(*(_status(node, "synchronous") for node in self.nodes))
 
     async def switch_over(self) -> None:
-        """Let Patroni make another host the primary, as an operator does before maintenance."""
+        """Switch over to another host by Patroni, as an operator does before maintenance."""
         primary = await self.primary()
         async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
             answer = await client.post(
@@ -256,7 +256,7 @@ class PatroniCluster:
         send(signal.SIGSTOP, node.everything())
 
     def thaw(self, node: Node) -> None:
-        """Let the processes of a host go on."""
+        """Resume the processes of a host."""
         send(signal.SIGCONT, [*servers(node.data), *node.patroni.pids()])
 
     def lose_consensus(self) -> None:

@@ -54,7 +54,7 @@ class Instances:
         self._running.insert(number, (ends, live))
 
     def stop(self, number: int) -> None:
-        """Let an instance end in order."""
+        """Stop an instance in order."""
         ends, _ = self._running.pop(number)
         ends.close()
 

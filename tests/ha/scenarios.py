@@ -116,7 +116,7 @@ async def _kill_host(place: Place) -> None:
 
 
 async def _kill_host_that_is_ahead(place: Place) -> None:
-    """Let no standby receive what is written last, then kill the primary: what has been sent does not arrive."""
+    """Stop the standbys from receiving the last writes, then kill the primary: what was sent does not arrive."""
     primary = await place.cluster.primary()
     stopped = place.cluster.stall([node for node in place.cluster.nodes if node is not primary])
     place.lost_from = time.monotonic()

@@ -1,5 +1,6 @@
 """The operations of openapi/paths/pages.yaml, through the public door and without scripts."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -7,8 +8,12 @@ import httpx
 import pyotp
 import pytest
 
+from codegen.walk import Operation
 from models import Session, User
+from server.config.sources import ConfigurationError
+from server.services import load_settings
 from tests.conftest import MakeService
+from tests.contract.reading import OPERATIONS
 from tests.handlers.pages import SAME_ORIGIN, Browser, Page
 from tests.handlers.steps import ADA, EVE, count, join, set_user, token_in, works
 from tests.service import BASE_URL, PASSWORD, Service
@@ -426,6 +431,33 @@ class TestOverview:
         assert not await works(service, token)
 
 
+ACCOUNT = [one for name, one in sorted(OPERATIONS.items()) if name.startswith("account_pages.")]
+
+
+class TestAccountWithoutSession:
+    """No page of an account is shown to, or does anything for, somebody without a live session."""
+
+    @pytest.mark.parametrize("operation", ACCOUNT, ids=lambda one: str(one.spec["operationId"]))
+    @pytest.mark.parametrize("because", ["absent", "ended", "banned", "expired"])
+    async def test_leads_to_the_sign_in_page(
+        self, service: Service, operation: Operation, because: str
+    ) -> None:
+        ada = await join(service)
+        if because == "absent":
+            service.client.cookies.clear()
+        if because == "ended":
+            await service.post("/revoke-sessions", headers=ada)
+        if because == "banned":
+            await set_user(service, banned=True)
+        if because == "expired":
+            service.clock.advance(days=400)
+
+        answer = await service.client.request(operation.method, operation.path, headers=SAME_ORIGIN)
+
+        assert answer.status_code == (303 if operation.method == "post" else 302)
+        assert answer.headers["location"].startswith("/account/sign-in")
+
+
 class TestConfirm:
     async def test_replaces_the_session_by_a_new_one(self, service: Service, browser: Browser) -> None:
         await join(service)
@@ -615,6 +647,21 @@ class TestEveryPage:
             "/login/sign-in", data={"identifier": ADA, "password": PASSWORD}, headers=SAME_ORIGIN
         )
         assert done.headers["location"] == "/auth/login"
+
+    async def test_replaces_templates_by_those_of_the_operator(
+        self, make_service: MakeService, tmp_path: Path
+    ) -> None:
+        (tmp_path / "signed_out.html").write_text("<p>Bye from {{ app_name }}.</p>")
+        service = await make_service({"pages.templates_dir": str(tmp_path)})
+
+        assert (await service.get("/account/signed-out")).text == "<p>Bye from Gatewright.</p>"
+
+    def test_does_not_start_with_a_broken_template(self, tmp_path: Path) -> None:
+        (tmp_path / "signed_out.html").write_text("{% if %}")
+        environ = {"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_PAGES__TEMPLATES_DIR": str(tmp_path)}
+
+        with pytest.raises(ConfigurationError, match=r"pages\.templates_dir: .*signed_out\.html, line 1"):
+            load_settings(environ, tmp_path)
 
     async def test_none_is_there_where_pages_are_off(self, make_service: MakeService) -> None:
         service = await make_service({**HTTP, "pages.enabled": "false"})
