@@ -333,15 +333,16 @@ class TestMalformedAuthorization:
         else:
             assert beside.status_code in (200, 401)
 
-    @pytest.mark.parametrize("operation_id", sorted(JSON_OPERATIONS))
-    async def test_no_operation_breaks(self, service: Service, operation_id: str) -> None:
-        for value in BROKEN_BEARERS:
-            answer = await call(service, JSON_OPERATIONS[operation_id], {"Authorization": value})  # type: ignore[dict-item]
+    async def test_no_operation_breaks(self, service: Service) -> None:
+        wrong = {}
+        for operation_id, operation in JSON_OPERATIONS.items():
+            for value in BROKEN_BEARERS:
+                answer = await call(service, operation, {"Authorization": value})  # type: ignore[dict-item]
+                told = code(answer)
+                if told != "401 UNAUTHORIZED" if operation_id in FOR_SESSIONS else answer.status_code >= 500:
+                    wrong[operation_id, value] = told
 
-            if operation_id in FOR_SESSIONS:
-                assert code(answer) == "401 UNAUTHORIZED", value
-            else:
-                assert answer.status_code not in (500, 502, 503), value
+        assert wrong == {}
 
     @pytest.mark.parametrize("value", BROKEN_BEARERS)
     def test_nor_does_it_on_the_wire(self, live: LiveService, value: bytes) -> None:

@@ -21,7 +21,7 @@ from tests.server.api.generated import FORM, Sent, requests
 from tests.server.api.stock import stock_app, told
 
 BOUNDED = settings(
-    max_examples=10,
+    max_examples=4,
     phases=[Phase.generate],
     deadline=None,
     derandomize=True,

@@ -108,7 +108,9 @@ def drop(database: Database, *tables: str) -> list[str]:
     return [f'DROP TABLE "{table}"{cascade}' for table in tables]
 
 
-@pytest.mark.parametrize("mode", ["auto", "empty", "check"])
+MODES: tuple[Mode, ...] = ("auto", "empty", "check")
+
+
 class TestDamaged:
     """A database that was restored by halves, say: a start ends with one line, and changes nothing."""
 
@@ -125,24 +127,24 @@ class TestDamaged:
         ],
     )
     async def test_refuses_tables_of_which_no_revision_is_known(
-        self, migrated: Database, mode: Mode, damage: list[str]
+        self, migrated: Database, damage: list[str]
     ) -> None:
         await run(migrated, *damage)
 
-        with pytest.raises(SchemaRefused, match="alembic_version does not say") as refusal:
-            await prepare(migrated, mode)
+        for mode in MODES:
+            with pytest.raises(SchemaRefused, match="alembic_version does not say") as refusal:
+                await prepare(migrated, mode)
+            assert "\n" not in str(refusal.value)
 
-        assert "\n" not in str(refusal.value)
-
-    async def test_names_the_tables_that_are_missing(self, migrated: Database, mode: Mode) -> None:
+    async def test_names_the_tables_that_are_missing(self, migrated: Database) -> None:
         await run(migrated, *drop(migrated, "lease", "backup_code"))
 
-        with pytest.raises(SchemaRefused, match=r"lacks the tables backup_code, lease:") as refusal:
-            await prepare(migrated, mode)
+        for mode in MODES:
+            with pytest.raises(SchemaRefused, match=r"lacks the tables backup_code, lease:") as refusal:
+                await prepare(migrated, mode)
+            assert "\n" not in str(refusal.value)
 
-        assert "\n" not in str(refusal.value)
-
-    async def test_is_neither_current_nor_enough(self, migrated: Database, mode: Mode) -> None:
+    async def test_is_neither_current_nor_enough(self, migrated: Database) -> None:
         await run(migrated, *drop(migrated, "user"))
 
         assert not await current_is_head(migrated)
