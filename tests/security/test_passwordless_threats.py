@@ -217,7 +217,8 @@ async def test_every_way_in_that_a_stranger_prepared_is_removed(service: Service
     await execute(
         service,
         "INSERT INTO trusted_device (id, user_id, digest, expires_at, created_at, updated_at)"
-        " SELECT 'd', id, id, created_at, created_at, created_at FROM \"user\"",
+        " SELECT 'd', id, :digest, created_at, created_at, created_at FROM \"user\"",
+        digest=b"d" * 32,
     )
 
     owner = bearer((await open_link(service, await link_to(service))).json()["token"])
