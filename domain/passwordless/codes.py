@@ -140,7 +140,10 @@ async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fail
     taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
     row = (await ctx.db.execute(taken.returning(col(OneTimeToken.code), col(OneTimeToken.user_id)))).first()
     if row is None:
-        await ctx.db.execute(delete(OneTimeToken).where(*binding.rows()))
+        # Of many at once the first deletes it. A code that was used up or replaced meanwhile is another matter.
+        spent = delete(OneTimeToken).where(*binding.rows(), ~left).returning(col(OneTimeToken.digest))
+        if not await ctx.db.execute(spent):  # defence: M10 exhausted
+            raise _failed(ctx, binding, subject, InvalidOtp)
         events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
         raise TooManyAttempts
     is_right = [hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx, row.user_id, otp)]

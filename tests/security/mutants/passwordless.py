@@ -50,6 +50,7 @@ MUTANTS = (
     Mutant("M10", "attempts are counted", "attempts", Replace("col(OneTimeToken.attempts) >= 0", "value")),
     Mutant("M10", "a wrong code is a failure", "failure", Remove()),
     Mutant("M10", "codes are compared", "compared", Always(False)),
+    Mutant("M10", "of many at once one is told that the attempts are used up", "exhausted", Always(False)),
     Mutant(
         "M11",
         "a code has a purpose",
