@@ -78,9 +78,8 @@ async def sign_in(
     is_new = user is None
     if user is None:
         user = await _create(ctx, email, new, method)
-    elif (
-        not user.email_verified and not user.two_factor_enabled and not user.is_banned(ctx.now)
-    ):  # defence: M6 kept
+    # defence: M6 kept
+    elif not user.email_verified and not user.two_factor_enabled and not user.is_banned(ctx.now):
         user = await _secure(ctx, user)  # defence: M5 M21 secured
     wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
     try:
