@@ -104,7 +104,7 @@ def row(
 ) -> Outbox:
     """Create a row that is due at once; it fails after `mail.retry_for`, or at `expires_at` if sooner."""
     last = ctx.now + ctx.policy[MailPolicy].retry_for
-    # defence: V87 M9 outbox-row
+    # defence: V87 outbox-row
     return Outbox(
         id=tokens.token(),
         template=template,

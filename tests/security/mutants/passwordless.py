@@ -1,7 +1,7 @@
 """Mutants of the rows M1 to M22: sign-in by mail."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Append, Before, Remove, Replace, Unwrap
+from tests.security.mutants.operators import Always, Before, Remove, Replace, Unwrap
 
 MUTANTS = (
     Mutant("M1", "a browser that opens a link is asked to confirm", "confirmed", Always(False)),
@@ -60,12 +60,6 @@ MUTANTS = (
     Mutant("M8", "a script of another site uses no link up", "script-origin", Always(False)),
     Mutant("M9", "queries are masked in the log", "masked-query", Unwrap("args[0]", "value")),
     Mutant("M9", "the URL of a link goes to no other site", "referrer", Remove()),
-    Mutant(
-        "M9",
-        "what waits to be mailed is encrypted",
-        "outbox-row",
-        Append("last_error=json.dumps(payload)", "value"),
-    ),
     Mutant("M9", "codes are kept as keyed digests", "code-digest", Replace("code.encode()")),
     Mutant("M10", "attempts are counted", "attempts", Replace("col(OneTimeToken.attempts) >= 0", "value")),
     Mutant("M10", "a wrong code is a failure", "failure", Remove()),
