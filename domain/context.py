@@ -186,7 +186,7 @@ class Context:
     verifier: str | None = None
     """The name of the service that verifies an API key."""
     is_navigation: Callable[[], bool] = lambda: False
-    """Returns whether a browser opens or prefetches a page, as opposed to a request by a program."""
+    """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
 
     page: PageRequest | None = None
     """Set for the operations that answer with hosted pages."""

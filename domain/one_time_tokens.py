@@ -129,7 +129,7 @@ async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken
     columns = (OneTimeToken.user_id, OneTimeToken.email, OneTimeToken.payload, OneTimeToken.remembered)
     wanted = select(*(col(column) for column in columns)).where(
         col(OneTimeToken.digest) == tokens.digest(token),
-        col(OneTimeToken.purpose) == purpose,
+        col(OneTimeToken.purpose) == purpose,  # defence: M2 purpose
         col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
     )
     found = (await ctx.db.execute(wanted)).first() if tokens.is_token(token) else None
@@ -143,7 +143,7 @@ async def consume(ctx: Context, purpose: Purpose, user_id: str | None, token: st
     """
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest(token),  # defence: V29 consume-digest
-        col(OneTimeToken.purpose) == purpose,  # defence: V29 V85 consume-purpose
+        col(OneTimeToken.purpose) == purpose,  # defence: V29 V85 M2 consume-purpose
         col(OneTimeToken.user_id) == user_id,  # defence: V22 V85 consume-owner
         col(OneTimeToken.expires_at) > ctx.now,
     )

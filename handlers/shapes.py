@@ -606,6 +606,15 @@ class ForgotPasswordForm(TypedDict):
     email: str
 
 
+class MagicLinkForm(TypedDict):
+    """The token of a sign-in link, which is used up now."""
+
+    callbackURL: NotRequired[PageTarget]
+    newUserCallbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    token: str
+
+
 class MailedDeletionForm(TypedDict):
     """The token of the mailed link that deletes the account."""
 

@@ -61,7 +61,7 @@ async def complete_sign_in(
     proved one gets a session only on a trusted device, otherwise a challenge. Raises BannedUser, and EmailNotVerified
     (a new link may have been queued).
     """
-    if user.is_banned(ctx.now):  # defence: V33 sign-in-ban
+    if user.is_banned(ctx.now):  # defence: V33 M17 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
         raise BannedUser
     if user.banned and (row := await locking.lock(ctx, user.id)):
@@ -75,7 +75,7 @@ async def complete_sign_in(
         raise EmailNotVerified  # defence: V32 sign-in-verified
     device = None
     has_proved_both = wanted.factors > 1
-    # defence: V43 second-factor
+    # defence: V43 M6 second-factor
     if user.two_factor_enabled and wanted.asks_second_factor and not has_proved_both:
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:

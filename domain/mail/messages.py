@@ -48,17 +48,17 @@ class Addressee(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Nobody:
-    """The recipient of a decoy, in place of a user."""
+    """The recipient of a decoy, or of an email to an address without a user; it is greeted without a name."""
 
     id: str | None = None
-    name: str = "Nobody"
+    name: str = ""
     email: str = outbox.DECOY
     email_verified: bool = False
     locale: str | None = None
 
 
 NOBODY: Addressee = _Nobody()
-"""Whether this is a decoy."""
+"""In place of a user. Only an email to its own address is a decoy."""
 
 
 async def notify(

@@ -31,6 +31,7 @@ class CodeType:
     family: limits.Family
 
 
+# defence: M15 own-limit
 SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, "sign-in-code", "sign-in-mail")
 VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, "verify-email-code", "links")
 RESET = CodeType("forget-password", Purpose.CODE_RESET, "reset-password-code", "links")
@@ -50,16 +51,19 @@ class Binding:
     @property
     def key(self) -> bytes:
         """The key of the only code with this binding."""
+        # defence: M11 key
         return tokens.digest(f"{self.kind.purpose} {self.email} {self.user_id or ''}")
 
     def digests(self, ctx: Context, user_id: str | None, code: str) -> list[bytes]:
         """Return the keyed digests of a code, newest service key first."""
+        # defence: M11 digest
         return ctx.cipher.digests(
             f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}"
         )
 
     def rows(self) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions of the row of this code."""
+        # defence: M11 rows
         return col(OneTimeToken.digest) == self.key, col(OneTimeToken.purpose) == self.kind.purpose
 
 
@@ -97,12 +101,12 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     user_id = None if user is None else user.id
     # Nobody can type the code of a decoy: it is no six digits.
     kept = binding.digests(ctx, user_id, code if reason is None else tokens.token())[0]
-    values: dict[str, Any] = {
+    values: dict[str, Any] = {  # defence: M13 decoy
         "digest": binding.key,
         "purpose": kind.purpose,
         "user_id": user_id,
         "email": binding.email,
-        "code": kept,
+        "code": kept,  # defence: M9 code-digest
         "attempts": 0,
         "expires_at": ctx.now + lives,
         "created_at": ctx.now,
@@ -136,7 +140,10 @@ async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fail
     taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
     row = (await ctx.db.execute(taken.returning(col(OneTimeToken.code), col(OneTimeToken.user_id)))).first()
     if row is None:
-        await ctx.db.execute(delete(OneTimeToken).where(*binding.rows()))
+        # Of many at once the first deletes it. A code that was used up or replaced meanwhile is another matter.
+        spent = delete(OneTimeToken).where(*binding.rows(), ~left).returning(col(OneTimeToken.digest))
+        if not await ctx.db.execute(spent):  # defence: M10 exhausted
+            raise _failed(ctx, binding, subject, InvalidOtp)
         events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
         raise TooManyAttempts
     is_right = [hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx, row.user_id, otp)]
@@ -161,5 +168,5 @@ async def peek(
     user = await locking.lock_by_email(ctx, binding.email)
     right = await compare(ctx, binding, otp, subject)
     back = update(OneTimeToken).where(*binding.rows(), col(OneTimeToken.code) == right.stored)
-    await ctx.db.execute(back.values(attempts=col(OneTimeToken.attempts) - 1))
+    await ctx.db.execute(back.values(attempts=col(OneTimeToken.attempts) - 1))  # defence: M18 given-back
     return right, user

@@ -96,7 +96,7 @@ async def sign_in(
 
     Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited, NewUserSignupDisabled, BannedMailboxUser.
     """
-    email = email.lower()
+    email = email.lower()  # defence: M11 capitals
     subject = await codes.failure_subject(ctx, email)
     user = await locking.lock_by_email(ctx, email)
     await (await codes.compare(ctx, codes.Binding(codes.SIGN_IN, email), otp, subject)).use(ctx)
@@ -145,7 +145,7 @@ async def request_change(ctx: Context, new_email: str, otp: str | None) -> None:
     user = await locking.lock_caller(ctx)
     if subject is not None and otp is not None:
         await (await codes.compare(ctx, codes.Binding(codes.VERIFY, user.email), otp, subject)).use(ctx)
-    is_taken = await lookup.by_email(ctx, new_email) is not None
+    is_taken = await lookup.by_email(ctx, new_email) is not None  # defence: M19 taken
     email_events.email_change_requested(ctx, is_taken=is_taken)
     await codes.send(
         ctx, codes.Binding(codes.CHANGE, new_email, user.id), user, "address taken" if is_taken else None
@@ -171,6 +171,6 @@ async def change_email(ctx: Context, new_email: str, otp: str) -> None:
     await limits.check(ctx, subject)
     user = await locking.lock_caller(ctx)
     await (await codes.compare(ctx, codes.Binding(codes.CHANGE, new_email, user.id), otp, subject)).use(ctx)
-    if await lookup.by_email(ctx, new_email) is not None:
+    if await lookup.by_email(ctx, new_email) is not None:  # defence: M19 taken-meanwhile
         raise InvalidOtp
     await emails.set_address(ctx, user, new_email, verified=True)

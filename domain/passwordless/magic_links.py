@@ -48,7 +48,7 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     user = await locking.lock_by_email(ctx, email)
     reason = refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
     events.link_requested(ctx, user, email, reason)
-    if not await limits.may_mail(ctx, "sign-in-mail", email):
+    if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
         return
     rules = ctx.policy[MagicLinkPolicy]
     token = await one_time_tokens.issue(

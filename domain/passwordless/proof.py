@@ -28,6 +28,7 @@ from models.passkey import Passkey
 from models.queries import UserRow
 
 SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
+# defence: M5 ways-in
 _WAYS_IN: dict[str, tuple[type[SQLModel], Mapped[Any]]] = {
     "accounts": (Account, col(Account.user_id)),
     "trusted_devices": (TrustedDevice, col(TrustedDevice.user_id)),
@@ -77,8 +78,9 @@ async def sign_in(
     is_new = user is None
     if user is None:
         user = await _create(ctx, email, new, method)
+    # defence: M6 kept
     elif not user.email_verified and not user.two_factor_enabled and not user.is_banned(ctx.now):
-        user = await _secure(ctx, user)  # defence: M5 secured
+        user = await _secure(ctx, user)  # defence: M5 M21 secured
     wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
     try:
         opened = await gate.complete_sign_in(ctx, user, wanted)
@@ -99,7 +101,7 @@ async def _create(ctx: Context, email: str, new: NewUser, method: str) -> UserRo
 
 async def _secure(ctx: Context, user: UserRow) -> UserRow:
     """Verify the address of a user, and remove whatever a stranger may have prepared to get in."""
-    counts = {"sessions": await sessions.end_all(ctx, user)}
+    counts = {"sessions": await sessions.end_all(ctx, user)}  # defence: M5 sessions
     for name, (table, owner) in _WAYS_IN.items():
         counts[name] = len(await ctx.db.execute(delete(table).where(owner == user.id).returning(owner)))
     changed = await profile.change(ctx, user, email_verified=True)

@@ -1,5 +1,7 @@
 """The pages to sign in with a link or a code sent by email."""
 
+from dataclasses import replace
+
 from domain import errors, identifiers
 from domain.context import Context
 from domain.passwordless import codes, email_codes, magic_links
@@ -67,19 +69,28 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
 
 
 async def show_magic_link(
-    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
+    ctx: Context,
+    callback_url: str | None = None,
+    new_user_callback_url: str | None = None,
+    ui_locales: str | None = None,
+    token: str | None = None,
 ) -> Page:
     """Ask for a click before a mailed link is used up."""
-    view = views.view(ctx, "/magic-link", callback_url, ui_locales, token=token)
+    carried = {"token": token, "newUserCallbackURL": new_user_callback_url}
+    view = views.view(ctx, "/magic-link", callback_url, ui_locales, **carried)
     try:
         email, is_new = await magic_links.peek(ctx, token or "")
     except errors.InvalidToken:
-        return view.render("magic_link.html", email=None, is_new=False, token=None)
-    return view.render("magic_link.html", email=email, is_new=is_new, token=token)
+        email, is_new, token = None, False, None
+    return view.render(
+        "magic_link.html", email=email, is_new=is_new, token=token, new_user_target=new_user_callback_url
+    )
 
 
-async def confirm_magic_link(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
+async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
     """Use a mailed link up, and sign in."""
     view = views.of_form(ctx, body)
     signed_in = await magic_links.consume(ctx, body["token"])
+    if signed_in.is_new and (target := body.get("newUserCallbackURL")):
+        view = replace(view, callback_url=target)
     return ways_in.go_on(ctx, view, signed_in.opened)

@@ -50,6 +50,9 @@ SENTENCES: Mapping[str, str] = {
     "INVALID_CALLBACK_URL": N_(
         "The page that sent you here wants to lead you to a place that this service does not trust."
     ),
+    "INVALID_NEW_USER_CALLBACK_URL": N_(
+        "The page that sent you here wants to lead you to a place that this service does not trust."
+    ),
     "NOT_ALLOWED_WHILE_IMPERSONATING": N_("Administrators cannot do this in the name of a user."),
     "SERVICE_UNAVAILABLE": N_(
         "The service cannot be reached at the moment. Nothing was done. Try again in a few seconds."

@@ -80,10 +80,10 @@ class OperationInputs:
             self._check_body(content, raw, failures)
         refuse(failures)
         if self.query is not None:
-            check_targets(self.query_targets, self.origins, values)  # defence: V1 V2 query-targets
+            check_targets(self.query_targets, self.origins, values)  # defence: V1 V2 M3 query-targets
             self.query.fill(arguments, values)
         if self.schema is not None:
-            check_targets(self.body_targets, self.origins, content)  # defence: V2 V8 body-targets
+            check_targets(self.body_targets, self.origins, content)  # defence: V2 V8 M3 body-targets
             arguments["body"] = content
         return arguments
 

@@ -87,6 +87,7 @@ def compile_operation(
         # A provider posts its form from its own origin; that operation has the state cookie instead.
         checks_origin=operation.method == "post"
         and (extension.page or inputs.media_type != request_body.FORM),
+        checks_script_origin=extension.checks_script_origin,
         signs_in=extension.signs_in,
         answers_head=extension.answers_head,
         is_public=extension.public_document,

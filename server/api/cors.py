@@ -40,6 +40,15 @@ def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> N
         raise errors.MissingOrNullOrigin
 
 
+def check_script(origins: TrustedOrigins, head: RequestHeaders) -> None:
+    """Refuse a GET that a script of an untrusted origin sent; links and images send no Origin.
+
+    Raises MissingOrNullOrigin, InvalidOrigin.
+    """
+    if sent := head.every(b"origin"):
+        _check_origin(origins, sent)
+
+
 def check_same_origin(base_url: str, head: RequestHeaders) -> None:
     """Refuse a form that was not sent by a page of ours. Raises CrossSiteForm.
 

@@ -25,6 +25,8 @@ class OperationExtension(BaseModel):
     """Whether requests without valid credentials are counted where others are not."""
     signs_in: bool = False
     """Whether a page of another origin may not navigate a browser there."""
+    checks_script_origin: bool = False
+    """Whether a GET, too, is refused where a script of an untrusted origin sent it."""
     signs_out: bool = False
     """Whether the session cookie is cleared even where the operation fails."""
     answers_head: bool = False

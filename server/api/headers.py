@@ -74,11 +74,13 @@ class RequestHeaders:
         return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
 
     def is_navigation(self) -> bool:
-        """Return whether a browser opens or prefetches a page, which mail scanners do, too."""
+        """Return whether a browser opens, prefetches or embeds a page, which mail scanners do, too."""
         mode = self.fields.get(b"sec-fetch-mode")
         if mode is None and b"text/html" in b",".join(self.every(b"accept")).lower():
             return True
-        return mode == b"navigate" or b"sec-purpose" in self.fields  # defence: M1 navigation
+        # A program's fetch says `cors` or `same-origin`; an image or a frame does not.
+        is_fetch = mode in (None, b"cors", b"same-origin")  # defence: M8 embedded
+        return not is_fetch or b"sec-purpose" in self.fields  # defence: M1 navigation
 
     def bearer(self) -> str | None:
         """Return the token of the Authorization header.

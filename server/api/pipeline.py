@@ -62,7 +62,7 @@ class Pipeline:
         began = time.perf_counter()
         head = RequestHeaders(scope["headers"])
         addresses = self._dependencies.addresses
-        client = client_of(scope, head, tokens.request_id(), addresses)  # defence: V10 host
+        client = client_of(scope, head, tokens.request_id(), addresses)  # defence: V10 M4 host
         request = Request(scope, receive, head, client)
         try:
             rendered = await self._answer(request)
@@ -191,6 +191,8 @@ class Pipeline:
         # defence: V11 V84 ADM21 origin-check
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
+        if operation.checks_script_origin:  # defence: M8 script-origin
+            cors.check_script(self._policy.origins, request.head)
 
     def _log(self, request: Request, status: int, seconds: float) -> None:
         scope, operation, client = request.scope, request.operation, request.client

@@ -39,6 +39,7 @@ class Operation:
     security: Security
     inputs: OperationInputs
     checks_origin: bool
+    checks_script_origin: bool
     signs_in: bool
     answers_head: bool
     is_public: bool

@@ -15,7 +15,7 @@ from server.api.headers import RequestHeaders
 DEFAULT_HEADERS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),  # defence: V42 no-store
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"no-referrer"),  # defence: M9 referrer
     (b"vary", b"Origin"),
 )
 """On every answer, errors included; the request id joins them."""

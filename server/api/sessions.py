@@ -117,6 +117,6 @@ class KeyStore:
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None; every token is compared with all of them."""
         digest = tokens.digest(token)
-        # defence: KEY10 KEY14 compare
+        # defence: KEY10 KEY14 KEY24 compare
         matching = [name for name, expected in self.verifiers if hmac.compare_digest(digest, expected)]
         return matching[0] if matching else None

@@ -177,7 +177,7 @@ class OutboxWorker:
     async def _attempt(self, row: LeasedMail, act: Callable[[LeasedMail], Awaitable[None]]) -> bool:
         """Return whether it worked; if not, the row is postponed or given up."""
         try:
-            if row.expires_at <= self._clock():
+            if row.expires_at <= self._clock():  # defence: M20 expired
                 raise FinalError("expired")
             await act(row)
         except FinalError as failure:

@@ -30,7 +30,7 @@ def access(  # Positional arguments: Python takes longer for names, and every re
     if operation is not None:
         event["operation"] = operation
     if query:
-        event["query"] = mask_query(query.decode("latin-1"))  # defence: V86 JWT18 KEY17 masked-query
+        event["query"] = mask_query(query.decode("latin-1"))  # defence: V86 JWT18 KEY17 M9 masked-query
     event["status"] = status
     event["ms"] = round(seconds * 1000, 1)
     event["address"] = address

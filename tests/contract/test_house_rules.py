@@ -273,6 +273,7 @@ class TestExtension:
         "rateLimited": bool,
         "failuresLimited": bool,
         "signsIn": bool,
+        "checksScriptOrigin": bool,
         "signsOut": bool,
         "answersHead": bool,
         "publicDocument": bool,

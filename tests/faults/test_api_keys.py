@@ -112,6 +112,24 @@ async def test_instances_count_and_refuse_together(server: OwnCluster, tmp_path:
         await close_service(each)
 
 
+@pytest.mark.threat("KEY24")
+async def test_a_verifier_that_was_removed_is_refused_after_a_restart(place: Place) -> None:
+    other = "w" * 40
+    told = []
+    for verifiers in (f"tests:{VERIFIER},mail:{other}", f"tests:{VERIFIER}"):
+        settings = {**SETTINGS, "api_keys.verifiers": verifiers}
+        service = await open_service(place.url, place.directory, settings)
+        if not told:
+            key = (await service.post("/api-key/create", {}, headers=await join(service))).json()["key"]
+        headers = [BEARER, {"Authorization": f"Bearer {other}"}]
+        answers = [await service.post("/api-key/verify", {"key": key}, headers=each) for each in headers]
+        told.append([code(answer) for answer in answers])
+        assert answers[0].json()["valid"] is True
+        await close_service(service)
+
+    assert told == [["200", "200"], ["200", "401 UNAUTHORIZED"]]
+
+
 @pytest.mark.threat("R9")
 async def test_of_a_database_that_is_only_read_keys_without_counters_are_valid(
     server: OwnCluster, tmp_path: Path

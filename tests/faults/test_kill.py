@@ -26,6 +26,7 @@ from tests.faults.victims import Victim
 from tests.faults.wholeness import halves
 from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
+from tests.handlers.test_passwordless import code_for, link_to, open_link
 from tests.live import LiveService
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
@@ -35,7 +36,14 @@ from tests.security import second_factor
 from tests.service import PASSWORD, Service, close_service, open_service
 
 KILLS = 100 if IS_LONG else 2
-KINDS = ("sign-up", "reset", "enable", "verify", "delete", "passkey")
+CHANGES = ("reset", "enable", "verify", "delete")
+BY_MAIL = ("link", "code", "reset-code")
+KINDS = ("sign-up", *CHANGES, "passkey", *BY_MAIL)
+SIGN_IN_BY_MAIL = {
+    "magic_link.enabled": "true",
+    "magic_link.confirm": "false",
+    "email_otp.enabled": "true",
+}
 AT_ONCE = 3
 """Users of each kind at the moment of a kill."""
 LEASE = 60.0
@@ -65,7 +73,7 @@ async def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
     place = place_of(request, str(request.param), tmp_path_factory.mktemp("killed"))
     found, chance, group = Aftermath(), new_random(), list[Victim]()
     for number in range(KILLS + 1):
-        with place.serving() as live:
+        with place.serving(SIGN_IN_BY_MAIL) as live:
             found.tables.extend(await halves(place))
             async with Visitor(live) as visitor:
                 await look_after(visitor, group, found)
@@ -127,6 +135,15 @@ class TestKilledDuringSignUps:
         assert aftermath.tables == []
 
 
+@pytest.mark.threat("M18")
+class TestKilledDuringSignInByMail:
+    """Killed while links and codes are used up."""
+
+    @pytest.mark.parametrize("kind", BY_MAIL)
+    def test_each_is_used_up_with_its_effect_or_not_at_all(self, aftermath: Aftermath, kind: str) -> None:
+        assert aftermath.steps[kind] == []
+
+
 @pytest.mark.threat("P24")
 class TestKilledDuringRegistrations:
     """Killed while passkeys are added."""
@@ -139,7 +156,7 @@ class TestKilledDuringRegistrations:
 class TestKilledDuringChanges:
     """Killed during resets, enrolments and deletions."""
 
-    @pytest.mark.parametrize("kind", KINDS[1:-1])
+    @pytest.mark.parametrize("kind", CHANGES)
     def test_each_step_was_taken_or_was_not(self, aftermath: Aftermath, kind: str) -> None:
         assert aftermath.steps[kind] == []
 
@@ -234,6 +251,23 @@ async def add_passkey(service: Service, provider: ProviderProcess) -> Step:
     return lambda: service.post(passkey_steps.REGISTER, {"response": created}, headers=ada)
 
 
+async def use_link(service: Service, provider: ProviderProcess) -> Step:
+    """Join by a mailed link."""
+    token = await link_to(service)
+    return lambda: open_link(service, token)
+
+
+async def reset_by_code(service: Service, provider: ProviderProcess) -> Step:
+    """Replace a forgotten password with a mailed code."""
+    await join(service)
+    body = {
+        "email": ADA,
+        "otp": await code_for(service, kind="forget-password"),
+        "password": NEW_PASSWORD,
+    }
+    return lambda: service.post("/email-otp/reset-password", body)
+
+
 async def create_key(service: Service, provider: ProviderProcess) -> Step:
     """Create an API key."""
     ada = await join(service)
@@ -283,6 +317,22 @@ async def test_a_passkey_comes_with_its_record_and_its_mail(watched: Watched) ->
     [kept] = [places for places in transactions if places != {"DELETE grant"}]
     assert len(transactions) == 2
     assert {"INSERT passkey", "INSERT audit", "INSERT outbox"} <= kept
+
+
+@pytest.mark.threat("M18")
+async def test_a_link_is_used_up_by_the_commit_that_makes_the_user(watched: Watched) -> None:
+    [kept] = await written(watched, use_link)
+
+    assert {"DELETE grant", "INSERT user", "INSERT session", "INSERT audit"} <= kept
+
+
+@pytest.mark.threat("M18")
+async def test_a_code_is_used_up_by_the_commit_that_sets_the_password(watched: Watched) -> None:
+    """It was compared before, in a transaction that leaves it as it was, so that none is open while hashing."""
+    changes = [places for places in await written(watched, reset_by_code) if places != {"UPDATE grant"}]
+
+    [kept] = changes
+    assert {"DELETE grant", "UPDATE account", "DELETE session", "INSERT audit"} <= kept
 
 
 @pytest.mark.threat("R18")

@@ -1,6 +1,7 @@
 """What a mail server may do without anybody who asks for mail noticing: R10 to R12 of the fault list."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -138,6 +139,69 @@ class TestRefusedConnections:
             "SELECT state, attempts FROM outbox WHERE template = 'impersonated' ORDER BY state"
         )
         assert [tuple(row) for row in states] == [(MailState.QUEUED, 1), (MailState.SENT, 1)]
+
+
+@pytest.mark.threat("M20")
+class TestSignInMails:
+    """The mail server refuses connections while users sign in by mail."""
+
+    async def test_they_arrive_while_they_are_good_for_something(
+        self, make_service: MakeService, peer: SmtpPeer
+    ) -> None:
+        service = await make_service(by_smtp(peer.port))
+        await peer.stop()
+        await request_sign_in(service)
+        await later(service, 60)
+        await peer.start()
+        for _ in range(4):
+            await later(service, 30)
+
+        parts = [message.get_body(("plain",)) for message in peer.mails]
+        texts = "".join(part.get_content() for part in parts if part is not None)
+        digits = re.findall(r"(?<!\d)\d{6}(?!\d)", texts)
+        [token] = re.findall(r"token=(\w{32})", texts)
+        checked = {"email": ADA, "type": "sign-in", "otp": digits[-1]}
+        assert (await service.post("/email-otp/check-verification-otp", checked)).status_code == 200
+        assert (await service.get(f"/magic-link/verify?token={token}")).status_code == 200
+
+    async def test_later_they_are_dropped_and_recorded(
+        self, make_service: MakeService, peer: SmtpPeer
+    ) -> None:
+        service = await make_service(by_smtp(peer.port))
+        await peer.stop()
+        await request_sign_in(service)
+        for _ in range(20):
+            await later(service, 30)
+        await peer.start()
+        await later(service, 3600)
+
+        assert peer.mails == []
+        await service.services.audit_writer.flush()
+        [failed] = await service.rows("SELECT count(*) FROM audit WHERE event = 'mail.failed'")
+        states = await service.rows("SELECT state, payload FROM outbox")
+        assert (failed[0], {tuple(row) for row in states}) == (2, {(MailState.FAILED, None)})
+
+    async def test_a_mail_that_nobody_could_send_in_time_is_not_sent(
+        self, make_service: MakeService, peer: SmtpPeer
+    ) -> None:
+        """The service was down, too, so that nothing was tried meanwhile."""
+        service = await make_service(by_smtp(peer.port))
+        await peer.stop()
+        await request_sign_in(service)
+        await peer.start()
+        await later(service, 600)
+
+        assert peer.mails == []
+        errors = {row.last_error for row in await service.rows("SELECT last_error FROM outbox")}
+        assert errors == {"expired"}
+
+
+async def request_sign_in(service: Service) -> None:
+    """Request a link and a code; no answer waits for the mail server."""
+    link = await service.post("/sign-in/magic-link", {"email": ADA})
+    code = await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
+    assert (link.status_code, code.status_code) == (200, 200)
+    await service.services.worker.drain()
 
 
 @pytest.mark.threat("R11")

@@ -8,7 +8,7 @@ import pyotp
 
 from tests.authenticator import Authenticator
 from tests.faults.places import Place, Visitor
-from tests.handlers.steps import NEW_PASSWORD
+from tests.handlers.steps import NEW_PASSWORD, token_in
 from tests.service import PASSWORD
 
 
@@ -38,15 +38,28 @@ class Victim:
 async def prepare(place: Place, visitor: Visitor, kind: str, email: str) -> Victim:
     """Return a user who has all that the step needs."""
     victim = Victim(kind, email)
-    if kind != "sign-up":
+    if kind not in ("sign-up", "code"):
         victim.token = await visitor.join(email)
     if kind == "reset":
         victim.mailed = await visitor.reset_token(place, email)
+    if kind in _MAILED:
+        template, path, body = _MAILED[kind]
+        await visitor.post(path, email=email, **body)
+        sent = await place.mail(email, template)
+        victim.mailed = token_in(sent["link"]) if kind == "link" else sent["code"]
     if kind == "verify":
         victim.secret, victim.codes = await visitor.begin_enrolment(victim.token)
     if kind == "passkey":
         victim.created = await _create(visitor, victim)
     return victim
+
+
+_MAILED: dict[str, tuple[str, str, dict[str, str]]] = {
+    "link": ("magic-link", "/sign-in/magic-link", {}),
+    "code": ("sign-in-code", "/email-otp/send-verification-otp", {"type": "sign-in"}),
+    "reset-code": ("reset-password-code", "/email-otp/request-password-reset", {}),
+}
+"""By kind the email that the step needs, the operation that it is requested of, and what it is asked besides."""
 
 
 async def act(visitor: Visitor, victim: Victim) -> None:
@@ -70,6 +83,19 @@ def _sign_up(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
 
 def _reset(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
     return visitor.post("/reset-password", token=victim.mailed, newPassword=NEW_PASSWORD)
+
+
+def _open_link(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.get(f"/magic-link/verify?token={victim.mailed}")
+
+
+def _use_code(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    return visitor.post("/sign-in/email-otp", email=victim.email, otp=victim.mailed)
+
+
+def _reset_by_code(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
+    body = {"email": victim.email, "otp": victim.mailed, "password": NEW_PASSWORD}
+    return visitor.post("/email-otp/reset-password", **body)
 
 
 def _enable(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
@@ -114,12 +140,30 @@ async def _check_sign_up(visitor: Visitor, victim: Victim) -> bool:
     return is_there
 
 
+async def _check_link(visitor: Visitor, victim: Victim) -> bool:
+    """The address was not verified, so what was there before is removed with the link."""
+    is_done = not await visitor.opens(victim.email, PASSWORD)
+    assert await visitor.is_live(victim.token) is not is_done
+    again = await _open_link(visitor, victim)
+    assert again.status_code == (401 if is_done else 200), again.text
+    assert not await visitor.opens(victim.email, PASSWORD)
+    return is_done
+
+
+async def _check_code(visitor: Visitor, victim: Victim) -> bool:
+    if victim.answer is not None:
+        assert await visitor.is_live(victim.answer.json()["token"])
+    again = await _use_code(visitor, victim)
+    assert again.status_code in (200, 400), again.text
+    return again.status_code == 400
+
+
 async def _check_reset(visitor: Visitor, victim: Victim) -> bool:
     passwords = [await visitor.opens(victim.email, password) for password in (PASSWORD, NEW_PASSWORD)]
     assert sorted(passwords) == [False, True], f"{victim.email}: the old, the new password work: {passwords}"
     is_done = passwords[1]
     assert await visitor.is_live(victim.token) is not is_done
-    again = await _reset(visitor, victim)
+    again = await _STEPS[victim.kind](visitor, victim)
     assert again.status_code == (400 if is_done else 200), again.text
     assert await visitor.opens(victim.email, NEW_PASSWORD)
     return is_done
@@ -168,6 +212,9 @@ async def _check_delete(visitor: Visitor, victim: Victim) -> bool:
 _STEPS: dict[str, Callable[[Visitor, Victim], Awaitable[httpx.Response]]] = {
     "sign-up": _sign_up,
     "reset": _reset,
+    "link": _open_link,
+    "code": _use_code,
+    "reset-code": _reset_by_code,
     "enable": _enable,
     "verify": _verify,
     "delete": _delete,
@@ -176,6 +223,9 @@ _STEPS: dict[str, Callable[[Visitor, Victim], Awaitable[httpx.Response]]] = {
 _CHECKS: dict[str, Callable[[Visitor, Victim], Awaitable[bool]]] = {
     "sign-up": _check_sign_up,
     "reset": _check_reset,
+    "link": _check_link,
+    "code": _check_code,
+    "reset-code": _check_reset,
     "enable": _check_enable,
     "verify": _check_verify,
     "delete": _check_delete,

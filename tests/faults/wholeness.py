@@ -19,7 +19,8 @@ NEVER = {
         ' WHERE user_id IS NOT NULL AND user_id NOT IN (SELECT id FROM "user")'
         for table in BELONGINGS
     },
-    "a user without a password": 'SELECT id FROM "user" WHERE id NOT IN'
+    # Only who signs in by mail has a verified address here, and they need none.
+    "a user without a password": 'SELECT id FROM "user" WHERE NOT email_verified AND id NOT IN'
     " (SELECT user_id FROM account WHERE password IS NOT NULL)",
     "a user with half a second factor": 'SELECT u.id FROM "user" u LEFT JOIN two_factor t ON t.user_id = u.id'
     " WHERE u.two_factor_enabled <> COALESCE(t.confirmed, false)",

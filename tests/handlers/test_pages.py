@@ -381,6 +381,34 @@ class TestSignInByMail:
         assert await signed_in(service) == ADA
         assert "no longer valid" in (await browser.open(at("/magic-link", token=token))).text
 
+    @pytest.mark.parametrize("is_new", [True, False])
+    async def test_a_link_leads_new_users_elsewhere(
+        self, service: Service, browser: Browser, is_new: bool
+    ) -> None:
+        if not is_new:
+            await join(service)
+        urls = {"callbackURL": f"{APP}/home", "newUserCallbackURL": WELCOME}
+        await service.post("/sign-in/magic-link", {"email": ADA, **urls})
+        token = token_in((await service.inbox(ADA, "magic-link"))[-1]["link"])
+
+        await browser.open(at("/magic-link", token=token, **urls))
+        page = await browser.submit("/account/magic-link")
+
+        assert page.path == (WELCOME if is_new else f"{APP}/home")
+
+    async def test_a_link_says_why_it_was_refused(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        await service.post("/sign-in/magic-link", {"email": ADA})
+        token = token_in((await service.inbox(ADA, "magic-link"))[-1]["link"])
+        await browser.open(at("/magic-link", token=token))
+        await set_user(service, banned=True)
+
+        page = await browser.submit("/account/magic-link")
+
+        assert page.status == 422
+        assert "This account is blocked." in page.text
+        assert await signed_in(service) is None
+
 
 class TestSignOut:
     async def test_signs_out_and_leads_back(self, service: Service, browser: Browser) -> None:

@@ -27,6 +27,12 @@ MUTANTS = (
         Replace("[name for name, expected in self.verifiers]", "value"),
     ),
     Mutant(
+        "KEY24",
+        "only the tokens of the settings verify keys",
+        "compare",
+        Replace("[name for name, expected in self.verifiers]", "value"),
+    ),
+    Mutant(
         "KEY11",
         "keys are sessions only by the settings",
         "sessions-setting",

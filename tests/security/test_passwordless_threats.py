@@ -1,0 +1,353 @@
+"""Rows M1 to M22: attacks on sign-in by mail. What it does for its users is in tests/handlers/test_passwordless.py."""
+
+import io
+import re
+from datetime import timedelta
+from itertools import cycle, product
+from typing import Any
+
+import pytest
+
+from domain import one_time_tokens
+from domain.context import Context
+from models import Purpose
+from tests.authenticator import Authenticator
+from tests.conftest import Headers, MakeService
+from tests.handlers import passkey_steps
+from tests.handlers.pages import SAME_ORIGIN, Browser
+from tests.handlers.steps import (
+    ADA,
+    EVE,
+    NEW_ADDRESS,
+    NEW_PASSWORD,
+    bearer,
+    code,
+    execute,
+    join,
+    local,
+    opens,
+    reset_token,
+    set_user,
+    sign_in,
+    works,
+)
+from tests.handlers.test_passwordless import TEMPLATES, checked, code_for, link_to, open_link, use_code, wrong
+from tests.security.conftest import UNLIMITED
+from tests.security.limits import PROXIED, coming_from
+from tests.security.redirect_sites import APP
+from tests.security.test_redirect_threats import L1
+from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
+
+EVIL = "https://evil.test"
+HOSTED = {"magic_link.page": "", "session.cookie_secure": "false", **UNLIMITED}
+SHORT = [target for target in L1 if len(target) < 8_000]
+"""List L1 without the target that no request line holds."""
+MANY = {"limits.sign_in_mail_burst": "100", "limits.sign_in_mail_daily": "100"}
+FIELDS = {
+    "callbackURL": "403 INVALID_CALLBACK_URL",
+    "newUserCallbackURL": "403 INVALID_NEW_USER_CALLBACK_URL",
+    "errorCallbackURL": "403 INVALID_ERROR_CALLBACK_URL",
+}
+CONSUMERS: dict[str, tuple[str, dict[str, str]]] = {
+    "sign-in": ("/sign-in/email-otp", {"email": ADA}),
+    "email-verification": ("/email-otp/verify-email", {"email": ADA}),
+    "forget-password": ("/email-otp/reset-password", {"email": ADA, "password": NEW_PASSWORD}),
+    "change-email": ("/email-otp/change-email", {"newEmail": NEW_ADDRESS}),
+}
+"""What uses up a code of each type."""
+
+
+@pytest.fixture
+async def service(make_service: MakeService) -> Service:
+    """The service with links and codes, whose links lead to a page of the application."""
+    return await make_service({**UNLIMITED, **MANY})
+
+
+@pytest.fixture
+async def hosted(make_service: MakeService) -> Service:
+    """A service whose links lead to its own page, and whose cookies a browser keeps."""
+    return await make_service({**HOSTED, **MANY})
+
+
+async def mailed_link(service: Service, email: str = ADA, **more: Any) -> str:
+    """Request a link; return its path."""
+    await link_to(service, email, **more)
+    return local((await service.inbox(email, "magic-link"))[-1]["link"])
+
+
+async def sessions(service: Service) -> int:
+    return len(await service.rows("SELECT id FROM session"))
+
+
+class TestLinks:
+    @pytest.mark.threat("M1")
+    async def test_a_scanner_that_follows_redirects_uses_nothing_up(self, hosted: Service) -> None:
+        link = await mailed_link(hosted)
+        direct = link.replace("/account/magic-link", "/magic-link/verify")
+        browser = Browser(hosted)
+
+        for path in (link, direct) * 3:
+            assert (await browser.open(path)).path == link
+            assert (await hosted.client.head(path)).status_code == 405
+        assert await sessions(hosted) == 0
+
+        await browser.submit("/account/magic-link")
+        assert await sessions(hosted) == 1
+
+    @pytest.mark.threat("M2")
+    async def test_a_token_of_another_purpose_is_none(self, service: Service) -> None:
+        for purpose in Purpose:
+
+            async def issue(ctx: Context, purpose: Purpose = purpose) -> str:
+                payload = ctx.cipher.encrypt("grant.name", "")
+                lives = timedelta(minutes=5)
+                return await one_time_tokens.issue(
+                    ctx, purpose, None, expires_in=lives, email=EVE, payload=payload, remembered=True
+                )
+
+            answer = await open_link(service, await service.services.unit_of_work.run(issue))
+            is_link = purpose is Purpose.MAGIC_LINK
+            assert code(answer) == ("200" if is_link else "401 INVALID_TOKEN"), purpose
+
+    @pytest.mark.threat("M3")
+    async def test_it_leads_nowhere_else(self, make_service: MakeService) -> None:
+        service = await make_service({**HOSTED, **MANY, "trusted_origins": APP})
+        token = await link_to(service)
+        for target, field in zip(SHORT, cycle(FIELDS), strict=False):
+            expected = {FIELDS[field], "400 VALIDATION_ERROR"}
+            given = {field: target}
+            requested = await service.post("/sign-in/magic-link", {"email": EVE, **given})
+            opened = await open_link(service, token, None, **given)
+            confirmed = await service.post("/magic-link/verify", {"token": token, **given})
+            assert {code(answer) for answer in (requested, opened, confirmed)} <= expected, target
+        assert await service.inbox(EVE) == []
+
+        doubled = f"/magic-link/verify?token={token}&callbackURL=/a&callbackURL=/b"
+        assert (await service.get(doubled)).status_code == 400
+        assert (await open_link(service, token)).status_code == 200
+
+    @pytest.mark.threat("M3")
+    async def test_its_page_leads_nowhere_else(self, make_service: MakeService) -> None:
+        service = await make_service({**HOSTED, **MANY, "trusted_origins": APP})
+        token = await link_to(service)
+        for target, field in zip(SHORT, cycle(list(FIELDS)[:2]), strict=False):
+            params = {"token": token, field: target}
+            shown = await service.get("/account/magic-link", params=params)
+            pressed = await service.client.post("/account/magic-link", data=params, headers=SAME_ORIGIN)
+            assert {shown.status_code, pressed.status_code} <= {400, 403, 422}, target
+        assert await sessions(service) == 0
+
+    @pytest.mark.threat("M8")
+    @pytest.mark.parametrize(
+        ("headers", "expected"),
+        [
+            ({"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 302),
+            ({"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, 302),
+            ({"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, 302),
+            ({"Sec-Fetch-Mode": "cors", "Origin": EVIL}, 403),
+            ({"Sec-Fetch-Mode": "cors", "Origin": "null"}, 403),
+            ({"Origin": EVIL}, 403),
+        ],
+        ids=str,
+    )
+    async def test_another_site_opens_it_in_vain(
+        self, service: Service, headers: Headers, expected: int
+    ) -> None:
+        token = await link_to(service, EVE)
+        foreign = {"Sec-Fetch-Site": "cross-site", "Referer": f"{EVIL}/", **headers}
+
+        answer = await open_link(service, token, foreign)
+
+        assert answer.status_code == expected
+        assert "set-cookie" not in answer.headers
+        own = {"Sec-Fetch-Mode": "cors", "Origin": BASE_URL, "Sec-Fetch-Site": "same-origin"}
+        assert (await open_link(service, token, own)).status_code == 200
+
+    @pytest.mark.threat("M8")
+    async def test_a_form_of_another_site_presses_no_button(self, hosted: Service) -> None:
+        token = await link_to(hosted, EVE)
+        foreign = {"Sec-Fetch-Site": "cross-site", "Origin": EVIL, "Sec-Fetch-Mode": "navigate"}
+
+        for path in ("/magic-link/verify", "/account/magic-link"):
+            answer = await hosted.client.post(path, data={"token": token}, headers=foreign)
+            assert answer.status_code in (403, 415)
+        shown = await hosted.get("/account/magic-link", params={"token": token})
+
+        assert await sessions(hosted) == 0
+        assert "e***@example.com" in shown.text
+
+    @pytest.mark.threat("M9")
+    async def test_its_token_stays_in_the_mail(self, hosted: Service, log_stream: io.BytesIO) -> None:
+        link = await mailed_link(hosted, EVE)
+        token = link.partition("token=")[2]
+        answers = [
+            await hosted.get(link),
+            await hosted.get(f"/magic-link/peek?token={token}"),
+            await hosted.get(f"/magic-link/verify?token={token}", headers={"Sec-Fetch-Mode": "navigate"}),
+            await hosted.get(f"/magic-link/verify?token={token}&callbackURL=/welcome"),
+            await hosted.get(f"/magic-link/verify?token={token}"),
+            await hosted.get(link),
+        ]
+
+        page, peeked, _, welcome, refused, used = answers
+        assert [answer.headers["referrer-policy"] for answer in answers] == [
+            # Otherwise browsers would send no Origin with the form of the page.
+            *["same-origin", "no-referrer", "no-referrer", "no-referrer", "no-referrer", "same-origin"]
+        ]
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        loaded = re.findall(r'(?:src|href|action)="([^"]*)"', page.text + used.text)
+        assert [target for target in loaded if not target.startswith(("/", "#", "data:"))] == []
+        assert token not in peeked.text + refused.text + str(welcome.headers)
+        log = log_stream.getvalue().decode()
+        assert log.count("magic-link") >= len(answers)
+        assert token not in log
+
+
+@pytest.mark.threat("M5")
+async def test_every_way_in_that_a_stranger_prepared_is_removed(service: Service) -> None:
+    stranger, device = await join(service), Authenticator()
+    await passkey_steps.add(service, stranger, device)
+    key = (await service.post("/api-key/create", {}, headers=stranger)).json()["key"]
+    reset = await reset_token(service)
+    await execute(
+        service,
+        "INSERT INTO account (id, user_id, provider_id, issuer, account_id, created_at, updated_at)"
+        " SELECT 'a', id, 'github', 'https://github.com', '1', created_at, created_at FROM \"user\"",
+    )
+    await execute(
+        service,
+        "INSERT INTO trusted_device (id, user_id, digest, expires_at, created_at, updated_at)"
+        " SELECT 'd', id, :digest, created_at, created_at, created_at FROM \"user\"",
+        digest=b"d" * 32,
+    )
+
+    owner = bearer((await open_link(service, await link_to(service))).json()["token"])
+
+    assert not await works(service, stranger)
+    assert not await opens(service, PASSWORD)
+    assert (await passkey_steps.use(service, device)).status_code == 401
+    verified = await service.post("/api-key/verify", {"key": key}, headers=bearer(VERIFIER))
+    assert verified.json()["error"]["code"] == "INVALID_API_KEY"
+    body = {"token": reset, "newPassword": NEW_PASSWORD}
+    assert code(await service.post("/reset-password", body)) == "400 INVALID_TOKEN"
+    assert await service.rows("SELECT id FROM account UNION ALL SELECT id FROM trusted_device") == []
+    assert await works(service, owner)
+    [notice] = await service.inbox(ADA, "account-secured")
+    removed = "ways to sign in: 2, sessions: 1, trusted devices: 1, passkeys: 1, API keys: 1"
+    assert removed in " ".join(notice["text"].split())
+
+
+class TestCodes:
+    @pytest.mark.threat("M10")
+    async def test_new_codes_and_other_networks_give_no_new_guesses(self, make_service: MakeService) -> None:
+        service = await make_service({**PROXIED, **UNLIMITED})
+        await join(service)
+        digits = await code_for(service)
+        for number in range(10):
+            headers = coming_from(f"203.0.113.{number}")
+            for _ in range(3):
+                await service.post(
+                    "/sign-in/email-otp", {"email": ADA, "otp": wrong(digits)}, headers=headers
+                )
+            digits = await code_for(service)
+
+        assert len(await service.inbox(ADA, "sign-in-code")) == 5
+        right = {"email": ADA, "otp": digits}
+        answer = await service.post("/sign-in/email-otp", right, headers=coming_from("198.51.100.1"))
+        assert code(answer) == "400 INVALID_OTP"
+
+    @pytest.mark.threat("M11")
+    async def test_each_is_for_one_purpose_address_and_user(self, service: Service) -> None:
+        ada, eve = await join(service), await join(service, EVE)
+        digits = {kind: await code_for(service, kind=kind) for kind in TEMPLATES}
+        change = {"newEmail": NEW_ADDRESS}
+        await service.post("/email-otp/request-email-change", change, headers=ada)
+        digits["change-email"] = (await service.inbox(NEW_ADDRESS, "change-email-code"))[-1]["code"]
+        await code_for(service, EVE)
+
+        for used, kind in product(CONSUMERS, CONSUMERS):
+            path, body = CONSUMERS[used]
+            if used == kind or digits[used] == digits[kind]:
+                continue
+            answer = await service.post(path, {**body, "otp": digits[kind]}, headers=ada)
+            assert code(answer) in ("400 INVALID_OTP", "403 TOO_MANY_ATTEMPTS"), (used, kind)
+            if code(answer).startswith("403"):
+                break
+        assert code(await use_code(service, digits["sign-in"], EVE)) == "400 INVALID_OTP"
+        other = {**change, "otp": digits["change-email"]}
+        answer = await service.post("/email-otp/change-email", other, headers=eve)
+        assert code(answer) == "400 INVALID_OTP"
+
+    @pytest.mark.threat("M11")
+    async def test_capitals_are_the_same_address(self, service: Service) -> None:
+        digits = await code_for(service, "ADA@Example.com".lower())
+
+        assert await checked(service, digits, "ADA@Example.com") == "200"
+        assert (await use_code(service, digits, "Ada@EXAMPLE.com")).status_code == 200
+        assert [row.email for row in await service.rows('SELECT email FROM "user"')] == [ADA]
+
+    @pytest.mark.threat("M12")
+    async def test_a_hundred_kilobytes_are_refused(self, service: Service) -> None:
+        assert code(await use_code(service, "1" * 100_000)) == "413 PAYLOAD_TOO_LARGE"
+
+    @pytest.mark.threat("M13")
+    @pytest.mark.parametrize("kind", TEMPLATES)
+    async def test_wrong_exhausted_and_expired_look_alike_for_everybody(
+        self, make_service: MakeService, kind: str
+    ) -> None:
+        service = await make_service({**HOSTED, **MANY, "email_otp.sign_up": "false"})
+        everybody = ["known@example.com", "banned@example.com", "verified@example.com", "nobody@example.com"]
+        for email in everybody[:3]:
+            await join(service, email)
+        await set_user(service, everybody[1], banned=True)
+        await set_user(service, everybody[2], email_verified=True)
+        path, body = CONSUMERS[kind]
+
+        told = set()
+        for email in everybody:
+            seen = []
+            for seconds in (0, 300):
+                await service.post("/email-otp/send-verification-otp", {"email": email, "type": kind})
+                await service.services.worker.drain()
+                service.clock.advance(seconds=seconds)
+                for _ in range(5):
+                    answer = await service.post(path, {**body, "email": email, "otp": "no code"})
+                    seen.append(code(answer))
+            told.add(tuple(seen))
+
+        expired = ["400 OTP_EXPIRED"] * 5
+        assert told == {(*["400 INVALID_OTP"] * 3, "403 TOO_MANY_ATTEMPTS", "400 INVALID_OTP", *expired)}
+
+    @pytest.mark.threat("M14")
+    async def test_one_network_floods_few_mailboxes(self, make_service: MakeService) -> None:
+        service = await make_service({"limits.requests": "5"})
+
+        for path, more in (
+            ("/sign-in/magic-link", {}),
+            ("/email-otp/send-verification-otp", {"type": "sign-in"}),
+        ):
+            answers = [
+                code(await service.post(path, {"email": f"user{number}@example.com", **more}))
+                for number in range(8)
+            ]
+            assert answers == ["200"] * 5 + ["429 TOO_MANY_REQUESTS"] * 3
+
+    @pytest.mark.threat("M19")
+    async def test_an_address_that_was_taken_meanwhile_or_a_session_that_ended_changes_nothing(
+        self, service: Service
+    ) -> None:
+        ada, other = await join(service), bearer((await sign_in(service)).json()["token"])
+        await service.post("/email-otp/request-email-change", {"newEmail": NEW_ADDRESS}, headers=ada)
+        digits = (await service.inbox(NEW_ADDRESS, "change-email-code"))[-1]["code"]
+        body = {"newEmail": NEW_ADDRESS, "otp": digits}
+        await service.post("/sign-out", {}, headers=ada)
+        assert code(await service.post("/email-otp/change-email", body, headers=ada)) == "401 UNAUTHORIZED"
+        await join(service, NEW_ADDRESS)
+
+        taken = await service.post("/email-otp/change-email", body, headers=other)
+
+        assert code(taken) == "400 INVALID_OTP"
+        await execute(service, 'DELETE FROM "user" WHERE email = :email', email=NEW_ADDRESS)
+        await service.post("/email-otp/request-email-change", {"newEmail": NEW_ADDRESS}, headers=other)
+        body["otp"] = (await service.inbox(NEW_ADDRESS, "change-email-code"))[-1]["code"]
+        assert code(await service.post("/email-otp/change-email", body, headers=other)) == "200"
