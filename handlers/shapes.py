@@ -725,6 +725,7 @@ class ProfileForm(TypedDict):
     name: str
     image: NotRequired[str]
     username: NotRequired[str]
+    locale: NotRequired[str]
 
 
 class ProviderAccount(TypedDict):
