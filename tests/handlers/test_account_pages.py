@@ -258,6 +258,7 @@ class TestProfile:
     async def test_changes_the_language_of_pages_and_emails_at_once(
         self, service: Service, ada: Browser
     ) -> None:
+        await service.inbox(ADA)
         page = await ada.open(f"{PROFILE}?ui_locales=fr")
         assert page.form(PROFILE).fields["locale"] == ""
 
