@@ -153,6 +153,7 @@ def stand_alone(
         Form(),
         callback_url or None,
         ui_locales or None,
+        templates_dir=policy[PagesPolicy].templates_dir,
     )
 
 
