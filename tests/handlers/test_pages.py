@@ -1,5 +1,6 @@
 """The operations of openapi/paths/pages.yaml, through the public door and without scripts."""
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -212,6 +213,37 @@ class TestSecondFactor:
         page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
         page = await browser.submit("/account/two-factor", code=now(service, secret))
         assert page.path == WELCOME
+
+    async def test_says_when_codes_are_accepted_again(self, service: Service, browser: Browser) -> None:
+        await enrolled(service)
+        await browser.open(SIGN_IN)
+        await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        while browser.page.path.startswith("/account/two-factor") and "too many" not in browser.page.text:
+            await browser.submit("/account/two-factor", code="000000")
+            if "too often" in browser.page.text:
+                await browser.open(SIGN_IN)
+                await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+
+        assert re.search(r"too many wrong codes\. Try again in \d+ minutes\.", browser.page.text)
+
+
+class TestProviderError:
+    @pytest.mark.parametrize(
+        ("error", "sentence"),
+        [
+            ("access_denied", "You did not allow the sign-in."),
+            ("account_not_linked", "There is an account with this email address already."),
+            ("state_mismatch", "This sign-in took too long or was finished elsewhere."),
+            ("server_error", "The provider or this service could not complete it."),
+        ],
+    )
+    async def test_says_what_happened_and_leads_on(self, browser: Browser, error: str, sentence: str) -> None:
+        page = await browser.open(at("/error", error=error, callbackURL=WELCOME))
+
+        assert sentence in page.text
+        assert f"Error: {error}" in page.text
+        page = await browser.open(page.links["Back to the sign-in page"])
+        assert page.query == {"callbackURL": WELCOME}
 
 
 class TestSignUp:
