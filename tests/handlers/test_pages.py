@@ -669,6 +669,18 @@ class TestEveryPage:
 
         assert (page.language, page.direction) == (language, direction)
 
+    async def test_speaks_the_language_of_the_user_in_errors(self, service: Service) -> None:
+        await join(service)
+        await set_user(service, locale="de")
+        foreign = {"Sec-Fetch-Site": "cross-site", "Accept-Language": "fr"}
+
+        stored = await service.client.post("/account/profile", data={"name": "Eve"}, headers=foreign)
+        asked = await service.client.post(
+            "/account/profile", data={"name": "Eve", "ui_locales": "es"}, headers=foreign
+        )
+
+        assert [Page(answer).language for answer in (stored, asked)] == ["de", "es"]
+
     async def test_moves_with_the_settings(self, make_service: MakeService) -> None:
         service = await make_service({**HTTP, "pages.path": "/login", "base_path": "/auth"})
         await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
