@@ -28,7 +28,13 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
     # The template engine is loaded with the first page; most services show none.
-    from handlers.pages import view  # noqa: PLC0415 - see above
+    from handlers.pages import texts, view  # noqa: PLC0415 - see above
 
     shown = view.stand_alone(ctx.policy, ctx.page or PageRequest())
-    return shown.render("provider_error.html", code=code, description=description, with_links=False)
+    return shown.render(
+        "provider_error.html",
+        code=code,
+        sentence=texts.provider_sentence(shown.localization, code),
+        description=description,
+        with_links=False,
+    )

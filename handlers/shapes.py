@@ -734,6 +734,7 @@ class ProfileForm(TypedDict):
     name: str
     image: NotRequired[str]
     username: NotRequired[str]
+    locale: NotRequired[str]
 
 
 class ProviderAccount(TypedDict):

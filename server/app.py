@@ -109,7 +109,7 @@ def _documents(services: Services) -> Documents | None:
     if not settings.documents.enabled:
         return None
     published = flat_ids(without_links(contract(settings)))
-    return Documents(published, policy.base_path, policy.origins, settings.server.max_body)
+    return Documents(published, policy, settings.server.max_body)
 
 
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:

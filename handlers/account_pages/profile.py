@@ -4,7 +4,7 @@ from typing import Any
 
 from domain import identifiers
 from domain.context import Context
-from domain.localization import N_
+from domain.localization import LANGUAGES, N_
 from domain.users import profile
 from domain.users.policy import UsernamePolicy
 from handlers import shapes, wire
@@ -26,7 +26,9 @@ async def show_profile(
         "name": user.name,
         "image": user.image or "",
         "username": user.display_username or user.username or "",
+        "locale": user.locale or "",
     }
+    automatic = view.localization.gettext("Automatic: the language of the browser")
     return frame.render(
         ctx,
         view,
@@ -34,6 +36,7 @@ async def show_profile(
         notices=_NOTICES,
         reason=reason,
         stored=stored,
+        choices=(("", automatic), *LANGUAGES.items()),
         with_username=ctx.policy[UsernamePolicy].enabled,
         version=wire.instant(user.updated_at),
         is_stale=view.form.code == "STALE_PROFILE",
@@ -46,7 +49,11 @@ async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Page | Redir
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
     seen = identifiers.instant_or_none(body.get("version", ""))
-    await profile.update_seen(ctx, _wanted(ctx, body), seen=seen)
+    wanted = _wanted(ctx, body)
+    await profile.update_seen(ctx, wanted, seen=seen)
+    if wanted.get("locale", ctx.signed_in.user.locale) != ctx.signed_in.user.locale:
+        # The language that was chosen for the page before would hide the new one.
+        return view.lead("/profile", reason="saved", ui_locales=None)
     return view.lead("/profile", reason="saved")
 
 
@@ -55,6 +62,8 @@ def _wanted(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:
     wanted: dict[str, Any] = {"name": body["name"].strip()}
     if "image" in body:
         wanted["image"] = body["image"].strip() or None
+    if "locale" in body:
+        wanted["locale"] = body["locale"] or None
     username, user = body.get("username", "").strip(), ctx.signed_in.user
     if "username" in body and ctx.policy[UsernamePolicy].enabled and (username or user.username):
         wanted |= {"username": username.lower(), "display_username": username}

@@ -1,6 +1,9 @@
 """Refusals as pages: what happened, and what to do next."""
 
-from domain import urls
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
 from domain.context import PageRequest
 from domain.errors import Refusal, Unauthenticated
 from domain.policy import Policy
@@ -9,31 +12,48 @@ from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import texts, view
 from handlers.reply import Page, Redirect
 
+_LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
+"""What `ui_locales` may be to be carried on."""
+
 
 def page(
-    policy: Policy, asked: PageRequest, refusal: Refusal, *, came_from: str, request_id: str
+    policy: Policy,
+    asked: PageRequest,
+    refusal: Refusal,
+    *,
+    fields: Mapping[str, str],
+    locale: str | None,
+    came_from: str,
+    request_id: str,
+    with_built_in: bool = False,
 ) -> Page | Redirect:
     """Return the page for a refusal, with its status; who has to prove who they are is led to where they can.
 
-    `came_from` is the path of the page where the person was, with its query.
+    `fields` are what was sent, unchecked; `locale` is the language that is stored for the user; `came_from` is the path
+    of the page where the person was, with its query. `with_built_in` uses no template of the operator's.
     """
-    shown = view.stand_alone(policy, asked)
+    target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
+    shown = view.stand_alone(
+        policy,
+        asked,
+        target if policy.origins.accepts(target) else None,
+        languages if _LANGUAGES.fullmatch(languages) else None,
+        locale,
+    )
+    if with_built_in:
+        shown = replace(shown, templates_dir=None)
+    back = came_from if policy.origins.accepts(came_from) else None
     if type(refusal) is Unauthenticated:
-        return Redirect(_back_to(policy, shown.url("/sign-in"), came_from))
+        return shown.lead("/sign-in", callbackURL=back)
     if isinstance(refusal, InvalidTwoFactorCookie):
-        return Redirect(shown.url("/sign-in", reason="expired"))
+        return shown.lead("/sign-in", reason="expired")
     if isinstance(refusal, SessionNotFresh):
-        return Redirect(_back_to(policy, shown.url("/confirm"), came_from))
+        return shown.lead("/confirm", callbackURL=back)
     return shown.render(
         "error.html",
         status=refusal.status,
         code=refusal.code,
         sentence=texts.sentence(shown.localization, refusal),
         request_id=request_id,
-        came_from=came_from if policy.origins.accepts(came_from) else None,
+        came_from=back,
     )
-
-
-def _back_to(policy: Policy, url: str, came_from: str) -> str:
-    """Return a URL that leads back to where the person was, unless that cannot be a redirect target."""
-    return urls.with_parameters(url, callbackURL=came_from if policy.origins.accepts(came_from) else None)

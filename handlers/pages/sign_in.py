@@ -10,8 +10,8 @@ from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.users.policy import UsernamePolicy
 from handlers import shapes
+from handlers.pages import texts, ways_in
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.reply import Page, Redirect
 from handlers.session_responses import authorization_redirect
 
@@ -91,9 +91,11 @@ async def show_error(
 ) -> Page:
     """Show why a sign-in through a provider failed."""
     view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
+    code = error if error is not None and _SHOWN_ERROR.fullmatch(error) else "UNKNOWN"
     return view.render(
         "provider_error.html",
-        code=error if error is not None and _SHOWN_ERROR.fullmatch(error) else "UNKNOWN",
+        code=code,
+        sentence=texts.provider_sentence(view.localization, code),
         description=(error_description or "")[:_DESCRIPTION_LENGTH],
         with_links=True,
     )

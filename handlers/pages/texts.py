@@ -38,7 +38,6 @@ SENTENCES: Mapping[str, str] = {
     "TOO_MANY_ATTEMPTS": N_("This code was tried too often. Ask for a new one."),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": N_("This code was tried too often. Ask for a new one."),
     "INVALID_TWO_FACTOR_COOKIE": N_("This sign-in took too long or was finished elsewhere. Sign in again."),
-    "ACCOUNT_TEMPORARILY_LOCKED": N_("There were too many wrong codes. Try again later."),
     "NEW_USER_SIGNUP_DISABLED": N_(
         "There is no account with this email address, and new ones are not accepted."
     ),
@@ -79,6 +78,21 @@ SENTENCES: Mapping[str, str] = {
         "The provider cannot be reached at the moment. Try again, or sign in another way."
     ),
 }
+
+_PROVIDER_ERRORS: Mapping[str, str] = {
+    "access_denied": N_("You did not allow the sign-in. Try again, or sign in another way."),
+    "account_not_linked": N_(
+        "There is an account with this email address already. Sign in another way; then you can connect it."
+    ),
+    "email_not_found": N_("The provider did not tell an email address. Nothing was changed."),
+    "provider_unavailable": SENTENCES["PROVIDER_UNAVAILABLE"],
+    "signup_disabled": SENTENCES["NEW_USER_SIGNUP_DISABLED"],
+    "email_not_verified": SENTENCES["EMAIL_NOT_VERIFIED"],
+    "BANNED_USER": SENTENCES["BANNED_USER"],
+    "state_mismatch": SENTENCES["INVALID_TWO_FACTOR_COOKIE"],
+    "state_not_found": SENTENCES["INVALID_TWO_FACTOR_COOKIE"],
+}
+_OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "INVALID_EMAIL": ("email", "identifier", "newEmail"),
@@ -133,14 +147,31 @@ def sentence(localization: Localization, refusal: Refusal) -> str:
             return ngettext(
                 "Use at most %(number)s character.", "Use at most %(number)s characters.", most
             ) % {"number": most}
+        case "ACCOUNT_TEMPORARILY_LOCKED":
+            minutes = _minutes(refusal)
+            return ngettext(
+                "There were too many wrong codes. Try again in %(number)s minute.",
+                "There were too many wrong codes. Try again in %(number)s minutes.",
+                minutes,
+            ) % {"number": minutes}
         case "TOO_MANY_REQUESTS":
-            minutes = max(1, -(-(refusal.retry_after or 60) // 60))
+            minutes = _minutes(refusal)
             return ngettext(
                 "There were too many attempts. Try again in %(number)s minute.",
                 "There were too many attempts. Try again in %(number)s minutes.",
                 minutes,
             ) % {"number": minutes}
     return _(SENTENCES.get(refusal.code, refusal.message))
+
+
+def _minutes(refusal: Refusal) -> int:
+    """Return after how many minutes a person may try again."""
+    return max(1, -(-(refusal.retry_after or 60) // 60))
+
+
+def provider_sentence(localization: Localization, code: str) -> str:
+    """Return what to tell a person about the error that a sign-in through a provider ended with."""
+    return localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR))
 
 
 def field_errors(

@@ -6,9 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from domain import localization, urls
 from domain.context import Context, PageRequest
 from domain.localization import LANGUAGES, Localization
@@ -17,11 +14,9 @@ from domain.policy import Policy
 from domain.trusted_origins import TrustedOrigins
 from handlers import redirects
 from handlers.pages import assets, texts
+from handlers.pages.environment import environment
 from handlers.reply import Header, Page, Redirect
-from handlers.templating import localize
 from models.queries import UserRow
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 _SECRET_FIELDS = frozenset({"password", "currentPassword", "newPassword", "code", "token"})
 """Fields whose values are never shown again."""
@@ -63,6 +58,8 @@ class View:
     """The path below `pages.path` of the page that is shown, without a query; None where it cannot be opened anew."""
     query: Mapping[str, str | None] = field(default_factory=dict, repr=False)
     """The query of that page, apart from what goes through all steps."""
+    templates_dir: Path | None = None
+    """The templates of the operator."""
 
     def url(self, page: str, **query: str | None) -> str:
         """Return the path of another page, with what goes through all steps."""
@@ -84,7 +81,7 @@ class View:
         """Return the page that a template makes of these values."""
         pages = self.policy[PagesPolicy]
         html = (
-            environment(pages.templates_dir)
+            environment(self.templates_dir)
             .get_template(template)
             .render(
                 view=self,
@@ -130,6 +127,7 @@ def view(
         user,
         page,
         query,
+        ctx.policy[PagesPolicy].templates_dir,
     )
 
 
@@ -138,9 +136,25 @@ def of_form(ctx: Context, body: Mapping[str, Any]) -> View:
     return view(ctx, None, body.get("callbackURL"), body.get("ui_locales"))
 
 
-def stand_alone(policy: Policy, asked: PageRequest) -> View:
-    """Return the view of a page that needs no context, for example because something failed."""
-    return View(policy, _localization(policy, asked), Form())
+def stand_alone(
+    policy: Policy,
+    asked: PageRequest,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    locale: str | None = None,
+) -> View:
+    """Return the view of a page that needs no context, for example because something failed.
+
+    `locale` is the language that is stored for the user.
+    """
+    return View(
+        policy,
+        _localization(policy, asked, ui_locales, locale),
+        Form(),
+        callback_url or None,
+        ui_locales or None,
+        templates_dir=policy[PagesPolicy].templates_dir,
+    )
 
 
 def _localization(policy: Policy, asked: PageRequest, *wishes: str | None) -> Localization:
@@ -170,31 +184,3 @@ def _content_security_policy(origins: TrustedOrigins) -> Header:
     )
     # defence: V81 H2 content-security
     return b"content-security-policy", value.encode("ascii")
-
-
-@lru_cache(maxsize=4)
-def environment(templates_dir: Path | None = None) -> Environment:
-    """Return the templates, those of the operator first. `localization` among the values decides on the language."""
-    folders = [folder for folder in (templates_dir, TEMPLATES) if folder is not None]
-    made = ImmutableSandboxedEnvironment(
-        loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
-        autoescape=True,  # defence: V81 autoescape
-        undefined=StrictUndefined,
-        auto_reload=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    localize(made)
-    return made
-
-
-def template_error(templates_dir: Path) -> str | None:
-    """Return what is wrong with the operator's templates, in a line; None where nothing is."""
-    for name in sorted(str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html")):
-        try:
-            environment(templates_dir).get_template(name)
-        except TemplateSyntaxError as fault:
-            return f"{fault.filename}, line {fault.lineno}: {fault.message}"
-        except (OSError, UnicodeDecodeError):
-            return f"{name}: cannot be read"
-    return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from domain import errors
 from domain.admin.errors import NotAllowedWhileImpersonating
@@ -53,18 +53,30 @@ class PageRefusals:
 
     def error(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
         """Return a page that says what happened, or a redirect to the page where a person proves who they are."""
+        try:
+            page = self._page(request, operation, refusal)
+        except Exception as error:  # A template of the operator's fails when it is rendered.
+            log_defect(error, request.client.request_id)
+            page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
+        status, headers, body = answer(page, operation.method, request.head)
+        return status, (*headers, *status_headers(status, refusal.retry_after)), body
+
+    def _page(
+        self, request: Request, operation: Operation, refusal: Refusal, *, with_built_in: bool = False
+    ) -> Page | Redirect:
         # Jinja2 is loaded with the first page: a service may show none.
         from handlers.pages import refusals  # noqa: PLC0415 - see above
 
-        page = refusals.page(
+        return refusals.page(
             self._policy,
             request.page or PageRequest(),
             refusal,
+            fields=self._fields(request, operation),
+            locale=None if request.caller is None else request.caller.user.locale,
             came_from=self._came_from(request, operation),
             request_id=request.client.request_id,
+            with_built_in=with_built_in,
         )
-        status, headers, body = answer(page, operation.method, request.head)
-        return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     async def _show_again(
         self, request: Request, form: Operation, refusal: Refusal
@@ -86,6 +98,12 @@ class PageRefusals:
             return None
         return page
 
+    def _fields(self, request: Request, operation: Operation) -> Mapping[str, str]:
+        """Return what was sent, unchecked: the fields of the form, or the parameters of the query."""
+        if operation.method == "POST":
+            return self._submitted(request)
+        return dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
+
     def _submitted(self, request: Request) -> Mapping[str, str]:
         try:
             return request_body.parse_form(request.body)
@@ -106,7 +124,7 @@ def check(settings: Settings) -> Iterator[str]:
     folder = settings.pages.templates_dir
     if folder is None or not folder.is_dir():
         return
-    from handlers.pages import view  # noqa: PLC0415 - loads Jinja2
+    from handlers.pages.environment import template_error  # noqa: PLC0415 - loads Jinja2
 
-    if (fault := view.template_error(folder)) is not None:
+    if (fault := template_error(folder)) is not None:
         yield f"pages.templates_dir: {fault}"

@@ -8,8 +8,7 @@ import orjson
 import typer
 
 from server.cli import check_config
-from server.cli.private_files import created
-from server.cli.support import count, run
+from server.cli.support import count, created, run
 
 if TYPE_CHECKING:
     from domain.context import Context

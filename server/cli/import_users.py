@@ -20,8 +20,7 @@ import typer
 
 from domain.data_import.eligibility import Field, Outcome
 from server.cli import check_config
-from server.cli.private_files import created
-from server.cli.support import count
+from server.cli.support import count, created
 
 if TYPE_CHECKING:
     from server.config.settings import Settings

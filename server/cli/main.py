@@ -30,6 +30,7 @@ COMMANDS = {
     "export": ("export", "app"),
     "import": ("import_users", "app"),
     "mail": ("mail", "app"),
+    "pages": ("pages", "app"),
     "passkeys": ("passkeys", "app"),
     "providers": ("providers", "app"),
     "signing-keys": ("signing_keys", "app"),

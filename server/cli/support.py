@@ -1,10 +1,12 @@
-"""Run rules from commands, and print their results."""
+"""What commands share: run rules, print their results, and write files with personal data."""
 
 import asyncio
+import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 
 import orjson
 import typer
@@ -111,3 +113,35 @@ def confirm(question: str, yes: bool) -> None:
 def print_json(value: object) -> None:
     """Print a value as JSON."""
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+@contextmanager
+def created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
+    """Yield the file that an option names, which only its owner may read, or None without one.
+
+    Raises ConfigurationError.
+    """
+    from server.config.sources import ConfigurationError, reason
+
+    if path is None:
+        yield None
+        return
+    try:
+        file = _create(path)
+    except OSError as error:
+        raise ConfigurationError(f"{option}: {path}: {reason(error)}") from None
+    with file:
+        yield file
+
+
+def _create(path: str) -> BinaryIO:
+    """Open a file for writing, empty and with mode 0600, even if it exists. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        # The mode comes first: an existing file may be readable by others.
+        os.fchmod(descriptor, 0o600)
+        os.ftruncate(descriptor, 0)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "wb")

@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import httpx
+
 from server.cli import settings as cli_settings
 from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
@@ -106,6 +108,38 @@ def test_hosted_pages_are_used_as_it_says(tmp_path: Path) -> None:
 
     assert refused.strip() == "403"
     assert found.strip() == f"302 {live.url}/account/password"
+
+
+def test_pages_are_made_yours_as_it_says(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    shell = Shell(tmp_path)
+    printed = []
+    for block in blocks(guide("customize-pages")):
+        if block.language != "sh":
+            shell.write(block)
+        elif not block.title:
+            printed.append(shell.type(f"({placed(block.text, {})}) 2>&1"))
+    assert shell.leave() == 0
+    with serving(tmp_path, {}) as live:
+        out = httpx.get(f"{live.url}/account/signed-out", trust_env=False).text
+        entry = httpx.get(
+            f"{live.url}/account/sign-up", headers={"Accept-Language": "ar"}, trust_env=False
+        ).text
+        loaded = re.findall(r'(?:src|href)="(/account/static/[^"]+)"', out)
+        files = {path: httpx.get(f"{live.url}{path}", trust_env=False).text for path in loaded}
+
+    accepted, exported, broken = printed
+    assert "The configuration is valid." in accepted
+    assert "pages.accent: has a contrast of" in accepted
+    assert accepted.rstrip().endswith("refused")
+    assert "Wrote 1 template to templates." in exported
+    assert "sign_up.html, line 1: there is no template bse.html" in broken
+    assert "Rose Street Books freut sich auf Ihren nächsten Besuch." in out
+    assert '<html lang="ar" dir="rtl">' in entry
+    assert 'href="https://books.example/terms"' in entry
+    assert any("--accent: #8a1c4a" in text for text in files.values())
+    assert any("--radius: 4px" in text for text in files.values())
+    assert any(text.startswith("<svg") for text in files.values())
 
 
 def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:

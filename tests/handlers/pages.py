@@ -38,6 +38,7 @@ class Page(HTMLParser):
         self._open: list[str] = []
         self._link: str | None = None
         self._button = False
+        self._choice = ""
         self.feed(answer.text)
 
     @property
@@ -67,6 +68,10 @@ class Page(HTMLParser):
                 self.inputs[name] = said
                 if said.get("type") != "checkbox" or "checked" in said:
                     self.forms[-1].fields[name] = said.get("value") or ""
+            case "select":
+                self._choice = said["name"] or ""
+            case "option" if "selected" in said or self._choice not in self.forms[-1].fields:
+                self.forms[-1].fields[self._choice] = said["value"] or ""
             case "a":
                 self._link = said.get("href")
             case "button":

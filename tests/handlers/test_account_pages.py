@@ -255,6 +255,37 @@ class TestProfile:
 
         assert (await user_of(service)).image is None
 
+    async def test_changes_the_language_of_pages_and_emails_at_once(
+        self, service: Service, ada: Browser
+    ) -> None:
+        await service.inbox(ADA)
+        page = await ada.open(f"{PROFILE}?ui_locales=fr")
+        assert page.form(PROFILE).fields["locale"] == ""
+
+        page = await ada.submit(PROFILE, locale="de")
+
+        assert (page.language, page.form(PROFILE).fields["locale"]) == ("de", "de")
+        assert (await ada.open("/account")).language == "de"
+        await service.post("/send-verification-email", {"email": ADA})
+        assert "Bestätigen" in (await service.inbox(ADA, "verify-email"))[-1]["subject"]
+
+        await ada.open(PROFILE)
+        page = await ada.submit(PROFILE, locale="")
+
+        assert (page.language, (await user_of(service)).locale) == ("en", None)
+
+    @pytest.mark.parametrize("locale", ["xx", "de\n", "../de"])
+    async def test_takes_no_language_that_there_is_not(
+        self, service: Service, ada: Browser, locale: str
+    ) -> None:
+        await ada.open(PROFILE)
+
+        page = await ada.submit(PROFILE, locale=locale)
+
+        assert page.status == 422
+        assert page.links["This is not valid here."] == "#locale"
+        assert (await user_of(service)).locale is None
+
     async def test_says_what_is_wrong_and_keeps_the_rest(self, service: Service, ada: Browser) -> None:
         await ada.open(PROFILE)
 

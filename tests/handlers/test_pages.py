@@ -1,5 +1,6 @@
 """The operations of openapi/paths/pages.yaml, through the public door and without scripts."""
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -201,14 +202,48 @@ class TestSecondFactor:
         self, service: Service, browser: Browser
     ) -> None:
         secret = await enrolled(service)
-        await browser.open(SIGN_IN)
+        await browser.open(at("/sign-in", callbackURL=WELCOME, ui_locales="de"))
         await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
         service.clock.advance(hours=1)
 
         page = await browser.submit("/account/two-factor", code=now(service, secret))
 
-        assert page.path == "/account/sign-in?reason=expired"
-        assert "took too long" in page.text
+        assert page.query == {"callbackURL": WELCOME, "ui_locales": "de", "reason": "expired"}
+        assert page.language == "de"
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        page = await browser.submit("/account/two-factor", code=now(service, secret))
+        assert page.path == WELCOME
+
+    async def test_says_when_codes_are_accepted_again(self, service: Service, browser: Browser) -> None:
+        await enrolled(service)
+        await browser.open(SIGN_IN)
+        await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+        while browser.page.path.startswith("/account/two-factor") and "too many" not in browser.page.text:
+            await browser.submit("/account/two-factor", code="000000")
+            if "too often" in browser.page.text:
+                await browser.open(SIGN_IN)
+                await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+
+        assert re.search(r"too many wrong codes\. Try again in \d+ minutes\.", browser.page.text)
+
+
+class TestProviderError:
+    @pytest.mark.parametrize(
+        ("error", "sentence"),
+        [
+            ("access_denied", "You did not allow the sign-in."),
+            ("account_not_linked", "There is an account with this email address already."),
+            ("state_mismatch", "This sign-in took too long or was finished elsewhere."),
+            ("server_error", "The provider or this service could not complete it."),
+        ],
+    )
+    async def test_says_what_happened_and_leads_on(self, browser: Browser, error: str, sentence: str) -> None:
+        page = await browser.open(at("/error", error=error, callbackURL=WELCOME))
+
+        assert sentence in page.text
+        assert f"Error: {error}" in page.text
+        page = await browser.open(page.links["Back to the sign-in page"])
+        assert page.query == {"callbackURL": WELCOME}
 
 
 class TestSignUp:
@@ -662,6 +697,18 @@ class TestEveryPage:
 
         assert (page.language, page.direction) == (language, direction)
 
+    async def test_speaks_the_language_of_the_user_in_errors(self, service: Service) -> None:
+        await join(service)
+        await set_user(service, locale="de")
+        foreign = {"Sec-Fetch-Site": "cross-site", "Accept-Language": "fr"}
+
+        stored = await service.client.post("/account/profile", data={"name": "Eve"}, headers=foreign)
+        asked = await service.client.post(
+            "/account/profile", data={"name": "Eve", "ui_locales": "es"}, headers=foreign
+        )
+
+        assert [Page(answer).language for answer in (stored, asked)] == ["de", "es"]
+
     async def test_moves_with_the_settings(self, make_service: MakeService) -> None:
         service = await make_service({**HTTP, "pages.path": "/login", "base_path": "/auth"})
         await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
@@ -684,12 +731,39 @@ class TestEveryPage:
 
         assert (await service.get("/account/signed-out")).text == "<p>Bye from Gatewright.</p>"
 
-    def test_does_not_start_with_a_broken_template(self, tmp_path: Path) -> None:
-        (tmp_path / "signed_out.html").write_text("{% if %}")
+    @pytest.mark.parametrize(
+        ("name", "content", "fault"),
+        [
+            ("signed_out.html", "\n{% if %}", "line 2: Expected an expression"),
+            ("sign_in.html", '{% extends "bse.html" %}', "line 1: there is no template bse.html"),
+            (
+                "sign_in.html",
+                '\n\n{% import "macro.html" as ui %}',
+                "line 3: there is no template macro.html",
+            ),
+            ("shared/footer.html", "{{ app_name | shout }}", "line 1: No filter named 'shout'"),
+        ],
+    )
+    def test_does_not_start_with_a_broken_template(
+        self, tmp_path: Path, name: str, content: str, fault: str
+    ) -> None:
+        (tmp_path / "shared").mkdir()
+        (tmp_path / name).write_text(content)
         environ = {"GATEWRIGHT_PROFILE": "development", "GATEWRIGHT_PAGES__TEMPLATES_DIR": str(tmp_path)}
 
-        with pytest.raises(ConfigurationError, match=r"pages\.templates_dir: .*signed_out\.html, line 1"):
+        with pytest.raises(ConfigurationError, match=rf"pages\.templates_dir: {tmp_path / name}, {fault}"):
             load_settings(environ, tmp_path)
+
+    async def test_a_template_that_fails_when_it_is_rendered_is_an_error_page(
+        self, make_service: MakeService, tmp_path: Path
+    ) -> None:
+        (tmp_path / "base.html").write_text("{{ app_nmae }}")
+        service = await make_service({"pages.templates_dir": str(tmp_path)})
+
+        page = Page(await service.get(SIGN_IN))
+
+        assert page.status == 500
+        assert "Something went wrong on our side." in page.text
 
     async def test_none_is_there_where_pages_are_off(self, make_service: MakeService) -> None:
         service = await make_service({**HTTP, "pages.enabled": "false"})

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from codegen.client_forms import client_forms
 from domain import tokens
-from domain.errors import Refusal
-from domain.trusted_origins import TrustedOrigins
-from handlers.reply import Header
+from domain.context import PageRequest
+from domain.policy import Policy
+from handlers.reply import Header, Page
 from server.api import cors as api_cors
 from server.api import responses
 from server.api.errors import ErrorResponse, render
@@ -71,8 +70,8 @@ FILES: dict[str, tuple[Path, bytes]] = {
 """The files, with their media types. The page at /docs refers to them relative to its own URL."""
 
 
-_ROOT, _ROOT_PAGE = "root", "root page"
-"""The keys of the two documents at the root, which are no paths."""
+_ROOT = "root"
+"""The key of the document at the root, which is no path: its path has a page for browsers, too."""
 
 
 class Document(NamedTuple):
@@ -86,20 +85,18 @@ class Document(NamedTuple):
 class Documents:
     """An ASGI application for its few paths; the caller checks `matches` first.
 
-    `document` is the contract as it is to be published; `base_path` is empty, or `/…` without a last slash. Pages of
-    `trusted` origins may read the responses; `max_body` is in bytes; `files` are read when they are first requested.
-    Requests go through the same checks as in the pipeline.
+    `document` is the contract as it is to be published. Pages of trusted origins may read the responses; `max_body` is
+    in bytes; `files` are read when they are first requested. Requests go through the same checks as in the pipeline.
     """
 
     def __init__(
         self,
         document: dict[str, Any],
-        base_path: str,
-        trusted: TrustedOrigins,
+        policy: Policy,
         max_body: int,
         files: Mapping[str, tuple[Path, bytes]] = FILES,
     ) -> None:
-        contract = orjson.dumps(document)
+        contract, base_path = orjson.dumps(document), policy.base_path
         sources: dict[str, tuple[Callable[[], bytes], bytes]] = {
             "/openapi.json": (lambda: contract, JSON),
             "/openapi-clients.json": (lambda: orjson.dumps(client_forms(orjson.loads(contract))), JSON),
@@ -109,12 +106,10 @@ class Documents:
         self._roots = frozenset({base_path or "/", f"{base_path}/"})
         self._moved = f"{base_path}/docs/"
         self._paths = frozenset({*self._sources, *self._roots, self._moved})
-        self._sources |= {
-            _ROOT: (_name_and_version, JSON),
-            _ROOT_PAGE: (partial(_root_page, base_path), HTML),
-        }
+        self._sources[_ROOT] = (_name_and_version, JSON)
         self._documents: dict[str, Document] = {}
-        self._cors_of = api_cors.cors(trusted)
+        self._policy = policy
+        self._cors_of = api_cors.cors(policy.origins)
         self._max_body = max_body
 
     def matches(self, path: str) -> bool:
@@ -124,15 +119,27 @@ class Documents:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond with 200, 302 to /docs/, 304 for a known ETag, 204 to OPTIONS, 405 to other methods."""
         request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
-        cors = self._cors_of(head)
+        cors, is_page = self._cors_of(head), self._is_page(scope, head)
         try:
-            rendered = self._answer(scope, head, is_preflight=api_cors.is_preflight(head, cors))
-        except (Refusal, HTTPException, OSError) as error:  # A file may be gone: the program was replaced.
+            rendered = self._answer(
+                scope, head, is_preflight=api_cors.is_preflight(head, cors), is_page=is_page
+            )
+        except (
+            Exception
+        ) as error:  # A file may be gone: the program was replaced. A template may be the operator's.
             rendered = render(error, request_id)
-        always = _ALWAYS if rendered[0] in (200, 304) else responses.DEFAULT_HEADERS
+        always = responses.DEFAULT_HEADERS
+        if rendered[0] in (200, 304):
+            always = responses.PAGE_HEADERS if is_page else _ALWAYS
         await responses.send_answer(scope, send, rendered, request_id, cors, always=always)
 
-    def _answer(self, scope: Scope, head: RequestHeaders, *, is_preflight: bool) -> ErrorResponse:
+    def _is_page(self, scope: Scope, head: RequestHeaders) -> bool:
+        """Return whether a page is requested: the root has one for browsers, and JSON for all other clients."""
+        return scope["path"] in self._roots and b"text/html" in b",".join(head.every(b"accept"))
+
+    def _answer(
+        self, scope: Scope, head: RequestHeaders, *, is_preflight: bool, is_page: bool
+    ) -> ErrorResponse:
         check_separators(scope)
         if scope["method"] == "OPTIONS":
             return responses.options(METHODS, is_preflight=is_preflight)
@@ -141,16 +148,20 @@ class Documents:
         check_size(scope, head, self._max_body)
         if scope["path"] == self._moved:
             return 302, ((b"location", b"../docs"),), b""
-        document = self._document(self._name(scope["path"], head))
+        if is_page:
+            status, headers, body = responses.answer(self._root_page(head), scope["method"], head)
+            return status, (*headers, (b"vary", b"Accept, Accept-Language")), body
+        document = self._document(_ROOT if scope["path"] in self._roots else scope["path"])
         if responses.is_known(document.etag, head):
             return 304, ((b"etag", document.etag),), b""
         return 200, document.headers, document.body
 
-    def _name(self, path: str, head: RequestHeaders) -> str:
-        """Return the key of a path's source. The root is a page for browsers and JSON for all other clients."""
-        if path in self._roots:
-            return _ROOT_PAGE if b"text/html" in b",".join(head.every(b"accept")) else _ROOT
-        return path
+    def _root_page(self, head: RequestHeaders) -> Page:
+        # Jinja2 is loaded with the first page: a service may show none.
+        from handlers.pages import root  # noqa: PLC0415 - see above
+
+        languages = b",".join(head.every(b"accept-language")).decode("latin-1")
+        return root.page(self._policy, PageRequest(languages), version=version("gatewright"))
 
     def _document(self, name: str) -> Document:
         """Return a document, which is read or made at the first request."""
@@ -158,7 +169,7 @@ class Documents:
             read, media_type = self._sources[name]
             body = read()
             etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
-            vary = ((b"vary", b"Accept"),) if name in (_ROOT, _ROOT_PAGE) else ()
+            vary = ((b"vary", b"Accept"),) if name == _ROOT else ()
             self._documents[name] = Document(
                 body, etag, ((b"content-type", media_type), (b"etag", etag), *vary)
             )
@@ -167,8 +178,3 @@ class Documents:
 
 def _name_and_version() -> bytes:
     return orjson.dumps({"name": "Gatewright", "version": version("gatewright")})
-
-
-def _root_page(base_path: str) -> bytes:
-    page = (_TEMPLATES / "index.html").read_text("utf-8")
-    return page.replace("{{ base_path }}", base_path).replace("{{ version }}", version("gatewright")).encode()

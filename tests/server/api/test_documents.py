@@ -1,8 +1,10 @@
 """The contract and its reading room, as a browser meets them."""
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 import httpx
@@ -13,18 +15,21 @@ from codegen.bundle import bundle
 from codegen.client_forms import client_forms
 from codegen.operation_ids import flat_ids
 from codegen.walk import operations
-from domain.trusted_origins import TrustedOrigins
-from server.api.files.documents import Documents
+from server.api.files.documents import FILES, Documents
 from tests.contract.reading import OPERATIONS
+from tests.policies import policy
 
 BASE_PATHS = pytest.mark.parametrize("base_path", ["", "/api/auth"])
 
 
-ORIGINS = TrustedOrigins.parse("http://auth.test", ["https://app.test"])
-
-
-def served(base_path: str = "") -> Documents:
-    return Documents(flat_ids(bundle(base_path=base_path)), base_path, ORIGINS, 65536)
+def served(
+    base_path: str = "", files: Mapping[str, tuple[Path, bytes]] = FILES, **settings: Any
+) -> Documents:
+    """The documents of a service with these settings."""
+    chosen = policy(
+        base_url="http://auth.test", base_path=base_path, trusted_origins=("https://app.test",), **settings
+    )
+    return Documents(flat_ids(bundle(base_path=base_path)), chosen, 65536, files)
 
 
 def client(base_path: str = "") -> httpx.AsyncClient:
@@ -103,12 +108,23 @@ class TestUnderAnyBasePath:
 
         assert root.json() == {"name": "Gatewright", "version": version("gatewright")}
         assert page.headers["content-type"] == "text/html; charset=utf-8"
-        assert f"<h1>Gatewright {version('gatewright')}</h1>" in page.text
-        assert {"/docs", "/openapi.json", "/openapi-clients.json", "/ok", "/ready", "/favicon.ico"} == {
-            link.removeprefix(base_path) for link in re.findall(r'href="([^"]+)"', page.text)
-        }
-        assert [answer.headers["vary"] for answer in (root, page)] == ["Origin, Accept"] * 2
-        assert root.headers["etag"] != page.headers["etag"]
+        assert f"Gatewright {version('gatewright')}" in page.text
+        links = {link.removeprefix(base_path) for link in re.findall(r'<a[^>]* href="(/[^"]+)"', page.text)}
+        assert links >= {"/docs", "/openapi.json", "/openapi-clients.json", "/ok", "/ready"}
+        assert links >= {"/account", "/account/sign-in", "/account/sign-up"}
+        assert root.headers["vary"] == "Origin, Accept"
+        assert page.headers["vary"] == "Origin, Accept, Accept-Language"
+        assert page.headers["cache-control"] == "no-store"
+        assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+
+    async def test_the_root_speaks_the_language_of_the_browser(self, base_path: str) -> None:
+        async with client(base_path) as browser:
+            page = await browser.get(
+                base_path or "/", headers={"accept": "text/html", "accept-language": "ar"}
+            )
+
+        assert '<html lang="ar" dir="rtl">' in page.text
+        assert "Sign in" not in page.text
 
     async def test_the_path_with_a_slash_leads_to_the_page(self, base_path: str) -> None:
         async with client(base_path) as browser:
@@ -125,11 +141,28 @@ class TestUnderAnyBasePath:
         assert (icon.headers["content-type"], icon.content[:4]) == ("image/x-icon", b"\0\0\1\0")
 
 
+class TestRoot:
+    async def test_offers_no_way_in_where_pages_are_off(self) -> None:
+        transport = httpx.ASGITransport(served(pages={"enabled": False}))
+        async with httpx.AsyncClient(transport=transport, base_url="http://auth.test") as browser:
+            page = await browser.get("/", headers={"accept": "text/html"})
+
+        assert "This is an authentication server." in page.text
+        assert "/account/sign" not in page.text
+
+    async def test_a_broken_template_of_the_operator_is_a_rendered_error(self, tmp_path: Path) -> None:
+        (tmp_path / "root.html").write_text("{{ nothing.of_the_kind }}")
+        transport = httpx.ASGITransport(served(pages={"templates_dir": tmp_path}))
+        async with httpx.AsyncClient(transport=transport, base_url="http://auth.test") as browser:
+            page = await browser.get("/", headers={"accept": "text/html"})
+
+        assert (page.status_code, page.json()["code"]) == (500, "INTERNAL_SERVER_ERROR")
+
+
 class TestFiles:
     async def test_one_that_is_gone_is_a_rendered_error(self, tmp_path: Path) -> None:
         gone = {"/docs/page.css": (tmp_path / "page.css", b"text/css")}
-        documents = Documents(flat_ids(bundle()), "", ORIGINS, 65536, gone)
-        transport = httpx.ASGITransport(documents)
+        transport = httpx.ASGITransport(served(files=gone))
 
         async with httpx.AsyncClient(transport=transport, base_url="http://auth.test") as browser:
             answer = await browser.get("/docs/page.css")

@@ -1,0 +1,66 @@
+"""The templates of the pages: the built-in ones, and those of the operator that replace them."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from handlers.templating import localize
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_REFERENCES = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
+
+
+@lru_cache(maxsize=4)
+def environment(templates_dir: Path | None = None) -> Environment:
+    """Return the templates, those of the operator first. `localization` among the values decides on the language."""
+    made = ImmutableSandboxedEnvironment(
+        loader=_loader(templates_dir),
+        autoescape=True,  # defence: V81 autoescape
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    localize(made)
+    return made
+
+
+def _loader(templates_dir: Path | None) -> ChoiceLoader:
+    folders = [folder for folder in (templates_dir, TEMPLATES) if folder is not None]
+    return ChoiceLoader([FileSystemLoader(folder) for folder in folders])
+
+
+def built_in() -> Sequence[str]:
+    """Return the names of the built-in templates, such as `account/profile.html`."""
+    return environment().list_templates(extensions=("html",))
+
+
+def template_error(templates_dir: Path) -> str | None:
+    """Return what is wrong with the operator's templates, in a line; None where nothing is."""
+    made, loader = environment(templates_dir), _loader(templates_dir)
+    names = loader.list_templates()
+    for name in (one for one in names if one.endswith(".html")):
+        try:
+            source, file, _ = loader.get_source(made, name)
+            made.compile(source, name, file)
+            absent = next(_absent(made.parse(source, name, file), names), None)
+        except TemplateSyntaxError as fault:
+            return f"{fault.filename}, line {fault.lineno}: {fault.message}"
+        except (OSError, UnicodeDecodeError):
+            return f"{templates_dir / name}: cannot be read"
+        if absent is not None:
+            return f"{file}, {absent}"
+    return None
+
+
+def _absent(template: nodes.Template, names: Sequence[str]) -> Iterator[str]:
+    """Yield the line of each reference to a template that does not exist."""
+    node: Any
+    for node in template.find_all(_REFERENCES):
+        if isinstance(node.template, nodes.Const) and node.template.value not in names:
+            yield f"line {node.lineno}: there is no template {node.template.value}"

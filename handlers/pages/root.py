@@ -1,0 +1,17 @@
+"""The page at the root, for browsers: the ways in, and the documents for developers."""
+
+from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
+from domain.context import PageRequest
+from domain.policy import Policy
+from handlers.pages import view
+from handlers.reply import Page
+
+
+def page(policy: Policy, asked: PageRequest, *, version: str) -> Page:
+    """Return the page that says what this is; `version` is that of the program."""
+    return view.stand_alone(policy, asked).render(
+        "root.html",
+        root=policy.base_path,
+        version=version,
+        can_sign_up=policy[SignUpPolicy].enabled and policy[EmailPasswordPolicy].enabled,
+    )

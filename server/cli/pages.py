@@ -1,0 +1,50 @@
+"""`gatewright pages`: the templates of the hosted pages."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.cli.support import Yes, confirm, count
+
+app = typer.Typer(help="Export the templates of the pages.", no_args_is_help=True)
+
+
+@app.callback()
+def pages() -> None:
+    """Export the templates of the pages."""
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to; created if missing.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEMPLATE]...", help="Only these, such as sign_in.html; by default all."),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Write the built-in templates of the pages, as a start for pages.templates_dir.
+
+    Files that exist are replaced only after a confirmation. Keep only those that you change: the others then stay as
+    new versions bring them.
+
+    Example: gatewright pages export templates sign_in.html
+    """
+    from handlers.pages.environment import TEMPLATES, built_in
+    from server.config.sources import ConfigurationError, reason
+
+    known = built_in()
+    if unknown := sorted(set(names or ()) - set(known)):
+        raise ConfigurationError(f"no template is called {', '.join(unknown)}; there are {', '.join(known)}")
+    wanted = sorted(set(names or known))
+    if existing := [name for name in wanted if (folder / name).exists()]:
+        confirm(f"Replace {count(len(existing), 'file')} in {folder}?", yes)
+    try:
+        for name in wanted:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((TEMPLATES / name).read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{folder}: {reason(error)}") from None
+    typer.echo(f"Wrote {count(len(wanted), 'template')} to {folder}. Use them with pages.templates_dir.")
