@@ -98,6 +98,13 @@ async def complete_sign_in(
     return replace(opened, device=device, forget_device=forget_device)
 
 
+async def end_replaced(ctx: Context, opened: OpenedSession | PendingSignIn) -> None:
+    """End the caller's session once a new one replaces it; it stays while a second factor is required."""
+    replaced = ctx.signed_in.session.id
+    if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, replaced):
+        session_events.session_revoked(ctx, replaced)
+
+
 async def lift_ban(ctx: Context, user: UserRow, *, by_operator: bool = False) -> None:
     """Remove a ban that has expired, or that the operator lifts."""
     await profile.change(ctx, user, banned=False, ban_reason=None, ban_expires=None)
