@@ -68,6 +68,7 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | R
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
+    sessions.require_fresh(ctx)
     try:
         await passkeys.rename(ctx, body["step"], body["newName"].strip() or body["newName"])
     except PasskeyNotFound:
