@@ -38,6 +38,7 @@ class SignInOffer:
 async def begin(ctx: Context) -> SignInOffer:
     """Create a challenge for a sign-in; with a session it is bound to the caller."""
     user_id = None if ctx.caller is None else ctx.caller.user.id
+    # defence: P17 nobody-named
     allowed = [] if user_id is None else await passkeys.of_user(ctx, user_id)
     expires_in = ctx.policy[PasskeyPolicy].challenge_expires_in
     challenge = one_time_tokens.issue_challenge(ctx, Purpose.PASSKEY_SIGN_IN, user_id, expires_in=expires_in)
