@@ -41,7 +41,7 @@ def check_authenticator_data(data: bytes) -> None:
         position = _end(data, position + 18 + length, DEPTH)
     if flags & _HAS_EXTENSIONS:
         position = _end(data, position, DEPTH)
-    if position != len(data):  # defence: P14 whole-data
+    if position != len(data):
         raise ResponseRefused("the authenticator data has something after its end")
 
 

@@ -57,7 +57,6 @@ MUTANTS = (
     Mutant("P13", "other formats are refused", "format", Always(False)),
     Mutant("P13", "nothing comes after the end", "trailing", Always(False)),
     Mutant("P14", "a signature is right", "signature", Replace(_UNSIGNED)),
-    Mutant("P14", "nothing comes after what is signed", "whole-data", Always(False)),
     Mutant("P15", "a passkey may be one factor", "factors", Replace("True", "value")),
     Mutant("P16", "the gate stops the banned", "sign-in-ban", Remove()),
     Mutant("P16", "the gate stops the unverified where proof is required", "sign-in-verified", Remove()),
