@@ -657,6 +657,19 @@ class Passkey(TypedDict):
     lastUsedAt: str | None
 
 
+class PasskeyAdditionForm(TypedDict):
+    """The response of an authenticator that has created a passkey, as a script of the page fills it in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    name: NotRequired[str]
+    credential: str
+    clientDataJSON: str
+    attestationObject: str
+    transports: NotRequired[str]
+
+
 class PasskeyAlgorithm(TypedDict):
     """An algorithm that is accepted."""
 
@@ -682,11 +695,44 @@ class PasskeyAuthenticatorSelection(TypedDict):
     userVerification: Literal["required", "preferred"]
 
 
+class PasskeyForm(TypedDict):
+    """A passkey."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    passkey: str
+
+
+class PasskeyNameForm(TypedDict):
+    """A passkey, and its new name."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    step: str
+    newName: str
+
+
 class PasskeyRelyingParty(TypedDict):
     """What the passkey is for."""
 
     id: str
     name: str
+
+
+class PasskeySignInForm(TypedDict):
+    """The response of an authenticator that proves a passkey, as a script of the page fills it in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    rememberMe: NotRequired[str]
+    credential: str
+    clientDataJSON: str
+    authenticatorData: str
+    signature: str
+    userHandle: NotRequired[str]
 
 
 class PasskeyUser(TypedDict):

@@ -61,7 +61,7 @@ async def complete_sign_in(
     proved one gets a session only on a trusted device, otherwise a challenge. Raises BannedUser, and EmailNotVerified
     (a new link may have been queued).
     """
-    if user.is_banned(ctx.now):  # defence: V33 M17 sign-in-ban
+    if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
         raise BannedUser
     if user.banned and (row := await locking.lock(ctx, user.id)):
@@ -72,7 +72,7 @@ async def complete_sign_in(
         if verification.enabled and verification.send_on_sign_in:
             await emails.mail_verification(ctx, user, wanted.callback_url)
         session_events.sign_in_unverified(ctx, user.id, wanted.method, EmailNotVerified)
-        raise EmailNotVerified  # defence: V32 sign-in-verified
+        raise EmailNotVerified  # defence: V32 P16 sign-in-verified
     device = None
     has_proved_both = wanted.factors > 1
     # defence: V43 M6 second-factor
@@ -96,6 +96,13 @@ async def complete_sign_in(
     session_events.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method, **wanted.details)
     forget_device = device is None and not has_proved_both and await trusted_devices.is_dead(ctx)
     return replace(opened, device=device, forget_device=forget_device)
+
+
+async def end_replaced(ctx: Context, opened: OpenedSession | PendingSignIn) -> None:
+    """End the caller's session once a new one replaces it; it stays while a second factor is required."""
+    replaced = ctx.signed_in.session.id
+    if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, replaced):
+        session_events.session_revoked(ctx, replaced)
 
 
 async def lift_ban(ctx: Context, user: UserRow, *, by_operator: bool = False) -> None:

@@ -16,7 +16,6 @@ from domain.context import Context
 from domain.passwords import events as password_events
 from domain.rate_limits import limits
 from domain.sessions import events as session_events
-from domain.sessions import sessions
 from domain.sessions.policy import SessionLimitThreshold
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
@@ -59,8 +58,7 @@ async def sign_in_again(ctx: Context, password: str) -> OpenedSession | PendingS
     user, session = ctx.signed_in.user, ctx.signed_in.session
     wanted = gate.SignInOptions(session.remembered, callback_url=None, method="password")
     opened = await sign_in_by_email(ctx, user.email, password, wanted)
-    if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, session.id):
-        session_events.session_revoked(ctx, session.id)
+    await gate.end_replaced(ctx, opened)
     return opened
 
 

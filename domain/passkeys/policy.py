@@ -22,6 +22,8 @@ class PasskeyPolicy:
     max_per_user: int
     mail_signs_in: bool
     """Whether every user can sign in, or get a password, by an email."""
+    on_pages: bool
+    """Whether the hosted pages may use passkeys: these are enabled, and the pages are among the origins."""
 
     @property
     def relying_party(self) -> RelyingParty:

@@ -72,7 +72,7 @@ async def finish(
     try:
         credential = await _verify(ctx, response)
         job = partial(_store, response=response, credential=credential, name=name, transports=transports)
-        return await ctx.in_new_transaction(job)
+        return await ctx.in_new_transaction(job)  # defence: P24 one-commit
     except Refusal as refusal:
         events.registration_failed(ctx, refusal)
         raise
@@ -137,5 +137,5 @@ async def _store(
     # If another user registers the same credential meanwhile, the job is run again, and finds it.
     await profile.flush(ctx)
     events.registered(ctx, row.id, user_verified=credential.user_verified)
-    await mails.passkey_added(ctx, user, name)
+    await mails.passkey_added(ctx, user, name)  # defence: P24 same-commit
     return row

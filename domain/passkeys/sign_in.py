@@ -38,17 +38,38 @@ class SignInOffer:
 async def begin(ctx: Context) -> SignInOffer:
     """Create a challenge for a sign-in; with a session it is bound to the caller."""
     user_id = None if ctx.caller is None else ctx.caller.user.id
+    # defence: P17 nobody-named
     allowed = [] if user_id is None else await passkeys.of_user(ctx, user_id)
     expires_in = ctx.policy[PasskeyPolicy].challenge_expires_in
     challenge = one_time_tokens.issue_challenge(ctx, Purpose.PASSKEY_SIGN_IN, user_id, expires_in=expires_in)
     return SignInOffer(challenge, allowed)
 
 
-async def finish(ctx: Context, response: Assertion, *, remembered: bool) -> OpenedSession | PendingSignIn:
-    """Sign in the owner of a passkey; the challenge is used up whatever follows.
+async def finish(
+    ctx: Context, response: Assertion, *, remembered: bool, owner: str | None = None
+) -> OpenedSession | PendingSignIn:
+    """Sign in the owner of a passkey, who has this user id if one is named; the challenge is used up whatever follows.
 
     Raises AuthenticationFailed, ChallengeNotFound, CredentialUnknown, BannedUser, EmailNotVerified.
     """
+    row, verified = await _prove(ctx, response, owner)
+    return await ctx.in_new_transaction(partial(_complete, row=row, verified=verified, remembered=remembered))
+
+
+async def sign_in_again(ctx: Context, response: Assertion) -> OpenedSession | PendingSignIn:
+    """Sign the caller in once more with one of their passkeys; a new session replaces the one of the request.
+
+    The older session stays if a second factor is required. Raises what `finish` raises.
+    """
+    row, verified = await _prove(ctx, response, ctx.signed_in.user.id)
+    remembered = ctx.signed_in.session.remembered
+    return await ctx.in_new_transaction(partial(_replace, row=row, verified=verified, remembered=remembered))
+
+
+async def _prove(
+    ctx: Context, response: Assertion, owner: str | None
+) -> tuple[PasskeyRow, VerifiedAssertion]:
+    """Use up the challenge in a transaction of its own, and check the response: no transaction waits for that."""
     row: PasskeyRow | None = None
     try:
         members = client_data.parse(response.client_data)
@@ -64,13 +85,14 @@ async def finish(ctx: Context, response: Assertion, *, remembered: bool) -> Open
         row = await ctx.reads.one(PASSKEY_BY_CREDENTIAL, response.credential_id)
         if row is None:
             raise CredentialUnknown
+        if owner not in (None, row.user_id):
+            raise AuthenticationFailed  # defence: P8 expected-owner
         if not _is_owners(row, response, used.user_id) or not client_data.is_own_page(members):
             raise AuthenticationFailed
-        verified = _verify(ctx, row, response, challenge)
+        return row, _verify(ctx, row, response, challenge)
     except (AuthenticationFailed, ChallengeNotFound, CredentialUnknown) as refusal:
         events.failed(ctx, refusal, row)
         raise
-    return await ctx.in_new_transaction(partial(_complete, row=row, verified=verified, remembered=remembered))
 
 
 def _is_owners(row: PasskeyRow, response: Assertion, bound_to: str | None) -> bool:
@@ -113,6 +135,14 @@ async def _complete(
         events.counter_regressed(ctx, row, AuthenticationFailed, user_verified=verified.user_verified)
         raise AuthenticationFailed
     return await gate.complete_sign_in(ctx, user, _options(ctx, row, verified, remembered))
+
+
+async def _replace(
+    ctx: Context, row: PasskeyRow, verified: VerifiedAssertion, remembered: bool
+) -> OpenedSession | PendingSignIn:
+    opened = await _complete(ctx, row, verified, remembered)
+    await gate.end_replaced(ctx, opened)
+    return opened
 
 
 def _options(ctx: Context, row: PasskeyRow, verified: VerifiedAssertion, remembered: bool) -> SignInOptions:

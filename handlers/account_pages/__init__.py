@@ -1,4 +1,4 @@
-"""The operations of account_pages.yaml and account_security_pages.yaml in openapi/paths: one's own account."""
+"""The operations with the tag `account_pages` in openapi/paths: one's own account."""
 
 from handlers.account_pages.api_keys import create_api_key, delete_api_key, show_api_keys
 from handlers.account_pages.connections import connect_provider, disconnect_provider, show_connections
@@ -12,6 +12,7 @@ from handlers.account_pages.data import (
 from handlers.account_pages.email import change_email, send_verification_email, show_email
 from handlers.account_pages.history import show_history
 from handlers.account_pages.overview import show_overview
+from handlers.account_pages.passkeys import add_passkey, remove_passkey, rename_passkey, show_passkeys
 from handlers.account_pages.password import change_password, send_password_link, show_password
 from handlers.account_pages.profile import show_profile, update_profile
 from handlers.account_pages.second_factor import (
@@ -26,6 +27,7 @@ from handlers.account_pages.second_factor import (
 from handlers.account_pages.sessions import end_other_sessions, end_session, show_sessions
 
 __all__ = [
+    "add_passkey",
     "change_email",
     "change_password",
     "confirm_deletion",
@@ -42,6 +44,8 @@ __all__ = [
     "export_data",
     "forget_trusted_device",
     "forget_trusted_devices",
+    "remove_passkey",
+    "rename_passkey",
     "replace_backup_codes",
     "send_password_link",
     "send_verification_email",
@@ -52,6 +56,7 @@ __all__ = [
     "show_email",
     "show_history",
     "show_overview",
+    "show_passkeys",
     "show_password",
     "show_profile",
     "show_second_factor",

@@ -56,6 +56,7 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
     remaining = dict(counts)
     accounts, sessions, keys = count("accounts"), count("sessions"), count("apiKeys")
     factors, codes, devices = count("twoFactor"), count("backupCodes"), count("trustedDevices")
+    passkeys = count("passkeys")
     networks, mails, links = count("knownNetworks"), count("mails"), count("grants")
     words = [
         (accounts, ngettext("%(number)s way to sign in: a password or a connected account",
@@ -65,6 +66,7 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
         (factors, localization.gettext("Two-factor authentication")),
         (codes, ngettext("%(number)s backup code", "%(number)s backup codes", codes)),
         (devices, ngettext("%(number)s trusted device", "%(number)s trusted devices", devices)),
+        (passkeys, ngettext("%(number)s passkey", "%(number)s passkeys", passkeys)),
         (keys, ngettext("%(number)s API key; programs that use it stop working",
                         "%(number)s API keys; programs that use them stop working", keys)),
         (networks, ngettext("%(number)s network that you have signed in from",

@@ -6,6 +6,7 @@ from typing import Any
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.localization import N_
+from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
 from handlers.reply import Page
@@ -16,6 +17,7 @@ SECTIONS = (
     ("/email", N_("Email address")),
     ("/password", N_("Password")),
     ("/second-factor", N_("Two-factor authentication")),
+    ("/passkeys", N_("Passkeys")),
     ("/sessions", N_("Where you are signed in")),
     ("/connections", N_("Connected accounts")),
     ("/api-keys", N_("API keys")),
@@ -53,6 +55,8 @@ def _exists(ctx: Context, path: str) -> bool:
     match path:
         case "/api-keys":
             return ctx.policy[ApiKeyPolicy].enabled
+        case "/passkeys":
+            return ctx.policy[PasskeyPolicy].enabled
         case "/sessions":
             return ctx.policy[SessionPolicy].listing
     return True

@@ -3,6 +3,8 @@
 from domain.accounts import accounts
 from domain.audit import history
 from domain.context import Context
+from domain.passkeys import passkeys
+from domain.passkeys.policy import PasskeyPolicy
 from handlers.account_pages import events, frame
 from handlers.pages import view as views
 from handlers.reply import Page
@@ -21,5 +23,6 @@ async def show_overview(ctx: Context, callback_url: str | None = None, ui_locale
         view,
         "overview.html",
         has_password=CREDENTIAL in linked,
+        passkeys=len(await passkeys.list_own(ctx)) if ctx.policy[PasskeyPolicy].enabled else None,
         entries=events.entries(ctx, view.localization, latest.records),
     )

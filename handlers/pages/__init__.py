@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/pages.yaml: the hosted pages on the way in."""
+"""The operations of pages.yaml and passkey_pages.yaml in openapi/paths: the hosted pages on the way in."""
 
 from handlers.pages.email_sign_in import (
     confirm_magic_link,
@@ -9,6 +9,7 @@ from handlers.pages.email_sign_in import (
     sign_in_with_email_code,
 )
 from handlers.pages.emails import send_verification_email, show_mail_sent, show_verify_email, verify_email
+from handlers.pages.passkeys import complete_with_passkey, confirm_with_passkey, sign_in_with_passkey
 from handlers.pages.passwords import (
     find_change_password,
     request_password_reset,
@@ -22,8 +23,10 @@ from handlers.pages.sign_up import show_sign_up, sign_up
 from handlers.pages.two_factor import send_two_factor_code, show_two_factor, verify_two_factor
 
 __all__ = [
+    "complete_with_passkey",
     "confirm",
     "confirm_magic_link",
+    "confirm_with_passkey",
     "find_change_password",
     "request_email_sign_in",
     "request_password_reset",
@@ -46,6 +49,7 @@ __all__ = [
     "show_verify_email",
     "sign_in",
     "sign_in_with_email_code",
+    "sign_in_with_passkey",
     "sign_in_with_provider",
     "sign_out",
     "sign_up",

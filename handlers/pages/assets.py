@@ -9,6 +9,7 @@ from pathlib import Path
 
 from domain.pages.links import static_path
 from domain.pages.policy import PagesPolicy
+from domain.passkeys.policy import PasskeyPolicy
 from domain.policy import Policy
 
 _FOLDER = Path(__file__).parent / "static"
@@ -29,15 +30,17 @@ def assets(policy: Policy) -> Mapping[str, Asset]:
 
     They are read once. Raises OSError for a file of the operator's that has gone.
     """
-    return _assets(static_path(policy), policy[PagesPolicy])
+    return _assets(static_path(policy), policy[PagesPolicy], with_passkeys=policy[PasskeyPolicy].on_pages)
 
 
 @lru_cache(maxsize=4)
-def _assets(folder: str, pages: PagesPolicy) -> Mapping[str, Asset]:
+def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[str, Asset]:
+    scripts = ("passkeys.js", "pages.js") if with_passkeys else ("pages.js",)
     style = (_FOLDER / "pages.css").read_text("utf-8")
     found = {
         "style": _asset(folder, "pages.css", f"{_brand(pages)}\n{style}".encode()),
-        "script": _asset(folder, "pages.js", (_FOLDER / "pages.js").read_bytes()),
+        # One file, because each is a request. That of passkeys comes first, as it sees first that a form is sent.
+        "script": _asset(folder, "pages.js", b"".join((_FOLDER / name).read_bytes() for name in scripts)),
     }
     if pages.logo is not None:
         found["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())

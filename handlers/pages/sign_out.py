@@ -7,8 +7,8 @@ from domain.authentication import sign_in
 from domain.context import Context
 from domain.sessions import sessions
 from handlers import redirects, shapes
+from handlers.pages import passkeys, ways_in
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.reply import Page, Redirect
 from handlers.session_responses import sign_out_response
@@ -52,6 +52,7 @@ async def show_confirm(
     shown: dict[str, Any] = {
         "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
         "with_password": offered["with_password"] and CREDENTIAL in linked,
+        "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
         "with_email": offered["with_link"] or offered["with_code"],
     }
     return view.render("confirm.html", **shown)

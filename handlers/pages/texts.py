@@ -74,6 +74,13 @@ SENTENCES: Mapping[str, str] = {
     "SERVER_ONLY_PROPERTY": N_("You may not give a key these permissions."),
     "TOTP_NOT_ENABLED": N_("No authenticator app is being set up. Begin again."),
     "TWO_FACTOR_NOT_ENABLED": N_("Two-factor authentication is turned off already."),
+    "AUTHENTICATION_FAILED": N_("This passkey could not be checked. Try again, or sign in another way."),
+    "CHALLENGE_NOT_FOUND": N_("That took too long, or was sent twice. Try again."),
+    "PASSKEY_NOT_FOUND": N_("This passkey is not known here; it may have been removed. Sign in another way."),
+    "FAILED_TO_VERIFY_REGISTRATION": N_("Your device did not make a passkey that can be used here."),
+    "PREVIOUSLY_REGISTERED": N_("This passkey has been added already."),
+    "TOO_MANY_PASSKEYS": N_("You have as many passkeys as are allowed. Remove one first."),
+    "FAILED_TO_DELETE_LAST_PASSKEY": N_("This is the only way you can sign in, so it cannot be removed."),
     "PROVIDER_UNAVAILABLE": N_(
         "The provider cannot be reached at the moment. Try again, or sign in another way."
     ),
@@ -129,6 +136,7 @@ _EMPTY: Mapping[str, str] = {
     "currentPassword": N_("Enter your current password."),
     "newPassword": N_("Enter a new password."),
     "name": N_("Enter a name."),
+    "newName": N_("Enter a name."),
     "code": N_("Enter the code."),
 }
 

@@ -1,10 +1,12 @@
 """The page of a sign-in that waits for its second factor."""
 
 from domain.context import Context
+from domain.passkeys.policy import PasskeyPolicy
 from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor import challenges, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes
+from handlers.pages import passkeys
 from handlers.pages import view as views
 from handlers.reply import Page, Redirect
 from handlers.session_responses import session_cookies
@@ -29,6 +31,8 @@ async def show_two_factor(
         "two_factor.html",
         method=chosen,
         methods=methods,
+        with_passkey=ctx.policy[PasskeyPolicy].counts_as_two_factors
+        and await passkeys.can_use(ctx, ctx.challenge.user.id),
         sent=reason == "sent" or view.form.is_refused,
         notice=view.localization.gettext("We have sent you an email with a code.")
         if reason == "sent"

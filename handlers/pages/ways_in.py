@@ -9,6 +9,7 @@ from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import Context
 from domain.emails.policy import EmailVerificationPolicy
 from domain.mail.policy import MailPolicy
+from domain.passkeys.policy import PasskeyPolicy
 from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.sessions.sessions import OpenedSession
@@ -54,6 +55,7 @@ def offered(ctx: Context) -> Mapping[str, Any]:
     return {
         "with_password": with_password,
         "with_username": policy[UsernamePolicy].enabled,
+        "with_passkey": policy[PasskeyPolicy].on_pages,
         "with_link": policy[MagicLinkPolicy].enabled,
         "with_code": policy[EmailOtpPolicy].enabled,
         "can_reset": policy[PasswordResetPolicy].sender != "none",

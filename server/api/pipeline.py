@@ -153,7 +153,7 @@ class Pipeline:
     async def _limit(self, request: Request, operation: Operation) -> None:
         """Count a request of a network at an operation. Raises Limited."""
         network, name = request.client.network, operation.operation_id  # defence: R42 operation-name
-        # defence: V67 R42 request-limit
+        # defence: V67 R42 P25 request-limit
         if (
             self._limiter is not None
             and network is not None
@@ -188,7 +188,7 @@ class Pipeline:
             if operation.checks_origin:
                 cors.check_same_origin(self._policy.base_url, request.head)
             return
-        # defence: V11 V84 ADM21 origin-check
+        # defence: V11 V84 ADM21 P18 origin-check
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
         if operation.checks_script_origin:  # defence: M8 script-origin

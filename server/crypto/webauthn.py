@@ -108,6 +108,7 @@ class WebAuthn:
         if _check_key(public_key) != algorithm:  # defence: P12 stored-algorithm
             raise ResponseRefused("the key is for another algorithm")
         attestation.check_authenticator_data(response.authenticator_data)
+        # defence: P14 signature
         verified = verify_authentication_response(
             credential=AuthenticationCredential(
                 id=_base64url(response.credential_id),

@@ -40,8 +40,9 @@ ENABLE, CONFIRM, BACKUP, DISABLE = (
 FORGET, FORGET_ALL = f"{FACTOR}/devices/forget", f"{FACTOR}/devices/forget-all"
 END, END_OTHERS = f"{SESSIONS}/end", f"{SESSIONS}/end-others"
 CONNECT, DISCONNECT, DELETE_KEY = f"{CONNECTIONS}/connect", f"{CONNECTIONS}/disconnect", f"{KEYS}/delete"
-PAGES = (FACTOR, SESSIONS, CONNECTIONS, KEYS)
-FRESH = (FACTOR, CONNECTIONS, KEYS)
+PASSKEYS = "/account/passkeys"
+PAGES = (FACTOR, SESSIONS, CONNECTIONS, KEYS, PASSKEYS)
+FRESH = (FACTOR, CONNECTIONS, KEYS, PASSKEYS)
 """The pages where ways in change."""
 UNKNOWN = "x" * 32
 FORMS = [
@@ -57,6 +58,9 @@ FORMS = [
     (DISCONNECT, {"connection": UNKNOWN}),
     (KEYS, {"name": "ci"}),
     (DELETE_KEY, {"key": UNKNOWN}),
+    (PASSKEYS, {"credential": "AA", "clientDataJSON": "AA", "attestationObject": "AA"}),
+    (f"{PASSKEYS}/rename", {"step": UNKNOWN, "newName": "Phone"}),
+    (f"{PASSKEYS}/remove", {"passkey": UNKNOWN}),
 ]
 """Every form, filled in."""
 
@@ -101,7 +105,7 @@ async def user_of(service: Service, email: str = ADA) -> User:
 
 async def state(service: Service) -> list[object]:
     """Return what the forms could change."""
-    tables = ("user", "two_factor", "backup_code", "trusted_device", "account", "api_key")
+    tables = ("user", "two_factor", "backup_code", "trusted_device", "account", "api_key", "passkey")
     rows = [sorted(map(tuple, await service.rows(f'SELECT * FROM "{name}"')), key=repr) for name in tables]
     return [*rows, sorted(row.id for row in await service.rows("SELECT id FROM session"))]
 

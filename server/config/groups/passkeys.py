@@ -69,10 +69,12 @@ class Passkey(Group):
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how passkeys work."""
+        origins = self.effective_origins(settings)
         computed: dict[str, Any] = {
             "rp_id": self.effective_rp_id(settings),
             "rp_name": settings.app_name if self.rp_name is None else self.rp_name,
-            "origins": self.effective_origins(settings),
+            "origins": origins,
+            "on_pages": self.enabled and _as_sent(settings.base_url) in origins,
             "requires_user_verification": self.user_verification == "required",
             "mail_signs_in": settings.magic_link.enabled
             or settings.email_otp.enabled

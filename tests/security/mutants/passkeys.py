@@ -9,6 +9,19 @@ _ITS_DOMAIN = (
 )
 _ITS_ORIGIN = "[__import__('json').loads(response.client_data).get('origin')]"
 
+_UNSIGNED = (
+    "try:\n"
+    "    ...\n"
+    "except Exception as fault:\n"
+    "    if 'signature' not in str(fault): raise\n"
+    "    seen = parse_authenticator_data(response.authenticator_data)\n"
+    "    return VerifiedAssertion(seen.sign_count, seen.flags.be, seen.flags.bs, seen.flags.uv)"
+)
+_EVERYBODYS = (
+    "list(await ctx.db.execute(__import__('models.passkey', fromlist=['x']).FIND_PASSKEYS, user_id=user_id))"
+    " if user_id else [PasskeyRow._make(['x', 'x', 'x', b'x', b'x', -7, 0, 'x', True, *[None] * 7])]"
+)
+
 MUTANTS = (
     Mutant(
         "P1",
@@ -34,6 +47,7 @@ MUTANTS = (
     Mutant("P8", "an authenticator names its user", "handle-present", Replace("pass")),
     Mutant("P8", "a challenge is of one user", "bound", Replace("pass")),
     Mutant("P8", "an authenticator names nobody else", "handle", Replace("True", "value")),
+    Mutant("P8", "a page knows whose passkey it asks for", "expected-owner", Replace("pass")),
     Mutant("P9", "a credential has one owner", "known-credential", Replace("pass")),
     Mutant("P10", "the counter grows", "counter", Remove()),
     Mutant("P11", "a passkey stays of its kind", "eligibility", Always(False)),
@@ -42,7 +56,14 @@ MUTANTS = (
     Mutant("P12", "weak keys are refused", "weak", Always(False)),
     Mutant("P13", "other formats are refused", "format", Always(False)),
     Mutant("P13", "nothing comes after the end", "trailing", Always(False)),
+    Mutant("P14", "a signature is right", "signature", Replace(_UNSIGNED)),
     Mutant("P15", "a passkey may be one factor", "factors", Replace("True", "value")),
+    Mutant("P16", "the gate stops the banned", "sign-in-ban", Remove()),
+    Mutant("P16", "the gate stops the unverified where proof is required", "sign-in-verified", Remove()),
+    Mutant(
+        "P17", "the options for a stranger name no passkey", "nobody-named", Replace(_EVERYBODYS, "value")
+    ),
+    Mutant("P18", "a page of another site signs nobody in", "origin-check", Always(False)),
     Mutant(
         "P19",
         "a response is used once",
@@ -63,4 +84,27 @@ MUTANTS = (
     Mutant("P20", "nobody sees the passkeys of others", "list", Replace("or_(..., col(Passkey.id) != '')")),
     Mutant("P21", "the last way in stays", "last-way", Always(False)),
     Mutant("P22", "the number is looked at again", "stored-limit", Always(False)),
+    Mutant(
+        "P23",
+        "names have a length, and steer no display",
+        "name",
+        Replace("name: &name {type: string, minLength: 1}"),
+    ),
+    Mutant(
+        "P23",
+        "the list of transports ends",
+        "transports",
+        Replace("transports: {type: array, items: {type: string}}"),
+    ),
+    Mutant(
+        "P24",
+        "a passkey comes with its email",
+        "one-commit",
+        Replace(
+            "row = await ctx.in_new_transaction(job)\n"
+            "await mails.passkey_added(ctx, ctx.signed_in.user, name)\n"
+            "return row"
+        ),
+    ).also("same-commit", Remove()),
+    Mutant("P25", "requests are counted", "request-limit", Always(False)),
 )

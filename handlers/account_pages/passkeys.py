@@ -1,0 +1,103 @@
+"""The page of the passkeys."""
+
+from domain import identifiers
+from domain.context import Context
+from domain.localization import N_
+from domain.passkeys import passkeys, registration
+from domain.passkeys.errors import PasskeyNotFound
+from domain.passkeys.policy import PasskeyPolicy
+from domain.ports import Attestation
+from domain.sessions import sessions
+from handlers import passkeys as passkey_operations
+from handlers import shapes
+from handlers.account_pages import frame, user_agents
+from handlers.pages import view as views
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+
+_NOTICES = {
+    "added": N_("Your passkey is added. You can sign in with it from now on."),
+    "renamed": N_("The new name is saved."),
+    "removed": N_("The passkey is removed. Remove it from your device or password manager as well."),
+    "gone": N_("That passkey was removed already."),
+}
+_NAME_LENGTH = 64
+
+
+async def show_passkeys(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    step: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Show the passkeys, and a form that adds one; `step` is the id of the passkey that is to be renamed."""
+    sessions.require_fresh(ctx)
+    view = views.view(ctx, "/passkeys", callback_url, ui_locales, step=step)
+    policy, own = ctx.policy[PasskeyPolicy], await passkeys.list_own(ctx)
+    return frame.render(
+        ctx,
+        view,
+        "passkeys.html",
+        notices=_NOTICES,
+        reason=reason,
+        step=step,
+        own=[(one, one.rp_id == policy.rp_id) for one in own],
+        can_add=policy.on_pages and len(own) < policy.max_per_user,
+        is_full=len(own) >= policy.max_per_user,
+        suggested=identifiers.clean_name(user_agents.describe(view.localization, ctx.client.user_agent))[
+            :_NAME_LENGTH
+        ],
+        longest_name=_NAME_LENGTH,
+    )
+
+
+async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Page | Redirect:
+    """Add the passkey that the browser has created."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    name = body.get("name", "").strip() or None
+    transports = body.get("transports", "").split()
+    await registration.finish(ctx, _attestation(body), name=name, transports=transports)
+    return view.lead("/passkeys", reason="added")
+
+
+async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | Redirect:
+    """Rename a passkey of the caller."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    try:
+        await passkeys.rename(ctx, body["step"], body["newName"].strip() or body["newName"])
+    except PasskeyNotFound:
+        return view.lead("/passkeys", reason="gone")
+    return view.lead("/passkeys", reason="renamed")
+
+
+async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Page | Redirect:
+    """Remove a passkey of the caller."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    try:
+        await passkeys.remove(ctx, body["passkey"])
+    except PasskeyNotFound:
+        return view.lead("/passkeys", reason="gone")
+    return view.lead("/passkeys", reason="removed")
+
+
+def _attestation(body: shapes.PasskeyAdditionForm) -> Attestation:
+    credential = body["credential"]
+    return passkey_operations.attestation(
+        {
+            "id": credential,
+            "rawId": credential,
+            "type": "public-key",
+            "response": {
+                "clientDataJSON": body["clientDataJSON"],
+                "attestationObject": body["attestationObject"],
+            },
+        }
+    )

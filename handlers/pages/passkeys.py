@@ -1,0 +1,64 @@
+"""The forms that sign in with a passkey; a script of the page fills them in with what the browser returns."""
+
+from domain.context import Context
+from domain.passkeys import passkeys
+from domain.passkeys import sign_in as passkey_sign_in
+from domain.passkeys.policy import PasskeyPolicy
+from domain.ports import Assertion
+from handlers import passkeys as passkey_operations
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.pages.signed_in import other_account
+from handlers.reply import Page, Redirect
+
+
+async def can_use(ctx: Context, user_id: str) -> bool:
+    """Return whether a page may ask this user for a passkey."""
+    return ctx.policy[PasskeyPolicy].on_pages and bool(await passkeys.of_user(ctx, user_id))
+
+
+async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
+    """Sign in with a passkey."""
+    view = views.of_form(ctx, body)
+    remembered = body.get("rememberMe") == "true"
+    opened = await passkey_sign_in.finish(ctx, _assertion(body), remembered=remembered)
+    return ways_in.go_on(ctx, view, opened)
+
+
+async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
+    """Sign in the user whose sign-in waits for a second factor with a passkey."""
+    view = views.of_form(ctx, body)
+    if ctx.challenge is None:
+        return view.finish()
+    waiting = ctx.challenge
+    opened = await passkey_sign_in.finish(
+        ctx, _assertion(body), remembered=waiting.remembered, owner=waiting.user.id
+    )
+    return ways_in.go_on(ctx, view, opened)
+
+
+async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Page | Redirect:
+    """Sign in again as the same user; the new session replaces the one that was too old."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    opened = await passkey_sign_in.sign_in_again(ctx, _assertion(body))
+    return ways_in.go_on(ctx, view, opened)
+
+
+def _assertion(body: shapes.PasskeySignInForm) -> Assertion:
+    credential = body["credential"]
+    return passkey_operations.assertion(
+        {
+            "id": credential,
+            "rawId": credential,
+            "type": "public-key",
+            "response": {
+                "clientDataJSON": body["clientDataJSON"],
+                "authenticatorData": body["authenticatorData"],
+                "signature": body["signature"],
+                "userHandle": body.get("userHandle") or None,
+            },
+        }
+    )
