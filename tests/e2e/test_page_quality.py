@@ -1,0 +1,183 @@
+"""Every hosted page in a real browser: accessible, valid, light, and whole on a small screen, in light, dark and Arabic."""
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Browser, ConsoleMessage, Page, Response
+
+from tests import packages
+from tests.e2e.page_walk import PAGES, Site, every_page, site, walk
+
+HERE = Path(__file__).parent / "page_quality"
+MOST_BYTES, MOST_REQUESTS = 40_000, 4
+WIDE = {"width": 1280, "height": 1024}
+ZOOMED = {"width": 320, "height": 256}
+"""What is left of a window of 1280 by 1024 pixels at 400 %."""
+
+WEIGHT = """async () => {
+  const loaded = performance.getEntriesByType("resource");
+  const packed = await new Response(
+    new Blob([document.documentElement.outerHTML]).stream().pipeThrough(new CompressionStream("gzip"))
+  ).arrayBuffer();
+  return {
+    bytes: loaded.reduce((sum, one) => sum + one.encodedBodySize, packed.byteLength),
+    requests: 1 + loaded.length,
+    foreign: loaded.map((one) => one.name).filter((name) => new URL(name).origin !== location.origin),
+  };
+}"""
+OVERFLOW = """() => {
+  const wide = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= wide) return [];
+  return [...document.querySelectorAll("body *")]
+    .filter((one) => one.getBoundingClientRect().right > wide + 1 || one.getBoundingClientRect().left < -1)
+    .map((one) => `${one.tagName}.${one.className}`);
+}"""
+FOCUSABLE = """() => {
+  const found = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex='0']")];
+  const shown = found.filter((one) => !one.disabled && one.checkVisibility());
+  shown.forEach((one, number) => { one.dataset.turn = number; });
+  document.activeElement?.blur();
+  return shown.length;
+}"""
+FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one), box = one.getBoundingClientRect();
+  const x = box.left + box.width / 2, y = box.top + box.height / 2;
+  const over = document.elementFromPoint(x, y);
+  return {
+    turn: Number(one.dataset.turn ?? -1),
+    outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+    seen: over !== null && (one.contains(over) || over.contains(one)),
+    name: one.outerHTML.slice(0, 120),
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def judges() -> Path:
+    """A folder with axe-core, html-validate and Lighthouse."""
+    return packages.from_npm("page_quality", HERE / "package.json")
+
+
+@pytest.fixture(params=["en", "ar"])
+def language(request: pytest.FixtureRequest) -> str:
+    """The language of the browser: one from left to right, one from right to left."""
+    return str(request.param)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Site]:
+    """A service that shows everything it can."""
+    with site(tmp_path) as running:
+        yield running
+
+
+@dataclass
+class Audit:
+    """Looks at one page after the other, and keeps what is wrong with each."""
+
+    page: Page
+    axe: str
+    faults: list[str] = field(default_factory=list)
+    documents: dict[str, str] = field(default_factory=dict)
+    """The HTML of each page as the service sent it, by the name of the page."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """How often each path was shown."""
+    _last: Response | None = None
+
+    def listen(self) -> None:
+        """Keep each document that arrives, and what the browser complains of."""
+        self.page.on("response", self._arrived)
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.faults.append(f"{self.page.url}: {error}"))
+
+    async def look(self, name: str) -> None:
+        """Look at the page that is shown, in every scheme and size."""
+        assert self._last is not None
+        self.seen[urlsplit(self.page.url).path] += 1
+        self.documents[name] = await self._last.text()
+        await self._weigh(name)
+        await self._walk_by_keyboard(name)
+        await self._judge(f"{name}, light")
+        await self.page.emulate_media(color_scheme="dark")
+        await self._judge(f"{name}, dark", runOnly=["color-contrast", "link-in-text-block"])
+        await self.page.emulate_media(color_scheme="light")
+        await self.page.set_viewport_size(ZOOMED)
+        await self._judge(f"{name}, 320 pixels")
+        self._note(name, "wider than 320 pixels", await self.page.evaluate(OVERFLOW))
+        await self.page.set_viewport_size(WIDE)
+
+    async def _judge(self, name: str, **options: Any) -> None:
+        result = await self.page.evaluate(
+            "async (options) => (await axe.run(document, options)).violations", options
+        )
+        self._note(
+            name,
+            "axe",
+            [f"{one['id']} {[node['html'][:200] for node in one['nodes']]}" for one in result],
+        )
+
+    async def _weigh(self, name: str) -> None:
+        weight = await self.page.evaluate(WEIGHT)
+        self._note(name, "foreign", weight["foreign"])
+        if weight["bytes"] > MOST_BYTES or weight["requests"] > MOST_REQUESTS:
+            self._note(name, "weight", [weight])
+
+    async def _walk_by_keyboard(self, name: str) -> None:
+        number = await self.page.evaluate(FOCUSABLE)
+        for turn in range(number):
+            await self.page.keyboard.press("Tab")
+            focused = await self.page.evaluate(FOCUSED)
+            if (focused["turn"], focused["outlined"], focused["seen"]) != (turn, True, True):
+                self._note(name, f"focus {turn}", [focused])
+
+    def _note(self, name: str, what: str, found: list[Any]) -> None:
+        self.faults += [f"{name}: {what}: {one}" for one in found]
+
+    def _arrived(self, response: Response) -> None:
+        if response.request.is_navigation_request() and not 300 <= response.status < 400:
+            self._last = response
+
+    def _said(self, message: ConsoleMessage) -> None:
+        # The status of a form that was refused is an error for the browser, too.
+        if message.type == "error" and "the server responded with a status of" not in message.text:
+            self.faults.append(f"{self.page.url}: {message.text}")
+
+
+async def names(page: Page, running: Site) -> AsyncIterator[str]:
+    async for name in walk(page, running):
+        yield name
+    async for name in every_page(page, running):
+        yield name
+
+
+def faults_of_html(judges: Path, documents: dict[str, str]) -> list[str]:
+    script = judges / "html.mjs"
+    script.write_bytes((HERE / "html.mjs").read_bytes())
+    run = subprocess.run(
+        ["node", script],
+        input=json.dumps(documents), capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return run.stdout.splitlines()
+
+
+async def test_every_page_is_accessible_valid_and_light(
+    browser: Browser, running: Site, judges: Path, language: str
+) -> None:
+    axe = (judges / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
+    profile = await browser.new_context(locale=language, viewport=WIDE)
+    audit = Audit(await profile.new_page(), axe)
+    audit.listen()
+    async for name in names(audit.page, running):
+        await audit.page.evaluate(axe)
+        await audit.look(name)
+    await profile.close()
+
+    assert [*audit.faults, *faults_of_html(judges, audit.documents)] == []
+    assert [name for name, operation in PAGES.items() if not audit.seen[operation.path]] == []
