@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +30,8 @@ AGENTS = (
     f"deploy-script/{LONG}",
 )
 LOGO = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40">'
-    '<rect width="40" height="40" rx="10" fill="#2f55d4"/></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40" fill="#2f55d4">'
+    '<rect width="96" height="40" rx="10"/><text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text></svg>'
 )
 SETTINGS = {
     "session.cookie_secure": "false",
@@ -51,9 +51,11 @@ SETTINGS = {
 PAGES: dict[str, Operation] = {
     name: operation
     for name, operation in OPERATIONS.items()
-    if operation.method.lower() == "get" and "text/html" in responses(operation).get(200, {}).get("content", {})
+    if operation.method == "get"
+    and operation.spec["tags"][0] != "mailbox"
+    and "text/html" in responses(operation).get(200, {}).get("content", {})
 }
-"""The operations that show a page, by operationId."""
+"""The operations that show a page, by operationId; those of the development mailbox are for developers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +152,19 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
             yield name
 
 
-async def every_page(page: Page, site: Site) -> AsyncIterator[str]:
-    """Yield each page of the contract that a user who is signed in can open, or somebody who is not."""
+async def others(page: Page, site: Site, seen: Container[str]) -> AsyncIterator[str]:
+    """Yield the pages whose paths were not `seen`, for somebody who is signed in, then for somebody who is not."""
     visitor = Visitor(page, site)
-    for is_signed_in in (False, True):
-        if is_signed_in:
-            await visitor.sign_in()
-        for name, operation in PAGES.items():
-            await visitor.open(operation.path)
-            if urlsplit(page.url).path == operation.path and not (is_signed_in and name.startswith("pages.")):
+    left = {name: operation.path for name, operation in PAGES.items() if operation.path not in seen}
+    if left:
+        await visitor.sign_in(email=EVE)
+    for _ in ("signed in", "signed out"):
+        for name, path in list(left.items()):
+            await visitor.open(path)
+            if urlsplit(page.url).path == path:
+                del left[name]
                 yield name
-    await visitor.forget()
+        await visitor.forget()
 
 
 async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
@@ -333,4 +337,3 @@ async def _last(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.open("/account/sign-out")
     await visitor.send("/account/sign-out")
     yield "signed-out"
-

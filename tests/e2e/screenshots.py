@@ -5,14 +5,15 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, ViewportSize
 
 from tests.e2e.browser import SCREENSHOTS, started
-from tests.e2e.page_walk import Site, every_page, site, walk
+from tests.e2e.page_walk import Site, others, site, walk
 
-WIDE = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
+WIDE = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=844)
 
 
 async def main() -> None:
@@ -24,7 +25,7 @@ async def main() -> None:
 
 
 async def _walk(browser: Browser, running: Site, locale: str) -> None:
-    profile = await browser.new_context(locale=locale, viewport=WIDE)
+    profile = await browser.new_context(locale=locale, viewport=WIDE, reduced_motion="reduce")
     page = await profile.new_page()
     names: list[str] = []
     async for name in _names(page, running):
@@ -42,9 +43,11 @@ async def _walk(browser: Browser, running: Site, locale: str) -> None:
 
 
 async def _names(page: Page, running: Site) -> AsyncIterator[str]:
+    seen: set[str] = set()
     async for name in walk(page, running):
+        seen.add(urlsplit(page.url).path)
         yield name
-    async for name in every_page(page, running):
+    async for name in others(page, running, seen):
         yield name
 
 

@@ -4,6 +4,7 @@ import { HtmlValidate } from "html-validate";
 
 const validator = new HtmlValidate({
   extends: ["html-validate:recommended", "html-validate:a11y"],
+  rules: { "doctype-style": ["error", { style: "lowercase" }] },
 });
 for (const [name, html] of Object.entries(JSON.parse(await text(process.stdin)))) {
   const report = await validator.validateString(html);
