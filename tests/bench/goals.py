@@ -33,6 +33,7 @@ _OF_OWN = {
 }
 """The share that a case is meant to reach of another one of the same server."""
 _P99_HOT_MS = 100.0
+_PAGES, _P99_PAGE_MS = 2000.0, 20.0
 _MEMORY_MB, _START_MS = 170.0, 1000.0
 
 Row = tuple[str, str, str, str, str]
@@ -69,6 +70,9 @@ def _rows(result: Result, rates: dict[tuple[str, str], float], peers: dict[str, 
         yield _most(f"{name}, p99 ms", server, _P99_MS, result.median("p99"))
     if name == cases.HOT:
         yield _most(f"{name}, p99 ms", server, _P99_HOT_MS, result.median("p99"))
+    if name in cases.PAGES:
+        yield _least(f"{name}, per second", server, _PAGES, rate, "{:,.0f}")
+        yield _most(f"{name}, p99 ms", server, _P99_PAGE_MS, result.median("p99"))
     if name in _PEER and peer:
         yield _least(f"{name}, times Better Auth", server, _PEER[name], rate / peer, "{:.1f}")
     if name in cases.GET_SESSION and share:

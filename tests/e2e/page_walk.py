@@ -29,10 +29,10 @@ AGENTS = (
     "Mobile/15E148 Safari/604.1",
     f"deploy-script/{LONG}",
 )
-LOGO = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40" fill="#2f55d4">'
-    '<rect width="96" height="40" rx="10"/><text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text></svg>'
-)
+LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
+<rect width="96" height="40" rx="10" fill="#2f55d4"/>
+<text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text>
+</svg>"""
 SETTINGS = {
     "session.cookie_secure": "false",
     "session.max_per_user": "0",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,14 @@ def is_unavailable(page: Page) -> bool:
     return (page.status, page.headers["retry-after"], said) == (503, "5", True)
 
 
-async def once_it_is_back(server: OwnCluster, service: Service) -> None:
-    """Start the database, and wait until the service is ready; nothing else is done to it."""
-    await asyncio.to_thread(server.resume)
+@asynccontextmanager
+async def away(server: OwnCluster, service: Service) -> AsyncIterator[None]:
+    """Stop the database, start it after the block, and wait until the service is ready; nothing is done to that."""
+    await asyncio.to_thread(server.halt)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(server.resume)
 
     async def is_ready() -> bool:
         return (await service.get("/ready")).status_code == 200
@@ -68,14 +74,13 @@ async def test_the_sign_in_form_is_shown_again_until_the_database_is_back(
     browser = Browser(service)
     service.client.cookies.clear()
     await browser.open(SIGN_IN)
-    await asyncio.to_thread(server.halt)
 
-    page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
+    async with away(server, service):
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
 
-    assert is_unavailable(page)
-    assert page.inputs["identifier"]["value"] == ADA
-    assert "value" not in page.inputs["password"]
-    await once_it_is_back(server, service)
+        assert is_unavailable(page)
+        assert page.inputs["identifier"]["value"] == ADA
+        assert "value" not in page.inputs["password"]
     assert (await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)).path == "/account"
 
 
@@ -83,13 +88,11 @@ async def test_the_sign_in_form_is_shown_again_until_the_database_is_back(
 async def test_a_form_of_the_account_is_sent_again_by_its_page(server: OwnCluster, service: Service) -> None:
     browser = Browser(service)
     await browser.open(PROFILE)
-    await asyncio.to_thread(server.halt)
 
-    page = await browser.submit(PROFILE, name="Ada Lovelace")
+    async with away(server, service):
+        assert is_unavailable(await browser.submit(PROFILE, name="Ada Lovelace"))
+        assert is_unavailable(await browser.submit(PROFILE))
 
-    assert is_unavailable(page)
-    assert is_unavailable(await browser.submit(PROFILE))
-    await once_it_is_back(server, service)
     page = await browser.submit(PROFILE)
     assert (page.status, page.inputs["name"]["value"]) == (200, "Ada Lovelace")
 
@@ -98,13 +101,14 @@ async def test_a_form_of_the_account_is_sent_again_by_its_page(server: OwnCluste
 async def test_what_is_secret_is_not_kept(server: OwnCluster, service: Service) -> None:
     browser = Browser(service)
     await browser.open("/account/password")
-    await asyncio.to_thread(server.halt)
 
-    page = await browser.submit("/account/password", currentPassword=PASSWORD, newPassword="nine green boats")
+    async with away(server, service):
+        page = await browser.submit(
+            "/account/password", currentPassword=PASSWORD, newPassword="nine green boats"
+        )
 
     assert is_unavailable(page)
     assert page.form("/account/password").fields.keys() == {"account", "username", "revokeOtherSessions"}
-    await once_it_is_back(server, service)
     assert (await browser.submit("/account/password")).status == 422
 
 
@@ -114,12 +118,11 @@ async def test_a_form_of_another_site_is_not_offered_to_be_sent_again(
 ) -> None:
     browser = Browser(service)
     await browser.open(PROFILE)
-    await asyncio.to_thread(server.halt)
 
-    page = await browser.submit(PROFILE, headers={"Sec-Fetch-Site": "cross-site"}, name="Eve")
+    async with away(server, service):
+        page = await browser.submit(PROFILE, headers={"Sec-Fetch-Site": "cross-site"}, name="Eve")
 
     assert page.forms == []
-    await once_it_is_back(server, service)
     assert (await browser.open(PROFILE)).inputs["name"]["value"] == "Ada"
 
 
