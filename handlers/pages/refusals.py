@@ -1,7 +1,6 @@
 """Refusals as pages: what happened, and what to do next."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from domain.context import PageRequest
@@ -21,17 +20,19 @@ def page(
     asked: PageRequest,
     refusal: Refusal,
     *,
-    fields: Mapping[str, str],
     locale: str | None,
     came_from: str,
     request_id: str,
+    action: str | None = None,
     with_built_in: bool = False,
 ) -> Page | Redirect:
     """Return the page for a refusal, with its status; who has to prove who they are is led to where they can.
 
-    `fields` are what was sent, unchecked; `locale` is the language that is stored for the user; `came_from` is the path
-    of the page where the person was, with its query. `with_built_in` uses no template of the operator's.
+    `asked` has the fields that were sent, unchecked; `locale` is the language that is stored for the user; `came_from`
+    is the path of the page where the person was, with its query. `action` is the path of a form that the page offers
+    to send again, without what is secret. `with_built_in` uses no template of the operator's.
     """
+    fields = asked.submitted
     target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
     shown = view.stand_alone(
         policy,
@@ -55,5 +56,7 @@ def page(
         code=refusal.code,
         sentence=texts.sentence(shown.localization, refusal),
         request_id=request_id,
+        action=action,
+        fields=view.without_secrets(fields) if action is not None else {},  # defence: H12 kept-fields
         came_from=back,
     )

@@ -157,6 +157,11 @@ def stand_alone(
     )
 
 
+def without_secrets(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """Return those fields of a form that may be shown again."""
+    return {name: value for name, value in fields.items() if name not in _SECRET_FIELDS}
+
+
 def _localization(policy: Policy, asked: PageRequest, *wishes: str | None) -> Localization:
     language = localization.negotiate(
         *wishes, accept_language=asked.accept_language, default=policy[PagesPolicy].locale
@@ -165,7 +170,7 @@ def _localization(policy: Policy, asked: PageRequest, *wishes: str | None) -> Lo
 
 
 def _form(chosen: Localization, asked: PageRequest) -> Form:
-    values = {name: value for name, value in asked.submitted.items() if name not in _SECRET_FIELDS}
+    values = without_secrets(asked.submitted)
     if asked.refusal is None:
         return Form(values)
     wrong = texts.field_errors(chosen, asked.refusal, asked.submitted)

@@ -8,9 +8,10 @@ from domain import errors
 from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.context import PageRequest
 from domain.errors import Refusal
+from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from handlers.reply import Page, Redirect
-from server.api import request_body
+from server.api import cors, request_body
 from server.api.errors import ErrorResponse, log_defect, status_headers
 from server.api.headers import RequestHeaders
 from server.api.interfaces import Endpoint
@@ -18,7 +19,7 @@ from server.api.request import Operation, Request
 from server.api.responses import answer
 from server.config.settings import Settings
 
-_SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})
+_SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
 """The statuses of refusals that a person can do something about in the form."""
 
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
@@ -31,6 +32,11 @@ class PageRefusals:
         self._operations = operations
         self._endpoint = endpoint
         self._policy = policy
+
+    def holds(self, path: str) -> bool:
+        """Return whether a decoded request path is below the pages, so that a person looks at the response."""
+        pages = self._policy[PagesPolicy]
+        return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
 
     async def render(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
         """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
@@ -51,29 +57,35 @@ class PageRefusals:
         status, headers, body = answer(shown, operation.method, request.head)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
-    def error(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
-        """Return a page that says what happened, or a redirect to the page where a person proves who they are."""
+    def error(self, request: Request, operation: Operation | None, refusal: Refusal) -> ErrorResponse:
+        """Return a page that says what happened, or a redirect to the page where a person proves who they are.
+
+        `operation` is None for a path that no operation has.
+        """
         try:
             page = self._page(request, operation, refusal)
         except Exception as error:  # A template of the operator's fails when it is rendered.
             log_defect(error, request.client.request_id)
             page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
-        status, headers, body = answer(page, operation.method, request.head)
+        status, headers, body = answer(page, request.scope["method"], request.head)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def _page(
-        self, request: Request, operation: Operation, refusal: Refusal, *, with_built_in: bool = False
+        self, request: Request, operation: Operation | None, refusal: Refusal, *, with_built_in: bool = False
     ) -> Page | Redirect:
         # Jinja2 is loaded with the first page: a service may show none.
         from handlers.pages import refusals  # noqa: PLC0415 - see above
 
         return refusals.page(
             self._policy,
-            request.page or PageRequest(),
+            replace(
+                request.page or PageRequest(),
+                submitted={} if operation is None else self._fields(request, operation),
+            ),
             refusal,
-            fields=self._fields(request, operation),
             locale=None if request.caller is None else request.caller.user.locale,
-            came_from=self._came_from(request, operation),
+            came_from="" if operation is None else self._came_from(request, operation),
+            action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
             request_id=request.client.request_id,
             with_built_in=with_built_in,
         )
@@ -109,6 +121,17 @@ class PageRefusals:
             return request_body.parse_form(request.body)
         except errors.BadRequest:
             return {}
+
+    def _can_be_sent_again(self, request: Request, operation: Operation | None, refusal: Refusal) -> bool:
+        """Return whether a form was sent with which nothing was wrong."""
+        if operation is None or operation.form is None or not isinstance(refusal, errors.Unavailable):
+            return False
+        try:
+            # The request may have failed before its origin was checked.
+            cors.check_same_origin(self._policy.base_url, request.head)  # defence: H1 kept-form
+        except errors.CrossSiteForm:
+            return False
+        return True
 
     def _came_from(self, request: Request, operation: Operation) -> str:
         """Return the path, and for GET the query, of the page where the person was."""

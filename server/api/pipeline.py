@@ -105,7 +105,7 @@ class Pipeline:
         operation = place.operation(scope["method"])
         request.operation = operation
         if operation.is_page:
-            request.page = PageRequest(b",".join(head.every(b"accept-language")).decode("latin-1"))
+            request.page = _page_request(head)
         check_size(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await request_body.read(request.receive, self._max_body)
@@ -139,6 +139,9 @@ class Pipeline:
 
     async def _refused(self, request: Request, refusal: Refusal) -> ErrorResponse:
         operation = request.operation
+        if operation is None and self._pages.holds(request.scope["path"]):
+            request.page = _page_request(request.head)
+            return self._pages.error(request, None, refusal)
         if operation is None or not operation.is_page:
             return errors.render_refusal(refusal)
         return await self._pages.render(request, operation, refusal)
@@ -207,3 +210,7 @@ class Pipeline:
             client.address,
             client.request_id,
         )
+
+
+def _page_request(head: RequestHeaders) -> PageRequest:
+    return PageRequest(b",".join(head.every(b"accept-language")).decode("latin-1"))

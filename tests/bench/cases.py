@@ -22,6 +22,7 @@ GET_SESSION = ("get-session (bearer)", "get-session (cookie)")
 TOKEN, JWKS = "token (ES256)", "jwks"
 KEY, NO_KEY, COUNTED, HOT = "verify key", "verify no key", "verify counted keys", "verify one counted key"
 USERS = "list-users"
+PAGES = ("sign-in page", "account page")
 KEYS = 2_000
 """Keys with counters: more than are verified at the same time, and each often enough."""
 SIGNING = ("sign-in", "sign-up")
@@ -44,6 +45,7 @@ NAMES = (
     COUNTED,
     HOT,
     USERS,
+    *PAGES,
     "ok",
 )
 """Every case, in the order of the table; a user is chosen to be left alone by the cases before."""
@@ -149,6 +151,15 @@ def keys(server: Server) -> list[Case]:
         Case(COUNTED, server, path, verifier, "{}", distinct),
         Case(HOT, server, path, verifier, "{}", distinct[:1]),
         Case(USERS, server, "/admin/list-users", as_admin),
+    ]
+
+
+def pages(server: Server) -> list[Case]:
+    """Return the cases of hosted pages, which are ours alone; the account page is that of 32 users in turn."""
+    readers = [sign_up(server, f"page{number}@example.com") for number in range(READERS)]
+    return [
+        Case(PAGES[0], server, "/account/sign-in"),
+        Case(PAGES[1], server, "/account", presented=[f"Cookie: {reader.cookie}" for reader in readers]),
     ]
 
 

@@ -89,10 +89,14 @@ class Contract:
         _check_headers(answer, may_be_kept=template in DOCUMENT_PATHS and status in (200, 304))
         # With no-referrer, browsers would send `Origin: null` with the forms of pages.
         is_error = status >= 400 and answer.headers.get("content-type") == "application/json"
-        is_page = template in self._pages and not is_error
+        # An address below the hosted pages that is none of them is answered with a page, too.
+        is_no_page = template is None and path.startswith(f"{self._base_path}/account/") and not is_error
+        is_page = is_no_page or (template in self._pages and not is_error)
         referrer = "same-origin" if is_page and method != "OPTIONS" and status != 405 else "no-referrer"
         assert answer.headers.get("referrer-policy") == referrer, f"{answer.what}: referrer-policy"
-        if template is None:
+        if is_no_page:
+            assert status == 404, f"{answer.what}: no such page, so this is a 404"
+        elif template is None:
             self._check_refusal(answer, 404, "NOT_FOUND")
         elif method == "OPTIONS":
             assert (status, body) == (204, b""), f"{answer.what}: OPTIONS is answered by an empty 204"

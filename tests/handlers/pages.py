@@ -113,7 +113,7 @@ class Browser:
         )
         return await self._arrive(answer)
 
-    async def submit(self, action: str, /, *, headers: Mapping[str, str] = SAME_ORIGIN, **typed: str) -> Page:
+    async def submit(self, action: str, headers: Mapping[str, str] = SAME_ORIGIN, /, **typed: str) -> Page:
         """Fill in the form of the page that is sent to this path, and send it."""
         fields = {**self.page.form(action).fields, **typed}
         answer = await self.service.client.post(

@@ -813,7 +813,7 @@ class TestApiKeys:
     ) -> None:
         await ada.open(KEYS)
 
-        page = await ada.submit(KEYS, headers=SAME_ORIGIN, **fields)
+        page = await ada.submit(KEYS, **fields)
 
         assert page.status == 422
         assert page.links[message] == field

@@ -63,6 +63,12 @@ class TestSignIn:
         assert page.path == WELCOME
         assert await signed_in(service) == ADA
 
+    async def test_an_address_without_a_page_is_answered_with_a_page(self, browser: Browser) -> None:
+        page = await browser.open("/account/sign-inn")
+
+        assert (page.status, page.language) == (404, "en")
+        assert "This page does not exist." in page.text
+
     async def test_takes_a_username(self, service: Service, browser: Browser) -> None:
         await service.post(
             "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD, "username": "ada"}

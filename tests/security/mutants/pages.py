@@ -5,6 +5,7 @@ from tests.security.mutants.operators import Always, Remove, Replace
 
 MUTANTS = (
     Mutant("H1", "forms come from a page of the service", "same-origin", Always(False)),
+    Mutant("H1", "a form of another site is not offered to be sent again", "kept-form", Remove()),
     Mutant(
         "H2",
         "nobody frames a page",
@@ -15,6 +16,13 @@ MUTANTS = (
     Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
     Mutant("H7", "a key is created for the keys that were shown", "seen-keys", Always(False)),
     Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
+    Mutant(
+        "H12",
+        "a form is shown again while the database is away",
+        "shown-in-forms",
+        Replace("frozenset({400})", "value"),
+    ),
+    Mutant("H12", "a form that cannot be shown keeps its fields", "kept-fields", Replace("{}", "value")),
     Mutant("H13", "the export hides where others are", "other-actors", Always(False)),
     Mutant(
         "H13", "where an administrator is stays hidden", "hidden-administrator", Replace("hidden = False")

@@ -1,0 +1,16 @@
+// Validate HTML: reads {name: document} from standard input, prints what is wrong, a line for each fault.
+import { text } from "node:stream/consumers";
+import { HtmlValidate } from "html-validate";
+
+const validator = new HtmlValidate({
+  extends: ["html-validate:recommended", "html-validate:a11y"],
+  rules: { "doctype-style": ["error", { style: "lowercase" }] },
+});
+for (const [name, html] of Object.entries(JSON.parse(await text(process.stdin)))) {
+  const report = await validator.validateString(html);
+  for (const result of report.results) {
+    for (const message of result.messages) {
+      console.log(`${name}: ${message.ruleId}: ${message.message} (${message.selector})`);
+    }
+  }
+}
