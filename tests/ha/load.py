@@ -7,12 +7,15 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import asyncpg
 import httpx
 
 from tests.ha.cluster import PatroniCluster
+from tests.ha.guesses import Guesses
 from tests.ha.ledger import Ledger
+from tests.ha.limit_store import LimitStore
 from tests.service import PASSWORD
 
 CLIENTS = 12
@@ -46,9 +49,15 @@ class Load:
     cluster: PatroniCluster
     balancer: str
     instances: list[str]
+    store: LimitStore | None = None
+    """The store of the limits, if it is what breaks: then probes sign in."""
     ledger: Ledger = field(default_factory=Ledger)
     at_instances: list[Writes] = field(default_factory=list)
-    at_cluster: Writes = field(default_factory=Writes)
+    at_source: Writes = field(default_factory=Writes)
+    """Past the service: at the cluster, or at the store of the limits."""
+    _is_over: bool = False
+    excess: int = 0
+    """Wrong passwords that were compared beyond the limit, some of them before the fault."""
     connections: int = 0
     """The most of all instances that were seen at one host."""
 
@@ -65,11 +74,15 @@ class Load:
                 for url, writes in zip(self.instances, self.at_instances, strict=True)
                 for _ in range(PROBES)
             ]
+            guesses = Guesses((await client.join(self.balancer))[0])
+            await guesses.begin(http, self.balancer)
+            probe = client.probe if self.store is None else client.probe_sign_in
+            watch = self._watch if self.store is None else partial(self._watch_store, self.store)
             work = [
                 *(client.use(self.balancer, *user) for user in users),
-                *(client.probe(url, writes, *user) for url, writes, user in probes),
+                *(probe(url, writes, *user) for url, writes, user in probes),
                 *(client.look(url) for url in self.instances),
-                *(self._watch() for _ in range(WATCHERS)),
+                *(watch() for _ in range(WATCHERS)),
                 self._count(),
             ]
             tasks = [asyncio.create_task(each) for each in work]
@@ -79,15 +92,17 @@ class Load:
                 if ended:
                     raise RuntimeError("the load has stopped") from ended[0]
             finally:
+                self._is_over = True
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
+            self.excess = await guesses.excess(http, self.balancer)
 
     async def writes_everywhere(self, since: float) -> None:
         """Return once each instance has written since then (monotonic seconds). Raises TimeoutError."""
         async with asyncio.timeout(90):
             while not all(
-                max(each.times, default=0) > since for each in (*self.at_instances, self.at_cluster)
+                max(each.times, default=0) > since for each in (*self.at_instances, self.at_source)
             ):
                 await asyncio.sleep(0.05)
                 continue
@@ -105,11 +120,18 @@ class Load:
                 # Nothing is waited for less long than for ever: a commit must not be cancelled.
                 await connection.execute("CREATE TABLE IF NOT EXISTS watch (at timestamptz)")
                 await connection.execute("INSERT INTO watch VALUES (now())")
-                self.at_cluster.times.append(time.monotonic())
+                self.at_source.times.append(time.monotonic())
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
                 continue
             finally:
                 connection.terminate()
+
+    async def _watch_store(self, store: LimitStore) -> None:
+        # The client library may swallow the cancellation of what connects.
+        while not self._is_over:
+            if await store.write():
+                self.at_source.times.append(time.monotonic())
+            await asyncio.sleep(PAUSE)
 
     async def _count(self) -> None:
         while True:
@@ -133,12 +155,12 @@ class Client:
                 method, url, headers=headers, json=body if method == "POST" else None
             )
         except httpx.TransportError as fault:
-            self.ledger.count(type(fault).__name__, began)
+            self.ledger.count(type(fault).__name__, url, began)
             await asyncio.sleep(PAUSE)
             return None
         finally:
             self.http.cookies.clear()
-        self.ledger.count(str(answer.status_code), began)
+        self.ledger.count(str(answer.status_code), url, began)
         if answer.status_code == 200:
             return answer
         await asyncio.sleep(PAUSE)
@@ -182,6 +204,13 @@ class Client:
             if await self.ask("POST", f"{url}/update-user", token, name=f"Ada {number}"):
                 writes.times.append(time.monotonic())
                 self.ledger.names.setdefault(email, []).append((number, time.monotonic()))
+            await asyncio.sleep(PAUSE)
+
+    async def probe_sign_in(self, url: str, writes: Writes, email: str, token: str) -> None:
+        """Sign in at one instance without end."""
+        while True:
+            if await self.ask("POST", f"{url}/sign-in/email", email=email, password=PASSWORD):
+                writes.times.append(time.monotonic())
             await asyncio.sleep(PAUSE)
 
     async def look(self, url: str) -> None:
