@@ -52,8 +52,9 @@ GROUP BY name ORDER BY name
 async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Finding]:
     """Check the server; nothing is written."""
     timeout = chosen.database.timeout.total_seconds()
+    pooled = chosen.database.pooler == "transaction"
     try:
-        connection = await postgresql_connect(address.target, timeout)(timeout)
+        connection = await postgresql_connect(address.target, timeout, pooled=pooled)(timeout)
     except (ValueError, *FAULTS) as fault:
         if is_read_only(fault):
             return [_read_only()]
@@ -61,7 +62,8 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
     try:
         return [
             await _server(connection, chosen, address),
-            *await _connections(connection, chosen),
+            # The connections of a pooler are its own.
+            *(() if pooled else await _connections(connection, chosen)),
             *await _replication(connection),
             *await _timeouts(connection, timeout),
             *await _privileges(connection),

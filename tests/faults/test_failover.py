@@ -179,11 +179,13 @@ class TestFailover:
         assert finding.found.startswith("3 processes, one more than run now, need 60 connections")
 
     async def test_it_is_not_ready_where_a_pooler_leads_to_a_standby(
-        self, primary: OwnCluster, replica: Replica, url: str
+        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
     ) -> None:
         """What the pooler tells of its server may be old, and the service keeps its connections to the pooler."""
         await catch_up(primary, replica, place="replay")
         with pooling(replica.url(str(make_url(url).database)), connections=2) as pooled:
+            through = settings(tmp_path, pooled, **{"database.pooler": "transaction"})
+            said = (await examine_database(through, system_clock))[0]
             opened = await open_database(pooled, pool_size=3, timeout=5, patience=0, pooled=True)
             try:
                 before = await suffices(opened)
@@ -192,4 +194,5 @@ class TestFailover:
             finally:
                 await opened.close()
 
+        assert is_wrong(said, "it is read-only: a standby")
         assert (before, after) == (False, True)
