@@ -31,6 +31,13 @@ class Writes:
     """When (monotonic seconds) writes in one place were acknowledged."""
 
     times: list[float] = field(default_factory=list)
+    latest: float = 0.0
+    """When the latest of them began: one that began before a fault may be acknowledged after it."""
+
+    def add(self, began: float) -> None:
+        """Note that a write was acknowledged now."""
+        self.times.append(time.monotonic())
+        self.latest = max(self.latest, began)
 
     def longest_gap(self, since: float) -> tuple[float, float]:
         """Return beginning and end of the longest time without a write since then; the end is now if there is none."""
@@ -64,7 +71,9 @@ class Load:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run it until the end of the block. Raises what a task has met that is no answer."""
-        limits = httpx.Limits(max_connections=None)
+        # An instance closes what is idle for 5 s, possibly as the next request is sent.
+        # An instance closes what is idle for 5 s, possibly as the next request is sent.
+        limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
         async with httpx.AsyncClient(timeout=60, limits=limits, trust_env=False) as http:
             client = Client(http, self.ledger)
             self.at_instances = [Writes() for _ in self.instances]
@@ -99,11 +108,9 @@ class Load:
             self.excess = await guesses.excess(http, self.balancer)
 
     async def writes_everywhere(self, since: float) -> None:
-        """Return once each instance has written since then (monotonic seconds). Raises TimeoutError."""
+        """Return once a write that began after then (monotonic seconds) was acknowledged in each place. Raises TimeoutError."""
         async with asyncio.timeout(90):
-            while not all(
-                max(each.times, default=0) > since for each in (*self.at_instances, self.at_source)
-            ):
+            while not all(each.latest > since for each in (*self.at_instances, self.at_source)):
                 await asyncio.sleep(0.05)
                 continue
 
@@ -112,6 +119,7 @@ class Load:
         address = self.cluster.url.rpartition("/")[0] + "/postgres"
         while True:
             await asyncio.sleep(PAUSE)
+            began = time.monotonic()
             try:
                 connection = await asyncpg.connect(address, timeout=5)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
@@ -120,7 +128,7 @@ class Load:
                 # Nothing is waited for less long than for ever: a commit must not be cancelled.
                 await connection.execute("CREATE TABLE IF NOT EXISTS watch (at timestamptz)")
                 await connection.execute("INSERT INTO watch VALUES (now())")
-                self.at_source.times.append(time.monotonic())
+                self.at_source.add(began)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
                 continue
             finally:
@@ -129,8 +137,9 @@ class Load:
     async def _watch_store(self, store: LimitStore) -> None:
         # The client library may swallow the cancellation of what connects.
         while not self._is_over:
+            began = time.monotonic()
             if await store.write():
-                self.at_source.times.append(time.monotonic())
+                self.at_source.add(began)
             await asyncio.sleep(PAUSE)
 
     async def _count(self) -> None:
@@ -201,16 +210,18 @@ class Client:
     async def probe(self, url: str, writes: Writes, email: str, token: str) -> None:
         """Write at one instance without end."""
         for number in itertools.count(1):
+            began = time.monotonic()
             if await self.ask("POST", f"{url}/update-user", token, name=f"Ada {number}"):
-                writes.times.append(time.monotonic())
+                writes.add(began)
                 self.ledger.names.setdefault(email, []).append((number, time.monotonic()))
             await asyncio.sleep(PAUSE)
 
     async def probe_sign_in(self, url: str, writes: Writes, email: str, token: str) -> None:
         """Sign in at one instance without end."""
         while True:
+            began = time.monotonic()
             if await self.ask("POST", f"{url}/sign-in/email", email=email, password=PASSWORD):
-                writes.times.append(time.monotonic())
+                writes.add(began)
             await asyncio.sleep(PAUSE)
 
     async def look(self, url: str) -> None:
