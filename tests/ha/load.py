@@ -72,7 +72,6 @@ class Load:
     async def running(self) -> AsyncIterator[None]:
         """Run it until the end of the block. Raises what a task has met that is no answer."""
         # An instance closes what is idle for 5 s, possibly as the next request is sent.
-        # An instance closes what is idle for 5 s, possibly as the next request is sent.
         limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
         async with httpx.AsyncClient(timeout=60, limits=limits, trust_env=False) as http:
             client = Client(http, self.ledger)
@@ -108,7 +107,10 @@ class Load:
             self.excess = await guesses.excess(http, self.balancer)
 
     async def writes_everywhere(self, since: float) -> None:
-        """Return once a write that began after then (monotonic seconds) was acknowledged in each place. Raises TimeoutError."""
+        """Return once a write that began after then (monotonic seconds) was acknowledged everywhere.
+
+        Raises TimeoutError.
+        """
         async with asyncio.timeout(90):
             while not all(each.latest > since for each in (*self.at_instances, self.at_source)):
                 await asyncio.sleep(0.05)
