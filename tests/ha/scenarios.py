@@ -92,7 +92,8 @@ class Row:
             "nothing was lost, so the standbys were not behind": bool(self.lost.writes)
             or self.is_synchronous
             or not self.scenario.is_behind,
-            f"first write {lag:.1f} s after it was possible": lag <= at_most,
+            f"first write {lag:.1f} s after it was possible, at a load average of {self.busy:.0f}": lag
+            <= at_most,
             f"{self.connections} connections": self.connections <= 2 * POOL,
             f"requests failed: {dict(statuses)}": not self.scenario.is_unnoticed or set(statuses) == {"200"},
             f"requests failed that need no count: {others}": not self.scenario.is_of_store or not others,
