@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# See that Patroni, etcd, HAProxy, Redis and its Sentinel are there: `make test-ha` starts private ones with them.
+# See that Patroni, etcd, HAProxy, Redis, which is its own Sentinel, are there: `make test-ha` starts private ones with them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/packages.sh
@@ -13,7 +13,6 @@ want etcd-server etcd
 want patroni patroni
 want haproxy haproxy
 want redis-server redis-server
-want redis-sentinel redis-sentinel
 
 [ "${#want_packages[@]}" -gt 0 ] || exit 0
 may_install || stop_with \

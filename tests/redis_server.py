@@ -39,7 +39,7 @@ class RedisServer:
             str(self._directory),
         ]
         self._process = subprocess.Popen(
-            [_program(), *options],
+            [program(), *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -78,7 +78,8 @@ class RedisServer:
             return b""
 
 
-def _program() -> str:
+def program() -> str:
+    """Find the program of the server. Raises RuntimeError."""
     for name in PROGRAMS:
         found = shutil.which(name)
         if found:

@@ -1,5 +1,6 @@
 """Checks of a PostgreSQL server: connection, version, encoding, timeouts, privileges, schema, clock."""
 
+import math
 import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -9,7 +10,7 @@ from server.clock import Clock
 from server.config.settings import Settings
 from server.database.database import Address
 from server.database.errors import first_line, is_read_only, sqlstate
-from server.database.postgresql.engine import FAULTS, Driver, postgresql_connect
+from server.database.postgresql.engine import APPLICATION, FAULTS, Driver, postgresql_connect
 from server.doctor import names, schema
 from server.doctor.findings import Finding, Verdict, odd, ok, skipped, wrong
 
@@ -24,6 +25,21 @@ _UNKNOWN_DATABASE = "3D000"
 _NOT_AUTHORIZED = "28"
 """The class of codes for a refused user or password."""
 
+# Visible to every role, unlike the state of each standby.
+_REPLICATION = """
+SELECT EXISTS (SELECT FROM pg_stat_replication)
+  AND (current_setting('synchronous_standby_names') = ''
+       OR current_setting('synchronous_commit') IN ('off', 'local'))
+"""
+
+_CONNECTIONS = """
+SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+       - coalesce(current_setting('reserved_connections', true)::int, 0) AS usable,
+       count(*) FILTER (WHERE application_name <> $1) AS others,
+       count(*) FILTER (WHERE application_name = $1 AND pid <> pg_backend_pid()) AS ours
+FROM pg_stat_activity WHERE datid IS NOT NULL
+"""
+
 _PRIVILEGES = """
 SELECT name || ' (' || string_agg(privilege, ', ') || ')'
 FROM unnest($1::text[]) AS name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege
@@ -36,8 +52,9 @@ GROUP BY name ORDER BY name
 async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Finding]:
     """Check the server; nothing is written."""
     timeout = chosen.database.timeout.total_seconds()
+    pooled = chosen.database.pooler == "transaction"
     try:
-        connection = await postgresql_connect(address.target, timeout)(timeout)
+        connection = await postgresql_connect(address.target, timeout, pooled=pooled)(timeout)
     except (ValueError, *FAULTS) as fault:
         if is_read_only(fault):
             return [_read_only()]
@@ -45,6 +62,9 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
     try:
         return [
             await _server(connection, chosen, address),
+            # The connections of a pooler are its own.
+            *(() if pooled else await _connections(connection, chosen)),
+            *await _replication(connection),
             *await _timeouts(connection, timeout),
             *await _privileges(connection),
             (judged := schema.judge(chosen, await _revision(connection))),
@@ -90,6 +110,36 @@ async def _server(connection: Driver, chosen: Settings, address: Address) -> Fin
             "lower database.pool_size (each server process opens as many), or raise max_connections",
         )
     return ok("database", f"{address.label}: PostgreSQL {number // 10000}, UTF8")
+
+
+async def _connections(connection: Driver, chosen: Settings) -> list[Finding]:
+    """Check that one process more than those that run fits, as in a rolling restart."""
+    usable, others, ours = await connection.fetchrow(_CONNECTIONS, APPLICATION)
+    size = chosen.database.pool_size
+    running = max(1, math.ceil(ours / size))
+    if (running + 1) * size <= usable - others:
+        return []
+    return [
+        odd(
+            "connections",
+            f"{running + 1} processes, one more than run now, need {(running + 1) * size} connections"
+            f" (database.pool_size {size}); the server has {usable}, of which others use {others}",
+            "raise max_connections, or lower database.pool_size",
+        )
+    ]
+
+
+async def _replication(connection: Driver) -> list[Finding]:
+    """Check that a standby that takes over has every write that was answered."""
+    if not await connection.fetchval(_REPLICATION):
+        return []
+    return [
+        odd(
+            "replication",
+            "commits wait for no standby: a failover loses the last writes, and sessions that were ended work again",
+            "make replication synchronous (Patroni: synchronous_mode), unless the standbys only serve reads",
+        )
+    ]
 
 
 def _read_only() -> Finding:

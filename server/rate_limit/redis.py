@@ -265,10 +265,11 @@ def _named_by_sentinels(address: str, options: dict[str, Any]) -> tuple[Connecti
     if matched is None:
         raise ValueError("an address of Sentinels is redis+sentinel://host:26379,host:26379/service/0")
     is_tls = bool(matched["tls"])
-    sentinels = Sentinel(
-        [_host_and_port(each) for each in matched["hosts"].split(",")],
-        sentinel_kwargs={**options, "ssl": is_tls},
-    )
+    hosts = [_host_and_port(each) for each in matched["hosts"].split(",")]
+    # They are asked one after the other, and the first may be silent for the same reason as the server.
+    share = options["socket_timeout"] / (len(hosts) + 1)
+    each = {**options, "socket_timeout": share, "socket_connect_timeout": share, "ssl": is_tls}
+    sentinels = Sentinel(hosts, sentinel_kwargs=each)
     pool = SentinelConnectionPool(
         unquote(matched["service"]),
         sentinels,

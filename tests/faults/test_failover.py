@@ -6,7 +6,7 @@ through it behind a relay, and is never started again.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 
 from server.clock import system_clock
 from server.database.database import DatabaseAbsent, open_database
+from server.database.postgresql.engine import postgresql_connect
 from server.database.schema import suffices
 from server.doctor.examination import examine_database
 from tests.conftest import Headers
@@ -142,12 +143,49 @@ class TestFailover:
 
         assert is_wrong(finding, "it is read-only: a standby")
 
+    async def test_doctor_says_to_any_role_that_commits_wait_for_no_standby(
+        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
+    ) -> None:
+        await primary.run("CREATE ROLE ada LOGIN", "GRANT pg_read_all_data, pg_write_all_data TO ada")
+        ada = make_url(url).set(username="ada").render_as_string()
+        await catch_up(primary, replica, place="replay")
+
+        async def verdicts() -> list[tuple[str, str]]:
+            found = await examine_database(settings(tmp_path, ada), system_clock)
+            return [(each.check, each.verdict) for each in found if each.verdict != "ok"]
+
+        async def are_synchronous() -> bool:
+            return not await verdicts()
+
+        asynchronous = await verdicts()
+        await primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        await until(are_synchronous)
+        await primary.run("ALTER ROLE ada SET synchronous_commit = 'local'")
+
+        assert asynchronous == await verdicts() == [("replication", "warning")]
+
+    async def test_doctor_counts_the_processes_that_run(self, url: str, tmp_path: Path) -> None:
+        """The server takes 50 connections, three of them from superusers only."""
+        chosen = settings(tmp_path, url, **{"database.pool_size": "20"})
+        before = await examine_database(chosen, system_clock)
+        async with AsyncExitStack() as held:
+            for _ in range(21):
+                connection = await postgresql_connect(url, 5)(5)
+                held.callback(connection.terminate)
+            during = await examine_database(chosen, system_clock)
+
+        assert "connections" not in {each.check for each in before}
+        [finding] = [each for each in during if each.check == "connections"]
+        assert finding.found.startswith("3 processes, one more than run now, need 60 connections")
+
     async def test_it_is_not_ready_where_a_pooler_leads_to_a_standby(
-        self, primary: OwnCluster, replica: Replica, url: str
+        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
     ) -> None:
         """What the pooler tells of its server may be old, and the service keeps its connections to the pooler."""
         await catch_up(primary, replica, place="replay")
         with pooling(replica.url(str(make_url(url).database)), connections=2) as pooled:
+            through = settings(tmp_path, pooled, **{"database.pooler": "transaction"})
+            said = (await examine_database(through, system_clock))[0]
             opened = await open_database(pooled, pool_size=3, timeout=5, patience=0, pooled=True)
             try:
                 before = await suffices(opened)
@@ -156,4 +194,5 @@ class TestFailover:
             finally:
                 await opened.close()
 
+        assert is_wrong(said, "it is read-only: a standby")
         assert (before, after) == (False, True)

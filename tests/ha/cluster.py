@@ -5,7 +5,8 @@ import json
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import asyncpg
 import httpx
 
-from tests.ha.processes import USER, Program, free_ports, program, send, servers
+from tests.ha.processes import USER, Program, free_ports, program, send, servers, until
 from tests.postgres import binaries
 
 DATABASE = "gatewright"
@@ -30,9 +31,10 @@ _PATRONI: dict[str, Any] = {
             "ttl": 20,
             "loop_wait": 5,
             "retry_timeout": 5,
+            "failsafe_mode": True,
             "postgresql": {
                 "use_pg_rewind": True,
-                "parameters": {"wal_log_hints": "on", "max_connections": 100, "wal_sender_timeout": "10s"},
+                "parameters": {"wal_log_hints": "on", "max_connections": 200, "wal_sender_timeout": "10s"},
             },
         },
         "initdb": [{"encoding": "UTF8"}, {"locale": "C"}],
@@ -126,6 +128,8 @@ class PatroniCluster:
                 "data_dir": str(data),
                 "bin_dir": str(binaries()),
                 "pgpass": str(self._directory / f"{name}.pgpass"),
+                # Otherwise a standby that is made again waits for the next checkpoint, which takes minutes.
+                "basebackup": [{"checkpoint": "fast"}],
                 "authentication": {
                     "superuser": {"username": "postgres"},
                     "replication": {"username": "replicator"},
@@ -154,7 +158,7 @@ class PatroniCluster:
         self._etcd.start()
         self._proxy.start()
         self.nodes[0].patroni.start()
-        await until(self._has_primary, "a primary")
+        await until(self._has_primary, "a primary", PATIENCE)
         for node in self.nodes[1:]:
             node.patroni.start()
         await self.whole()
@@ -173,7 +177,7 @@ class PatroniCluster:
 
     async def primary(self) -> Node:
         """Return the host that is the primary, once there is one."""
-        await until(self._has_primary, "a primary")
+        await until(self._has_primary, "a primary", PATIENCE)
         for node in self.nodes:
             if await _status(node, "primary") == 200:
                 return node
@@ -188,7 +192,7 @@ class PatroniCluster:
             await until(self._is_whole, "a whole cluster", COMES_BACK)
         except RuntimeError:
             await self._reinitialize()
-            await until(self._is_whole, "a whole cluster")
+            await until(self._is_whole, "a whole cluster", PATIENCE)
 
     async def _reinitialize(self) -> None:
         receiving = {name for name, _ in await self._standbys()}
@@ -267,6 +271,20 @@ class PatroniCluster:
         """Start the consensus store again, with what it held."""
         self._etcd.start()
 
+    async def set_failsafe(self, *, is_on: bool) -> None:
+        """Change `failsafe_mode`, and return once every host has read the settings again."""
+        primary = await self.primary()
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+            settings = f"http://127.0.0.1:{primary.api}/config"
+            (await client.patch(settings, json={"failsafe_mode": is_on})).raise_for_status()
+            changed = time.time()
+
+            async def is_read() -> bool:
+                asked = [client.get(f"http://127.0.0.1:{node.api}/patroni") for node in self.nodes]
+                return all(each.json()["dcs_last_seen"] > changed for each in await asyncio.gather(*asked))
+
+            await until(is_read, "failsafe_mode", PATIENCE)
+
     def stall(self, standbys: list[Node]) -> list[int]:
         """Stop replication to standbys without ending it; return the processes that are stopped."""
         receivers = [pid for node in standbys for pid in node.receivers()]
@@ -302,16 +320,6 @@ async def _connections(node: Node) -> int:
         return 0
     finally:
         connection.terminate()
-
-
-async def until(holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> None:
-    """Return once it holds. Raises RuntimeError when it does not in so many seconds."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not await holds():  # noqa: ASYNC110 - what is waited for happens elsewhere, and wakes nobody
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        raise RuntimeError(f"waited {seconds:g} s for {what}") from None
 
 
 @asynccontextmanager

@@ -15,7 +15,9 @@ POOL = 10
 
 _SETTINGS = {
     "secrets": "s" * 32,
-    "limits.enabled": "false",
+    # All clients are in one network.
+    "limits.requests": "2000",
+    "limits.network_failures": "0",
     "session.max_per_user": "0",
     "audit.retention": "0",
     "trusted_proxies": "127.0.0.1/32",
@@ -33,6 +35,8 @@ class Instances:
     directory: Path
     settings: Mapping[str, str]
     ports: list[int]
+    log: list[str] = field(default_factory=list)
+    """The lines that both have printed; those of one that runs come at its end."""
     _running: list[tuple[ExitStack, LiveService]] = field(default_factory=list)
 
     @property
@@ -55,17 +59,14 @@ class Instances:
 
     def stop(self, number: int) -> None:
         """Stop an instance in order."""
-        ends, _ = self._running.pop(number)
+        ends, live = self._running.pop(number)
         ends.close()
+        self.log += live.output.lines
 
     async def restart(self, number: int) -> None:
         """Restart an instance as a new release would be rolled out: it ends in order, then starts."""
         await asyncio.to_thread(self.stop, number)
         await asyncio.to_thread(self.start, number)
-
-    def log(self) -> list[str]:
-        """Return the lines that both have printed."""
-        return [line for _, live in self._running for line in list(live.output.lines)]
 
 
 @contextmanager

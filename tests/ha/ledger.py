@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import httpx
@@ -23,11 +24,15 @@ class Ledger:
     ended: dict[str, float] = field(default_factory=dict)
     """Tokens of sessions that were ended."""
     statuses: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    """The paths of the requests that were not answered with 200."""
     slowest: float = 0.0
 
-    def count(self, status: str, began: float) -> None:
+    def count(self, status: str, url: str, began: float) -> None:
         """Count a response by its status, or what the client met in its place."""
         self.statuses[status] += 1
+        if status != "200":
+            self.refused[urlsplit(url).path] += 1
         self.slowest = max(self.slowest, time.monotonic() - began)
 
 

@@ -7,12 +7,15 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import asyncpg
 import httpx
 
 from tests.ha.cluster import PatroniCluster
+from tests.ha.guesses import Guesses
 from tests.ha.ledger import Ledger
+from tests.ha.limit_store import LimitStore
 from tests.service import PASSWORD
 
 CLIENTS = 12
@@ -28,6 +31,13 @@ class Writes:
     """When (monotonic seconds) writes in one place were acknowledged."""
 
     times: list[float] = field(default_factory=list)
+    latest: float = 0.0
+    """When the latest of them began: one that began before a fault may be acknowledged after it."""
+
+    def add(self, began: float) -> None:
+        """Note that a write was acknowledged now."""
+        self.times.append(time.monotonic())
+        self.latest = max(self.latest, began)
 
     def longest_gap(self, since: float) -> tuple[float, float]:
         """Return beginning and end of the longest time without a write since then; the end is now if there is none."""
@@ -46,16 +56,23 @@ class Load:
     cluster: PatroniCluster
     balancer: str
     instances: list[str]
+    store: LimitStore | None = None
+    """The store of the limits, if it is what breaks: then probes sign in."""
     ledger: Ledger = field(default_factory=Ledger)
     at_instances: list[Writes] = field(default_factory=list)
-    at_cluster: Writes = field(default_factory=Writes)
+    at_source: Writes = field(default_factory=Writes)
+    """Past the service: at the cluster, or at the store of the limits."""
+    _is_over: bool = False
+    excess: int = 0
+    """Wrong passwords that were compared beyond the limit, some of them before the fault."""
     connections: int = 0
     """The most of all instances that were seen at one host."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run it until the end of the block. Raises what a task has met that is no answer."""
-        limits = httpx.Limits(max_connections=None)
+        # An instance closes what is idle for 5 s, possibly as the next request is sent.
+        limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
         async with httpx.AsyncClient(timeout=60, limits=limits, trust_env=False) as http:
             client = Client(http, self.ledger)
             self.at_instances = [Writes() for _ in self.instances]
@@ -65,11 +82,15 @@ class Load:
                 for url, writes in zip(self.instances, self.at_instances, strict=True)
                 for _ in range(PROBES)
             ]
+            guesses = Guesses((await client.join(self.balancer))[0])
+            await guesses.begin(http, self.balancer)
+            probe = client.probe if self.store is None else client.probe_sign_in
+            watch = self._watch if self.store is None else partial(self._watch_store, self.store)
             work = [
                 *(client.use(self.balancer, *user) for user in users),
-                *(client.probe(url, writes, *user) for url, writes, user in probes),
+                *(probe(url, writes, *user) for url, writes, user in probes),
                 *(client.look(url) for url in self.instances),
-                *(self._watch() for _ in range(WATCHERS)),
+                *(watch() for _ in range(WATCHERS)),
                 self._count(),
             ]
             tasks = [asyncio.create_task(each) for each in work]
@@ -79,16 +100,19 @@ class Load:
                 if ended:
                     raise RuntimeError("the load has stopped") from ended[0]
             finally:
+                self._is_over = True
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
+            self.excess = await guesses.excess(http, self.balancer)
 
     async def writes_everywhere(self, since: float) -> None:
-        """Return once each instance has written since then (monotonic seconds). Raises TimeoutError."""
+        """Return once a write that began after then (monotonic seconds) was acknowledged everywhere.
+
+        Raises TimeoutError.
+        """
         async with asyncio.timeout(90):
-            while not all(
-                max(each.times, default=0) > since for each in (*self.at_instances, self.at_cluster)
-            ):
+            while not all(each.latest > since for each in (*self.at_instances, self.at_source)):
                 await asyncio.sleep(0.05)
                 continue
 
@@ -97,6 +121,7 @@ class Load:
         address = self.cluster.url.rpartition("/")[0] + "/postgres"
         while True:
             await asyncio.sleep(PAUSE)
+            began = time.monotonic()
             try:
                 connection = await asyncpg.connect(address, timeout=5)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
@@ -105,11 +130,19 @@ class Load:
                 # Nothing is waited for less long than for ever: a commit must not be cancelled.
                 await connection.execute("CREATE TABLE IF NOT EXISTS watch (at timestamptz)")
                 await connection.execute("INSERT INTO watch VALUES (now())")
-                self.at_cluster.times.append(time.monotonic())
+                self.at_source.add(began)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
                 continue
             finally:
                 connection.terminate()
+
+    async def _watch_store(self, store: LimitStore) -> None:
+        # The client library may swallow the cancellation of what connects.
+        while not self._is_over:
+            began = time.monotonic()
+            if await store.write():
+                self.at_source.add(began)
+            await asyncio.sleep(PAUSE)
 
     async def _count(self) -> None:
         while True:
@@ -133,12 +166,12 @@ class Client:
                 method, url, headers=headers, json=body if method == "POST" else None
             )
         except httpx.TransportError as fault:
-            self.ledger.count(type(fault).__name__, began)
+            self.ledger.count(type(fault).__name__, url, began)
             await asyncio.sleep(PAUSE)
             return None
         finally:
             self.http.cookies.clear()
-        self.ledger.count(str(answer.status_code), began)
+        self.ledger.count(str(answer.status_code), url, began)
         if answer.status_code == 200:
             return answer
         await asyncio.sleep(PAUSE)
@@ -179,9 +212,18 @@ class Client:
     async def probe(self, url: str, writes: Writes, email: str, token: str) -> None:
         """Write at one instance without end."""
         for number in itertools.count(1):
+            began = time.monotonic()
             if await self.ask("POST", f"{url}/update-user", token, name=f"Ada {number}"):
-                writes.times.append(time.monotonic())
+                writes.add(began)
                 self.ledger.names.setdefault(email, []).append((number, time.monotonic()))
+            await asyncio.sleep(PAUSE)
+
+    async def probe_sign_in(self, url: str, writes: Writes, email: str, token: str) -> None:
+        """Sign in at one instance without end."""
+        while True:
+            began = time.monotonic()
+            if await self.ask("POST", f"{url}/sign-in/email", email=email, password=PASSWORD):
+                writes.add(began)
             await asyncio.sleep(PAUSE)
 
     async def look(self, url: str) -> None:

@@ -1,11 +1,12 @@
 """Processes of programs that are not ours: started without root's rights, killed, frozen, and ended for certain."""
 
+import asyncio
 import os
 import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +22,14 @@ class Program:
     words: Sequence[str]
     directory: Path
     log: Path
+    user: str | None = USER
     process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
         """Start it in a process group of its own."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.words, cwd=self.directory, user=USER, group=USER, process_group=0,
+                self.words, cwd=self.directory, user=self.user, group=self.user, process_group=0,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 env={**os.environ, "LC_ALL": "C", "HOME": str(self.directory)},
             )  # fmt: skip
@@ -43,6 +45,16 @@ class Program:
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.process = None
+
+
+async def until(holds: Callable[[], Awaitable[object]], what: str, seconds: float) -> None:
+    """Return once it holds. Raises RuntimeError when it does not in so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await holds():  # noqa: ASYNC110 - what is waited for happens elsewhere, and wakes nobody
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise RuntimeError(f"waited {seconds:g} s for {what}") from None
 
 
 def send(number: signal.Signals, pids: Iterable[int]) -> None:

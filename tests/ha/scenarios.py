@@ -1,6 +1,7 @@
 """What happens to the cluster or to the instances, and what is measured meanwhile."""
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from tests.ha.cluster import PatroniCluster
 from tests.ha.instances import POOL, Instances
 from tests.ha.ledger import Ledger, Losses, losses
+from tests.ha.limit_store import PATIENCE, LimitStore
 from tests.ha.load import Load
-from tests.ha.processes import send
+from tests.ha.processes import send, until
 
 QUIET = 3.0
 """Seconds of load before the fault, and after its end."""
@@ -19,8 +21,13 @@ BEHIND = 2.0
 FROZEN = 40.0
 AWAY = 30.0
 STALLED = 15.0
+STORE_AWAY = 12.0
 AT_MOST = 1.0
 """Seconds from the first write past the service to the first one through each instance."""
+SILENCE = 11.0
+"""The same for sign-ins where the store of the limits was silent: one waits for 5 s, and for 5 s none is tried."""
+COUNTED = {"/sign-in/email", "/sign-up/email"}
+"""The paths of the requests that need the store of the limits."""
 
 
 @dataclass
@@ -29,6 +36,7 @@ class Place:
 
     cluster: PatroniCluster
     instances: Instances
+    store: LimitStore
     lost_from: float = 0.0
     """When (monotonic seconds) replication stopped, if a scenario stops it."""
 
@@ -42,6 +50,13 @@ class Scenario:
     repair: Callable[[Place], Awaitable[None]] | None = None
     is_direct: bool = True
     """Whether the instances stay, so that each can be asked."""
+    is_unnoticed: bool = False
+    """Whether no request may fail."""
+    is_behind: bool = False
+    """Whether the standby that takes over lacks what was acknowledged, so that an asynchronous cluster loses it."""
+    is_of_store: bool = False
+    """Whether it is the store of the limits that breaks."""
+    at_most: float = AT_MOST
 
 
 @dataclass(frozen=True)
@@ -59,20 +74,30 @@ class Row:
     predicted: bool
     """Whether everything that is gone was acknowledged when the manual says that it may be."""
     connections: int
+    excess: int
+    """Wrong passwords that were compared beyond the limit."""
+    busy: float
+    """The load average of the machine at the end."""
 
     def broken(self) -> list[str]:
         """Return the promises that were not kept."""
-        statuses = self.ledger.statuses
+        statuses, lag, at_most = self.ledger.statuses, max(self.lags, default=0.0), self.scenario.at_most
+        others = set(self.ledger.refused) - COUNTED
         promises = {
             f"{statuses['500']} answers of 500": statuses["500"] == 0,
             f"{len(self.lost.writes)} acknowledged writes lost": not self.lost.writes
             or not self.is_synchronous,
             f"{len(self.lost.revived)} ended sessions live": not self.lost.revived or not self.is_synchronous,
             "something was lost that the manual does not predict": self.predicted,
-            f"first write {max(self.lags, default=0):.1f} s after the cluster's": max(self.lags, default=0)
-            <= AT_MOST,
+            "nothing was lost, so the standbys were not behind": bool(self.lost.writes)
+            or self.is_synchronous
+            or not self.scenario.is_behind,
+            f"first write {lag:.1f} s after it was possible, at a load average of {self.busy:.0f}": lag
+            <= at_most,
             f"{self.connections} connections": self.connections <= 2 * POOL,
-            f"requests failed: {dict(statuses)}": self.scenario.is_direct or set(statuses) == {"200"},
+            f"requests failed: {dict(statuses)}": not self.scenario.is_unnoticed or set(statuses) == {"200"},
+            f"requests failed that need no count: {others}": not self.scenario.is_of_store or not others,
+            f"{self.excess} wrong passwords compared beyond the limit": not self.excess,
         }
         return [broken for broken, is_kept in promises.items() if not is_kept]
 
@@ -80,7 +105,8 @@ class Row:
 async def measure(scenario: Scenario, place: Place) -> Row:
     """Run a scenario under load, wait until everything is well again, and see what is lost."""
     cluster, instances = place.cluster, place.instances
-    load = Load(cluster, instances.url, instances.urls if scenario.is_direct else [])
+    store = place.store if scenario.is_of_store else None
+    load = Load(cluster, instances.url, instances.urls if scenario.is_direct else [], store)
     place.lost_from = 0.0
     async with load.running():
         await asyncio.sleep(QUIET)
@@ -88,13 +114,13 @@ async def measure(scenario: Scenario, place: Place) -> Row:
         await scenario.fault(place)
         await load.writes_everywhere(time.monotonic())
         await asyncio.sleep(QUIET)
-        gaps = [writes.longest_gap(began) for writes in (*load.at_instances, load.at_cluster)]
-        # Only where the cluster itself could not be written to is there a moment from which it could be again.
+        gaps = [writes.longest_gap(began) for writes in (*load.at_instances, load.at_source)]
+        # Only where the source itself could not be written to is there a moment from which it could be again.
         back = gaps[-1][1] if gaps[-1][1] - gaps[-1][0] > AT_MOST else None
         lags = [writes.first_since(back) - back for writes in load.at_instances] if back is not None else []
     if scenario.repair is not None:
         await scenario.repair(place)
-    await cluster.whole()
+    await asyncio.gather(cluster.whole(), place.store.whole())
     lost = await losses(load.ledger, cluster.url, instances.urls[0])
     # Without a standby that is stopped, one that keeps up lacks what was written in the last moment.
     window = (place.lost_from or began) - 1.0, gaps[-1][1]
@@ -108,6 +134,8 @@ async def measure(scenario: Scenario, place: Place) -> Row:
         lost=lost,
         predicted=all(window[0] <= when <= window[1] for when in gone),
         connections=load.connections,
+        excess=load.excess,
+        busy=os.getloadavg()[0],
     )
 
 
@@ -157,6 +185,15 @@ async def _lose_consensus(place: Place) -> None:
         place.cluster.find_consensus()
 
 
+async def _lose_consensus_without_failsafe(place: Place) -> None:
+    await place.cluster.set_failsafe(is_on=False)
+    await _lose_consensus(place)
+
+
+async def _restore_failsafe(place: Place) -> None:
+    await place.cluster.set_failsafe(is_on=True)
+
+
 async def _stall(place: Place) -> None:
     primary = await place.cluster.primary()
     stopped = place.cluster.stall([node for node in place.cluster.nodes if node is not primary])
@@ -172,13 +209,62 @@ async def _roll(place: Place) -> None:
         await asyncio.sleep(QUIET)
 
 
+async def _kill_store(place: Place) -> None:
+    """Kill all servers and Sentinels, and start them again with what is on their disks."""
+    for host in place.store.hosts:
+        host.kill()
+    await asyncio.sleep(STORE_AWAY)
+    for host in place.store.hosts:
+        host.start()
+
+
+async def _freeze_store(place: Place) -> None:
+    for host in place.store.hosts:
+        host.freeze()
+    try:
+        await asyncio.sleep(STORE_AWAY)
+    finally:
+        for host in place.store.hosts:
+            host.thaw()
+
+
+async def _kill_store_primary(place: Place) -> None:
+    host = await place.store.primary()
+    host.kill()
+    await until(place.store.write, "a new primary of the store", PATIENCE)
+    host.start()
+
+
+async def _freeze_store_primary(place: Place) -> None:
+    host = await place.store.primary()
+    host.freeze()
+    try:
+        await until(place.store.write, "a new primary of the store", PATIENCE)
+        await asyncio.sleep(STORE_AWAY)
+    finally:
+        host.thaw()
+
+
 SCENARIOS = {
     "switchover": Scenario("planned switchover", _switch_over),
     "processes": Scenario("primary's processes killed", _kill_processes),
     "stalled": Scenario(f"replication stalled for {STALLED:g} s", _stall),
-    "rolling": Scenario("rolling restart of the instances", _roll, is_direct=False),
+    "rolling": Scenario("rolling restart of the instances", _roll, is_direct=False, is_unnoticed=True),
     "host": Scenario("host of the primary killed", _kill_host, _start_hosts),
-    "behind": Scenario(f"the same, standbys {BEHIND:g} s behind", _kill_host_that_is_ahead, _start_hosts),
+    "behind": Scenario(
+        f"the same, standbys {BEHIND:g} s behind", _kill_host_that_is_ahead, _start_hosts, is_behind=True
+    ),
     "frozen": Scenario(f"primary frozen for {FROZEN:g} s", _freeze),
-    "consensus": Scenario(f"consensus store away for {AWAY:g} s", _lose_consensus),
+    "consensus": Scenario(f"consensus store away for {AWAY:g} s", _lose_consensus, is_unnoticed=True),
+    "unsafe": Scenario("the same without failsafe_mode", _lose_consensus_without_failsafe, _restore_failsafe),
+    "store-killed": Scenario(
+        f"limit store killed for {STORE_AWAY:g} s", _kill_store, is_of_store=True, at_most=SILENCE
+    ),
+    "store-frozen": Scenario(
+        f"limit store frozen for {STORE_AWAY:g} s", _freeze_store, is_of_store=True, at_most=SILENCE
+    ),
+    "store-failover": Scenario("host of the store's primary killed", _kill_store_primary, is_of_store=True),
+    "store-silent": Scenario(
+        "host of the store's primary frozen", _freeze_store_primary, is_of_store=True, at_most=SILENCE
+    ),
 }

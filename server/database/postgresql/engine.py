@@ -15,6 +15,9 @@ _FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59
 
 Driver: TypeAlias = "asyncpg.Connection[Any]"
 
+APPLICATION = "gatewright"
+"""What the server calls the sessions of the service."""
+
 FAULTS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """The driver's exceptions for a failed connection or statement; a timeout is an OSError."""
 
@@ -35,7 +38,7 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
     what it is while connecting, and a primary becomes one by a restart only, so no connection need be asked again. What
     a pooler says of that may be old, so `/ready` asks.
     """
-    parameters = {"application_name": "gatewright", **({} if pooled else settings)}
+    parameters = {"application_name": APPLICATION, **({} if pooled else settings)}
     if timeout is not None and not pooled:
         parameters["statement_timeout"] = str(int(timeout * 950))
     # asyncpg's default. Without its cache it names no statement, and parses each again in the message that executes it.

@@ -140,6 +140,12 @@ class TestPostgresql:
 
         assert is_wrong(only(found, "database"), "pool_size")
 
+    async def test_no_room_for_a_second_process(self, cluster: Cluster, tmp_path: Path) -> None:
+        found = await look(cluster.create(migrated=True), tmp_path, **{"database.pool_size": "300"})
+
+        finding = only(found, "connections")
+        assert (finding.verdict, "600 connections" in finding.found) == (Verdict.WARNING, True)
+
     async def test_a_user_without_privileges(self, cluster: Cluster, tmp_path: Path) -> None:
         url = cluster.create(migrated=True)
         role = f"reader_{url.rpartition('/')[2]}"
