@@ -47,7 +47,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Live
 
 def mailed(live: LiveService, template: str, pattern: str) -> str:
     """Return the link or code in the last email of a template."""
-    return live.output.wait_for(rf"^── email: {template} [^\n]*\nto +{ADA}\n[^\n]*\n(?:code +)?({pattern})$")[1]
+    return live.output.wait_for(rf"^── email: {template} [^\n]*\nto +{ADA}\n[^\n]*\n(?:code +)?({pattern})$")[
+        1
+    ]
 
 
 def request_link(live: LiveService, **body: str) -> str:

@@ -115,7 +115,7 @@ async def test_instances_count_and_refuse_together(server: OwnCluster, tmp_path:
 @pytest.mark.threat("KEY24")
 async def test_a_verifier_that_was_removed_is_refused_after_a_restart(place: Place) -> None:
     other = "w" * 40
-    told = []
+    told: list[list[str]] = []
     for verifiers in (f"tests:{VERIFIER},mail:{other}", f"tests:{VERIFIER}"):
         settings = {**SETTINGS, "api_keys.verifiers": verifiers}
         service = await open_service(place.url, place.directory, settings)
