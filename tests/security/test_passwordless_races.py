@@ -113,10 +113,8 @@ async def test_of_many_wrong_codes_three_are_compared(
 async def test_a_new_code_that_is_requested_meanwhile_can_be_used(instances: list[Service]) -> None:
     for _ in range(ROUNDS):
         digits = await code_for(instances[0])
-        newer, _ = await asyncio.gather(
-            code_for(instances[-1]),
-            all_of([use_code(each, wrong(digits)) for each in turns(instances, 2)]),
-        )
+        trying = [use_code(each, wrong(digits)) for each in turns(instances, 2)]
+        newer, _ = await asyncio.gather(code_for(instances[-1]), all_of(trying))
         [row] = await instances[0].rows('SELECT attempts FROM "grant"')
         assert row.attempts <= 2
         assert await checked(instances[0], newer) == "200"

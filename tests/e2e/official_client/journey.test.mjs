@@ -398,6 +398,29 @@ test("signs in by a link", async () => {
   assert.deepEqual([used.error.status, used.error.code], [401, "INVALID_TOKEN"]);
 });
 
+test("asks for an authenticator after a link and a code, and for no mailed code", async () => {
+  const { client: owner, email } = await joined();
+  const { totpURI } = succeeded(await owner.twoFactor.enable({ password: PASSWORD }));
+  succeeded(await owner.twoFactor.verifyTotp({ code: codeOf(totpURI) }));
+  for (const way of ["link", "code"]) {
+    const client = newClient();
+    let answer;
+    if (way === "link") {
+      succeeded(await client.signIn.magicLink({ email }));
+      const token = tokenIn((await mail("magic-link", email)).link);
+      answer = succeeded(await client.magicLink.verify({ query: { token } }));
+    } else {
+      succeeded(await client.emailOtp.sendVerificationOtp({ email, type: "sign-in" }));
+      answer = succeeded(await client.signIn.emailOtp({ email, otp: (await mail("sign-in-code", email)).code }));
+    }
+    assert.deepEqual([answer.twoFactorRedirect, answer.twoFactorMethods], [true, ["totp"]]);
+    holdToken(client, answer.token);
+    const sent = await client.twoFactor.sendOtp();
+    assert.deepEqual([sent.error.status, sent.error.code], [400, "OTP_NOT_CONFIGURED"]);
+  }
+  assert.equal((await sessionOf(owner)).user.email, email);
+});
+
 test("signs in, verifies, resets and changes the address by codes", async () => {
   const { email } = await joined();
   const client = newClient();
@@ -427,4 +450,6 @@ test("signs in, verifies, resets and changes the address by codes", async () => 
   const wanted = { email: newEmail, otp: reset, password: NEW_PASSWORD };
   assert.deepEqual(succeeded(await emailOtp.resetPassword(wanted)), { success: true });
   await signedIn(newEmail, NEW_PASSWORD);
+  assert.deepEqual(succeeded(await client.forgetPassword.emailOtp({ email: newEmail })), { success: true });
+  await mail("reset-password-code", newEmail, 2);
 });
