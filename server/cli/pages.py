@@ -18,26 +18,26 @@ def pages() -> None:
 @app.command()
 def export(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to; created if missing.")],
-    names: Annotated[
+    template: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEMPLATE]...", help="Only these, such as sign_in.html; by default all."),
+        typer.Option(metavar="NAME", help="Only this one, such as sign_in.html; can be repeated."),
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Write the built-in templates of the pages, as a start for pages.templates_dir.
+    """Write the built-in templates to a folder.
 
-    Files that exist are replaced only after a confirmation. Keep only those that you change: the others then stay as
-    new versions bring them.
+    They are a start for pages.templates_dir. Files that exist are replaced only after a confirmation. Keep only those
+    that you change: the others then stay as new versions bring them.
 
-    Example: gatewright pages export templates sign_in.html
+    Example: gatewright pages export templates --template sign_in.html
     """
     from handlers.pages.environment import TEMPLATES, built_in
     from server.config.sources import ConfigurationError, reason
 
     known = built_in()
-    if unknown := sorted(set(names or ()) - set(known)):
+    if unknown := sorted(set(template or ()) - set(known)):
         raise ConfigurationError(f"no template is called {', '.join(unknown)}; there are {', '.join(known)}")
-    wanted = sorted(set(names or known))
+    wanted = sorted(set(template or known))
     if existing := [name for name in wanted if (folder / name).exists()]:
         confirm(f"Replace {count(len(existing), 'file')} in {folder}?", yes)
     try:

@@ -35,7 +35,7 @@ def test_writes_all_templates_and_the_service_starts_with_them(run: Run, tmp_pat
 
 
 def test_writes_only_the_named_ones(run: Run, tmp_path: Path) -> None:
-    run("pages", "export", "templates", "sign_in.html", "account/profile.html")
+    run("pages", "export", "templates", "--template", "sign_in.html", "--template", "account/profile.html")
 
     assert sorted(files(tmp_path / "templates")) == ["account/profile.html", "sign_in.html"]
 
@@ -57,7 +57,7 @@ def test_replaces_files_only_after_a_confirmation(
 
 
 def test_says_which_templates_there_are(run: Run, tmp_path: Path) -> None:
-    done = run("pages", "export", "templates", "sign-in.html")
+    done = run("pages", "export", "templates", "--template", "sign-in.html")
 
     assert done.exit_code == 1
     assert complaint(done.stderr).startswith("no template is called sign-in.html; there are account/")
