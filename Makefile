@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha check format package docs docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha check format package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-growth
 
 help:
@@ -75,6 +75,10 @@ package: setup ## build wheel and sdist into build/dist, and try them in a clean
 
 docs: setup ## build the documentation site into build/site; warnings are errors
 	@.ci/docs.sh build
+
+screenshots: setup ## take pictures of every hosted page into build/screenshots (ARGS=--gallery: also for the documentation)
+	@.ci/chromium.sh
+	$(BIN)/python -m tests.e2e.screenshots $(ARGS)
 
 docs-serve: setup ## serve the site on http://127.0.0.1:8001 and rebuild it on changes
 	@.ci/docs.sh serve

@@ -41,6 +41,7 @@ class Contest:
         self.cases += cases.operations(server, partial(crowd.renew_gatewright, url))
         self.cases += cases.tokens(server)
         self.cases += cases.keys(server)
+        self.cases += cases.pages(server)
 
     def add_better_auth(self, database: str, cluster: Cluster | None, installed: Path) -> None:
         """Let Better Auth, installed in a folder, take part on a kind of database. Raises ServerFailed."""

@@ -1,19 +1,47 @@
-"""`python -m tests.e2e.screenshots`: take pictures of every hosted page into build/screenshots."""
+"""`python -m tests.e2e.screenshots`: take pictures of every hosted page into build/screenshots.
+
+`--gallery` also puts those of the documentation into docs/pages/assets/gallery.
+"""
 
 import asyncio
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from PIL import Image
 from playwright.async_api import Browser, Page, ViewportSize
 
 from tests.e2e.browser import SCREENSHOTS, started
 from tests.e2e.page_walk import Site, others, site, walk
+from tests.live import ROOT
 
 WIDE = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
+
+
+GALLERY = (
+    "light/sign-in",
+    "light/sign-up-refused",
+    "dark/two-factor",
+    "dark/overview",
+    "light/second-factor-setup",
+    "light/sessions",
+    "phone/api-keys",
+    "ar/sign-in",
+)
+"""The pictures of the documentation."""
+
+
+def publish() -> None:
+    """Put the pictures of the gallery into the documentation, in a smaller format."""
+    folder = ROOT / "docs" / "pages" / "assets" / "gallery"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in GALLERY:
+        with Image.open(SCREENSHOTS / f"{name}.png") as picture:
+            picture.save(folder / f"{name.replace('/', '-')}.webp", quality=75, method=6)
 
 
 async def main() -> None:
@@ -58,3 +86,5 @@ async def _picture(page: Page, folder: str, name: str, scheme: Literal["light", 
 
 if __name__ == "__main__":
     asyncio.run(main())
+    if "--gallery" in sys.argv:
+        publish()
