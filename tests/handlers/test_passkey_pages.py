@@ -56,16 +56,16 @@ async def device(service: Service, ada: Browser) -> Authenticator:
     return device
 
 
-async def proof(service: Service, device: Authenticator) -> dict[str, str]:
+async def proof(service: Service, device: Authenticator) -> dict[str, Any]:
     """Return the fields of a form that signs in."""
     return fields_of(device.get(await options(service)))
 
 
-def fields_of(answer: dict[str, Any]) -> dict[str, str]:
+def fields_of(answer: dict[str, Any]) -> dict[str, Any]:
     return {"credential": answer["id"], **answer["response"]}
 
 
-async def creation(service: Service, device: Authenticator) -> dict[str, str]:
+async def creation(service: Service, device: Authenticator) -> dict[str, Any]:
     """Return the fields of a form that adds a passkey."""
     answer = device.create(await register_options(service, {}))
     return {**fields_of(answer), "transports": " ".join(answer["response"]["transports"])}
