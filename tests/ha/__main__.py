@@ -89,7 +89,12 @@ async def _run(directory: Path, plan: Mapping[bool, Sequence[str]]) -> tuple[lis
                 limits = {"limits.store": store.address}
                 with together(directory / f"instances-{folder.name}", cluster.url, limits) as instances:
                     place = Place(cluster, instances, store)
-                    measured = [await _measured(name, place) for name in names]
+                    measured: list[Row] = []
+                    try:
+                        for name in names:
+                            measured.append(await _measured(name, place))
+                    except (RuntimeError, TimeoutError) as fault:
+                        faults.append(f"{folder.name}, {name}: it was not measured to the end: {fault}")
                     rows += await _with_mails(measured, instances)
             faults += [f"{folder.name}: {fault}" for fault in log_faults(instances.log)]
     return rows, faults

@@ -163,11 +163,14 @@ class LimitStore:
     async def _seen(self, host: Host) -> tuple[int, int, int]:
         """Return the port of the primary as a Sentinel sees it, and how many replicas and Sentinels it sees, too."""
         async with _client(host.sentinel) as client:
+            state = await client.info("sentinel")
             primary = await client.sentinel_master(SERVICE)
             replicas = await client.sentinel_slaves(SERVICE)
         assert isinstance(primary, dict)
         well = sum(not (each["is_sdown"] or each["is_disconnected"]) for each in replicas)
-        sentinels = 0 if primary["is_sdown"] else primary["num-other-sentinels"]
+        # One that was frozen trusts nothing that it sees for half a minute.
+        is_blind = primary["is_sdown"] or state["sentinel_tilt"]
+        sentinels = 0 if is_blind else primary["num-other-sentinels"]
         return primary["port"], well, sentinels
 
 
