@@ -29,7 +29,8 @@ OF_LOOKS = ["color-contrast", "link-in-text-block", "target-size", "scrollable-r
 """The rules of axe-core that the colour scheme and the size of the window decide on."""
 
 WEIGHT = """async () => {
-  const loaded = performance.getEntriesByType("resource");
+  // What a script asks for in the end, such as the challenge for passkeys, is not loaded to show the page.
+  const loaded = performance.getEntriesByType("resource").filter((one) => one.initiatorType !== "fetch");
   const packed = await new Response(
     new Blob([document.documentElement.outerHTML]).stream().pipeThrough(new CompressionStream("gzip"))
   ).arrayBuffer();
@@ -132,7 +133,8 @@ class Audit:
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(self.axe)
         result = await self.page.evaluate(
-            "async (options) => (await axe.run(document, options)).violations", options
+            "async (options) => (await axe.run(document, options)).violations",
+            {"resultTypes": ["violations"], **options},
         )
         self._note(
             name,
@@ -234,4 +236,5 @@ def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
     # The performance depends on the machine: it is for people to read.
     print("Lighthouse:", scores)
     for name, score in scores.items():
-        assert (score["accessibility"], score["best-practices"], score["url"]) == (100, 100, pages[name][0])
+        rated = score["accessibility"], score["best-practices"], score["url"]
+        assert rated == (100, 100, pages[name][0]), score["broken"]
