@@ -6,12 +6,15 @@ The source texts are English. A catalog is `locales/<language>.po`; `make transl
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
 from gettext import NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from babel.core import Locale
 
 Unit = Literal["day", "hour", "minute"]
 
@@ -59,25 +62,18 @@ class Localization:
         return self.translations.ngettext(singular, plural, number)
 
     @property
-    def locale(self) -> str:
-        """The name of the locale that Babel formats dates and numbers by, such as `pt_BR`."""
-        return _FORMATS.get(self.language, self.language.replace("-", "_"))
+    def locale(self) -> "Locale":
+        """The locale that Babel formats dates and numbers by."""
+        return _locale(self.language)
 
     def format_date(self, moment: date) -> str:
         """Return a day, such as `25 November 2026`; of a time, the day in UTC."""
-        from babel.dates import format_date  # noqa: PLC0415 - loaded where it is used
-
-        return format_date(
-            moment.astimezone(UTC) if isinstance(moment, datetime) else moment, "long", self.locale
-        )
+        return _day(self.locale, moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment)
 
     def format_datetime(self, instant: datetime) -> str:
         """Return an instant, such as `25 November 2026, 10:19 UTC`."""
-        from babel.core import Locale  # noqa: PLC0415 - loaded where it is used
-        from babel.dates import format_time  # noqa: PLC0415
-
-        clock = format_time(instant, "short", tzinfo=UTC, locale=self.locale)
-        joined = str(Locale.parse(self.locale).datetime_formats["medium"])
+        clock = _clock(self.locale, instant.astimezone(UTC).time().replace(second=0, microsecond=0))
+        joined = str(self.locale.datetime_formats["medium"])
         return f"{joined.format(clock, self.format_date(instant))} UTC"
 
     def format_duration(self, span: timedelta) -> str:
@@ -95,6 +91,28 @@ class Localization:
         from babel.numbers import format_decimal  # noqa: PLC0415 - loaded where it is used
 
         return format_decimal(number, locale=self.locale)
+
+
+@cache
+def _locale(language: str) -> "Locale":
+    from babel.core import Locale  # noqa: PLC0415 - loaded where it is used
+
+    return Locale.parse(_FORMATS.get(language, language.replace("-", "_")))
+
+
+# Babel takes 30 µs for a day or a time; a page may have a hundred, and there are few of them.
+@lru_cache(maxsize=1024)
+def _day(locale: "Locale", day: date) -> str:
+    from babel.dates import format_date  # noqa: PLC0415 - loaded where it is used
+
+    return format_date(day, "long", locale)
+
+
+@lru_cache(maxsize=4096)
+def _clock(locale: "Locale", minute: time) -> str:
+    from babel.dates import format_time  # noqa: PLC0415 - loaded where it is used
+
+    return format_time(minute, "short", tzinfo=UTC, locale=locale)
 
 
 def N_(text: str) -> str:  # noqa: N802 - the name that the tools of gettext know

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 
 from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup
 
 from domain.localization import Localization
 
@@ -23,6 +24,8 @@ def localize(environment: Environment) -> None:
     environment.policies["ext.i18n.trimmed"] = True
     install: Callable[..., None] = environment.install_gettext_callables  # type: ignore[attr-defined]
     install(_gettext, _ngettext, newstyle=True)
+    # Those of the extension take four calls for a text, which was a tenth of the time of a page.
+    environment.globals |= {"_": _gettext, "gettext": _gettext}
     environment.filters |= {
         "format_date": _format_date,
         "format_datetime": _format_datetime,
@@ -38,8 +41,11 @@ def _localization(context: Context) -> Localization:
 
 
 @pass_context
-def _gettext(context: Context, text: str) -> str:
-    return _localization(context).gettext(text)
+def _gettext(context: Context, text: str, /, **values: object) -> str:
+    found = _localization(context).gettext(text)
+    if context.eval_ctx.autoescape:
+        found = Markup(found)  # noqa: S704 - from the catalogs, as Jinja does it
+    return found % values if "%" in found else found
 
 
 @pass_context

@@ -1,5 +1,6 @@
 """The static files of the pages: style sheet, script, logo. Their names contain a digest: browsers may keep them."""
 
+import codecs
 import hashlib
 import mimetypes
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ class Asset:
 
 
 def assets(policy: Policy) -> Mapping[str, Asset]:
-    """Return the files by what pages call them: `style`, `script`, and `logo` and `brand` if the operator has them.
+    """Return the files by what pages call them: `style`, `script`, and `logo` if the operator has one.
 
     They are read once. Raises OSError for a file of the operator's that has gone.
     """
@@ -36,16 +37,17 @@ def assets(policy: Policy) -> Mapping[str, Asset]:
 @lru_cache(maxsize=4)
 def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[str, Asset]:
     scripts = ("passkeys.js", "pages.js") if with_passkeys else ("pages.js",)
-    style = (_FOLDER / "pages.css").read_text("utf-8")
+    # One style sheet and one script, because each file is a request.
+    styles = [_brand(pages).encode(), (_FOLDER / "pages.css").read_bytes()]
+    if pages.stylesheet is not None:
+        styles.append(pages.stylesheet.read_bytes().removeprefix(codecs.BOM_UTF8))
     found = {
-        "style": _asset(folder, "pages.css", f"{_brand(pages)}\n{style}".encode()),
-        # One file, because each is a request. That of passkeys comes first, as it sees first that a form is sent.
+        "style": _asset(folder, "pages.css", b"\n".join(styles)),
+        # That of passkeys comes first, as it sees first that a form is sent.
         "script": _asset(folder, "pages.js", b"".join((_FOLDER / name).read_bytes() for name in scripts)),
     }
     if pages.logo is not None:
         found["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())
-    if pages.stylesheet is not None:
-        found["brand"] = _asset(folder, "brand.css", pages.stylesheet.read_bytes())
     return found
 
 

@@ -64,8 +64,8 @@ class View:
     def url(self, page: str, **query: str | None) -> str:
         """Return the path of another page, with what goes through all steps."""
         carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
-        path = self.policy.base_path + self.policy[PagesPolicy].path + page
-        return urls.with_parameters(path, **(carried | query))
+        given = {name: value for name, value in (carried | query).items() if value is not None}
+        return urls.with_parameters(self.action(page), **given) if given else self.action(page)
 
     def here(self, **query: str | None) -> str:
         """Return the path of this page with another query."""

@@ -16,11 +16,14 @@ from playwright.async_api import Locator, Page
 from codegen.walk import Operation
 from tests.bench.servers import free_port
 from tests.contract.reading import OPERATIONS, responses
+from tests.e2e.virtual_authenticator import attach
 from tests.faults.asking import until
 from tests.live import LiveService, administrator, serving
 from tests.service import PASSWORD
 
-ADA, EVE = "ada@example.com", "eve@example.com"
+ADA, EVE, NOBODY = "ada@example.com", "eve@example.com", "nobody@example.com"
+FAILURES = 10
+"""Wrong passwords after which everything has to wait, as `limits.failures` has it."""
 NEW = "nine green boats"
 LONG = "a-name-without-a-space-" * 5
 AGENTS = (
@@ -33,6 +36,7 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
 <rect width="96" height="40" rx="10" fill="#2f55d4"/>
 <text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text>
 </svg>"""
+STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
 SETTINGS = {
     "session.cookie_secure": "false",
     "session.max_per_user": "0",
@@ -41,6 +45,8 @@ SETTINGS = {
     "email_otp.enabled": "true",
     "magic_link.enabled": "true",
     "delete_user.enabled": "true",
+    "limits.failures": str(FAILURES),
+    "passkey.rp_id": "localhost",
     "pages.terms_url": "https://example.com/terms",
     "pages.privacy_url": "https://example.com/privacy",
     **{f"providers.{name}.preset": name for name in ("google", "github")},
@@ -55,7 +61,7 @@ PAGES: dict[str, Operation] = {
     and operation.spec["tags"][0] != "mailbox"
     and "text/html" in responses(operation).get(200, {}).get("content", {})
 }
-"""The operations that show a page, by operationId; those of the development mailbox are for developers."""
+"""The operations that show a page, by operationId; the walk through the mailbox names its pages by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +69,13 @@ class Site:
     """A running service with everything switched on, and where it keeps emails and rows."""
 
     live: LiveService
+    origin: str
+    """As browsers reach it: passkeys need a domain."""
     directory: Path
 
     def url(self, path: str) -> str:
         """Return the address of a page."""
-        return f"{self.live.url}{path}"
+        return f"{self.origin}{path}"
 
     def post(self, path: str, body: object, **headers: str) -> httpx.Response:
         """Call an operation as a program does. Raises HTTPStatusError where it is refused."""
@@ -98,16 +106,20 @@ class Site:
 def site(directory: Path) -> Iterator[Site]:
     """Run a service with a logo, providers, API keys and everything else that pages show."""
     port = free_port()
+    origin = f"http://localhost:{port}"
     (directory / "logo.svg").write_text(LOGO, "utf-8")
+    (directory / "brand.css").write_text(STYLESHEET, "utf-8")
     settings = {
         **SETTINGS,
-        "base_url": f"http://127.0.0.1:{port}",
+        "base_url": origin,
+        "passkey.origins": origin,
         "pages.logo": str(directory / "logo.svg"),
+        "pages.stylesheet": str(directory / "brand.css"),
         "mail.file_path": str(directory / "mail.jsonl"),
     }
     (directory / "mail.jsonl").touch()
     with serving(directory, settings, port=port) as live:
-        yield Site(live, directory)
+        yield Site(live, origin, directory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +159,8 @@ class Visitor:
 async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
     visitor = Visitor(page, site)
-    for part in (_way_in, _links, _account, _second_factor, _waiting, _api_keys, _connections, _last):
+    parts = (_way_in, _links, _account, _passkeys, _second_factor, _waiting, _api_keys, _connections, _last)
+    for part in parts:
         async for name in part(visitor):
             yield name
 
@@ -168,6 +181,8 @@ async def others(page: Page, site: Site, seen: Container[str]) -> AsyncIterator[
 
 
 async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
+    await visitor.open("/")
+    yield "root"
     await visitor.open("/account/sign-up")
     yield "sign-up"
     await visitor.send("/account/sign-up", name="Ada", email="ada", password="x")
@@ -181,6 +196,11 @@ async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
     yield "sign-in-empty"
     await visitor.send("/account/sign-in", identifier=ADA, password="wrong")
     yield "sign-in-wrong"
+    for _ in range(FAILURES):
+        wrong = {"email": NOBODY, "password": "wrong"}
+        await asyncio.to_thread(httpx.post, visitor.site.url("/sign-in/email"), json=wrong)
+    await visitor.send("/account/sign-in", identifier=NOBODY, password="wrong")
+    yield "sign-in-limited"
     for reason in ("expired", "reset"):
         await visitor.open(f"/account/sign-in?reason={reason}")
         yield f"sign-in-{reason}"
@@ -223,6 +243,11 @@ async def _links(visitor: Visitor) -> AsyncIterator[str]:
     yield "magic-link"
     await visitor.open("/account/magic-link?token=spent")
     yield "magic-link-dead"
+    await visitor.open("/dev/mailbox")
+    yield "mailbox"
+    await visitor.page.locator("main li a").first.click()
+    await visitor.page.wait_for_load_state()
+    yield "mailbox-mail"
 
 
 async def _account(visitor: Visitor) -> AsyncIterator[str]:
@@ -254,6 +279,29 @@ async def _account(visitor: Visitor) -> AsyncIterator[str]:
     yield "data-refused"
     await visitor.open("/account/delete?token=spent")
     yield "delete"
+
+
+async def _passkeys(visitor: Visitor) -> AsyncIterator[str]:
+    page, path = visitor.page, "/account/passkeys"
+    await visitor.open(path)
+    yield "passkeys-empty"
+    for name in ("Laptop", LONG[:64]):
+        device = await attach(page)
+        await visitor.open(path)
+        await visitor.form(path).locator("[name=name]").fill(name)
+        await visitor.form(path).locator("button[type=submit]").click()
+        await page.wait_for_url("**?reason=added*")
+        await device.devtools.detach()
+    yield "passkeys"
+    await page.locator("main a[href*='step=']").first.click()
+    await page.wait_for_load_state()
+    yield "passkeys-rename"
+    visitor.site.execute("UPDATE session SET created_at = created_at - 864000000")
+    await visitor.open("/account/password")
+    yield "confirm"
+    await visitor.send("/account/confirm", password="wrong")
+    yield "confirm-wrong"
+    await visitor.send("/account/confirm", password=PASSWORD)
 
 
 async def _second_factor(visitor: Visitor) -> AsyncIterator[str]:
@@ -322,18 +370,13 @@ async def _connections(visitor: Visitor) -> AsyncIterator[str]:
 async def _last(visitor: Visitor) -> AsyncIterator[str]:
     site, programs = visitor.site, visitor.page.context.request
     user = (await (await programs.get(site.url("/get-session"))).json())["user"]
-    await visitor.sign_in(email=await asyncio.to_thread(administrator, site.live.url, site.directory))
+    await visitor.sign_in(email=await asyncio.to_thread(administrator, site.origin, site.directory))
     await programs.post(
-        site.url("/admin/impersonate-user"), data={"userId": user["id"]}, headers={"Origin": site.live.url}
+        site.url("/admin/impersonate-user"), data={"userId": user["id"]}, headers={"Origin": site.origin}
     )
     await visitor.open("/account")
     yield "impersonated"
     await visitor.sign_in(email=EVE)
-    site.execute("UPDATE session SET created_at = created_at - 864000000")
-    await visitor.open("/account/password")
-    yield "confirm"
-    await visitor.send("/account/confirm", password="wrong")
-    yield "confirm-wrong"
     await visitor.open("/account/sign-out")
     await visitor.send("/account/sign-out")
     yield "signed-out"

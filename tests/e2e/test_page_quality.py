@@ -29,7 +29,8 @@ OF_LOOKS = ["color-contrast", "link-in-text-block", "target-size", "scrollable-r
 """The rules of axe-core that the colour scheme and the size of the window decide on."""
 
 WEIGHT = """async () => {
-  const loaded = performance.getEntriesByType("resource");
+  // What a script asks for in the end, such as the challenge for passkeys, is not loaded to show the page.
+  const loaded = performance.getEntriesByType("resource").filter((one) => one.initiatorType !== "fetch");
   const packed = await new Response(
     new Blob([document.documentElement.outerHTML]).stream().pipeThrough(new CompressionStream("gzip"))
   ).arrayBuffer();
@@ -132,7 +133,8 @@ class Audit:
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(self.axe)
         result = await self.page.evaluate(
-            "async (options) => (await axe.run(document, options)).violations", options
+            "async (options) => (await axe.run(document, options)).violations",
+            {"resultTypes": ["violations"], **options},
         )
         self._note(
             name,
@@ -159,8 +161,9 @@ class Audit:
         self.faults += [f"{name}: {what}: {one}" for one in found]
 
     def _arrived(self, response: Response) -> None:
-        if response.request.is_navigation_request() and not 300 <= response.status < 400:
-            self._last = response
+        request = response.request
+        if request.is_navigation_request() and request.frame == self.page.main_frame:
+            self._last = response if not 300 <= response.status < 400 else self._last
 
     def _said(self, message: ConsoleMessage) -> None:
         # The status of a form that was refused is an error for the browser, too.
@@ -219,7 +222,7 @@ async def test_every_page_is_accessible_from_right_to_left(
 
 def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
     joined = running.post(
-        "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD}, Origin=running.live.url
+        "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD}, Origin=running.origin
     )
     cookie = joined.headers["set-cookie"].partition(";")[0]
     pages = {
@@ -233,4 +236,5 @@ def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
     # The performance depends on the machine: it is for people to read.
     print("Lighthouse:", scores)
     for name, score in scores.items():
-        assert (score["accessibility"], score["best-practices"], score["url"]) == (100, 100, pages[name][0])
+        rated = score["accessibility"], score["best-practices"], score["url"]
+        assert rated == (100, 100, pages[name][0]), score["broken"]

@@ -38,7 +38,7 @@ class Pages(Group):
         default=None, description="Image shown above the forms (SVG, PNG, WebP, JPEG)."
     )
     stylesheet: OptionalPath = Field(
-        default=None, description="Style sheet that is loaded after the built-in one."
+        default=None, description="Style sheet (UTF-8) that is appended to the built-in one."
     )
     templates_dir: OptionalPath = Field(
         default=None, description="Folder of templates that replace the built-in ones of the same name."
