@@ -14,6 +14,7 @@ from domain.passwordless import events, mails
 from domain.passwordless.errors import InvalidOtp, OtpExpired, TooManyAttempts
 from domain.passwordless.policy import EmailOtpPolicy
 from domain.passwords.policy import PasswordResetPolicy
+from domain.ports import Cipher
 from domain.rate_limits import limits
 from domain.users import locking
 from models import OneTimeToken, Purpose
@@ -54,12 +55,10 @@ class Binding:
         # defence: M11 key
         return tokens.digest(f"{self.kind.purpose} {self.email} {self.user_id or ''}")
 
-    def digests(self, ctx: Context, user_id: str | None, code: str) -> list[bytes]:
+    def digests(self, cipher: Cipher, user_id: str | None, code: str) -> list[bytes]:
         """Return the keyed digests of a code, newest service key first."""
         # defence: M11 digest
-        return ctx.cipher.digests(
-            f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}"
-        )
+        return cipher.digests(f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}")
 
     def rows(self) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions of the row of this code."""
@@ -100,7 +99,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     code = tokens.digits(6)
     user_id = None if user is None else user.id
     # Nobody can type the code of a decoy: it is no six digits.
-    kept = binding.digests(ctx, user_id, code if reason is None else tokens.token())[0]
+    kept = binding.digests(ctx.cipher, user_id, code if reason is None else tokens.token())[0]
     values: dict[str, Any] = {  # defence: M13 decoy
         "digest": binding.key,
         "purpose": kind.purpose,
@@ -146,7 +145,9 @@ async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fail
             raise _failed(ctx, binding, subject, InvalidOtp)
         events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
         raise TooManyAttempts
-    is_right = [hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx, row.user_id, otp)]
+    is_right = [
+        hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx.cipher, row.user_id, otp)
+    ]
     if not any(is_right):  # defence: M10 compared
         await limits.count_failure(ctx, subject)  # defence: M10 failure
         raise _failed(ctx, binding, subject, InvalidOtp)

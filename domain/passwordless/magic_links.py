@@ -51,7 +51,7 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
         return
     rules = ctx.policy[MagicLinkPolicy]
-    token = await one_time_tokens.issue(
+    token = await one_time_tokens.issue(  # defence: M13 link-decoy
         ctx,
         Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
         None if user is None else user.id,

@@ -62,6 +62,7 @@ def _measure(rounds: Rounds, wanted: tuple[str, ...], databases: list[str], peer
             place = cluster if name == "postgresql" else None
             contest.add_gatewright(name, place)
             contest.add_many_keys(name, place)
+            contest.add_by_mail(name, place)
             if peer is not None:
                 contest.add_better_auth(name, place, peer)
             if rounds.cores.server != rounds.cores.load:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from tests.bench.accounts import PASSWORD, SESSIONS, sign_up
-from tests.bench.crowd import numbered_token
+from tests.bench.crowd import CODE, numbered_address, numbered_token
 from tests.bench.servers import VERIFIER, Server
 
 CONSTANT = "constant"
@@ -22,13 +22,14 @@ GET_SESSION = ("get-session (bearer)", "get-session (cookie)")
 TOKEN, JWKS = "token (ES256)", "jwks"
 KEY, NO_KEY, COUNTED, HOT = "verify key", "verify no key", "verify counted keys", "verify one counted key"
 USERS = "list-users"
+LINK, BY_CODE = "magic-link request", "email-code sign-in"
 PAGES = ("sign-in page", "account page")
 KEYS = 2_000
 """Keys with counters: more than are verified at the same time, and each often enough."""
 SIGNING = ("sign-in", "sign-up")
 
-BESIDE_OWN = {JWKS: "ok", KEY: GET_SESSION[0], NO_KEY: "ok", COUNTED: "sign-out"}
-"""Cases that are compared with another one of the same server."""
+BESIDE_OWN = {JWKS: "ok", KEY: GET_SESSION[0], NO_KEY: "ok", COUNTED: "sign-out", BY_CODE: "sign-out"}
+"""Cases that are compared with another one of the same server; the one with mail has the same program."""
 
 NAMES = (
     *GET_SESSION,
@@ -45,6 +46,8 @@ NAMES = (
     COUNTED,
     HOT,
     USERS,
+    LINK,
+    BY_CODE,
     *PAGES,
     "ok",
 )
@@ -53,7 +56,10 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request to one server; with a body it is a POST, in which `{number}` is another number each time."""
+    """A request to one server; with a body it is a POST, in which `{number}` is another number each time.
+
+    `{turn}` in a body counts the requests of a run, from 0.
+    """
 
     name: str
     server: Server
@@ -65,21 +71,30 @@ class Case:
     beside: "Case | None" = None
     """What else is asked of the server meanwhile, over a few connections more."""
     renew: Callable[[int], None] | None = None
-    """Create that many new sessions on the server. Each request then presents its own, as `Bearer` and a number."""
+    """Create on the server that many of what a request uses up: sessions, each presented as `Bearer` and a number, or
+    what a body with `{turn}` names."""
 
     @property
     def url(self) -> str:
         """The whole address."""
         return self.server.url + self.path
 
+    @property
+    def presents_sessions(self) -> bool:
+        """Whether each request has a session of its own."""
+        return self.renew is not None and "{turn}" not in (self.body or "")
+
     def try_out(self) -> None:
         """Send the request once, lest refusals be measured. Raises httpx.HTTPStatusError."""
         method = "GET" if self.body is None else "POST"
         headers = {**self.headers, "Content-Type": "application/json"} if self.body else {**self.headers}
         headers |= dict(line.split(": ", 1) for line in self.presented[:1])
-        content = headers.pop("Body", self.body and self.body.replace("{number}", "once"))
+        content = headers.pop(
+            "Body", self.body and self.body.replace("{number}", "once").replace("{turn}", "0")
+        )
         if self.renew is not None:
             self.renew(1)
+        if self.presents_sessions:
             headers["Authorization"] = "Bearer " + numbered_token(0)
         httpx.request(
             method, self.url, headers=headers, content=content, timeout=30, trust_env=False
@@ -161,6 +176,19 @@ def pages(server: Server) -> list[Case]:
         Case(PAGES[0], server, "/account/sign-in"),
         Case(PAGES[1], server, "/account", presented=[f"Cookie: {reader.cookie}" for reader in readers]),
     ]
+
+
+def links(server: Server) -> list[Case]:
+    """Return the request for a link, each for another address that nobody has."""
+    return [
+        Case(LINK, server, "/sign-in/magic-link", _origin(server), '{"email": "link{number}@example.com"}')
+    ]
+
+
+def codes(server: Server, renew: Callable[[int], None]) -> list[Case]:
+    """Return the sign-in by a mailed code, which is ours alone; `renew` gives the server users with codes."""
+    body = json.dumps({"email": numbered_address("{turn}"), "otp": CODE})
+    return [Case(BY_CODE, server, "/sign-in/email-otp", _origin(server), body, renew=renew)]
 
 
 def signing_in(server: Server) -> list[Case]:

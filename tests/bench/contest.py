@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench import better_auth, cases, crowd
 from tests.bench.cases import Case
-from tests.bench.servers import Server, bare, gatewright
+from tests.bench.servers import BY_MAIL, Server, bare, by_mail, gatewright
 from tests.postgres import Cluster
 
 STARTS = 3
@@ -49,7 +49,12 @@ class Contest:
         server = better_auth.server(f"Better Auth, {_TITLES[database]}", url, installed, self.directory)
         self._start(server, partial(crowd.fill_better_auth, url))
         self.cases += cases.operations(server, partial(crowd.renew_better_auth, url))
-        self.peers[f"Gatewright, {_TITLES[database]}"] = server.name
+        self.cases += cases.links(server)
+        ours = f"Gatewright, {_TITLES[database]}"
+        self.peers |= {
+            ours: server.name,
+            **{name: server.name for name, own in BY_MAIL.items() if own == ours},
+        }
 
     def add_many_keys(self, database: str, cluster: Cluster | None) -> None:
         """Add the service with 1,000 retired keys beside those that sign. Raises ServerFailed."""
@@ -57,6 +62,14 @@ class Contest:
         server = gatewright(f"Gatewright, {_TITLES[database]}, 1,000 retired keys", url, self.directory)
         self._start(server, partial(crowd.add_retired_keys, url))
         self.cases += cases.tokens(server)[:1]
+
+    def add_by_mail(self, database: str, cluster: Cluster | None) -> None:
+        """Add the service that signs in by mail. Raises ServerFailed."""
+        url = self._new_database("by-mail", cluster)
+        server = by_mail(f"Gatewright, {_TITLES[database]}, mail", url, self.directory)
+        self._start(server, partial(crowd.fill_gatewright, url))
+        self.cases += cases.links(server)
+        self.cases += cases.codes(server, partial(crowd.renew_codes, url))
 
     def add_second_worker(self, database: str, cluster: Cluster | None, cores: tuple[int, ...]) -> None:
         """Let the service take part with two workers on two processors: for sign-ins, which leave the load so little

@@ -11,15 +11,20 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 
 from domain import tokens as domain_tokens
-from models import Session, User
+from domain.passwordless import codes
+from models import OneTimeToken, Purpose, Session, User
 from models.signing_key import SigningKey
 from server.crypto.jwt import generate
+from server.crypto.keyring import Keyring
 from server.database.database import open_database
+from tests.bench.servers import SECRET
 from tests.rows import insert_many
 
 USERS = 1_000
 KEYS = 1_000
 SESSIONS_EACH = 5
+CODE = "123456"
+"""The code of everybody who signs in by one."""
 
 
 def fill_gatewright(database_url: str) -> None:
@@ -44,6 +49,16 @@ def renew_better_auth(database_url: str, count: int) -> None:
     _run_in_better_auth(database_url, (_ENDED, added))
 
 
+def renew_codes(database_url: str, count: int) -> None:
+    """Give that many users with numbered addresses a code to sign in with, in place of what is left from before."""
+    asyncio.run(_renew_codes(database_url, count))
+
+
+def numbered_address(number: str) -> str:
+    """Return the address of one of those users, from 0."""
+    return f"coder{number}@example.com"
+
+
 def numbered_token(number: int) -> str:
     """Return the token of one of those sessions, from 0."""
     return f"{number:032}"
@@ -65,7 +80,7 @@ def _run_in_better_auth(database_url: str, statements: Sequence[str]) -> None:
 
 async def _insert(database_url: str) -> None:
     now = datetime.now(UTC)
-    users = [_user(number, now) for number in range(USERS)]
+    users = [_user(f"crowd{number}@example.com", now) for number in range(USERS)]
     sessions = [_session(user["id"], now) for user in users for _ in range(SESSIONS_EACH)]
     database = await open_database(database_url, pool_size=3, timeout=30)
     try:
@@ -114,12 +129,45 @@ async def _renew(database_url: str, count: int) -> None:
         await database.close()
 
 
-def _user(number: int, now: datetime) -> dict[str, Any]:
-    email = f"crowd{number}@example.com"
+async def _renew_codes(database_url: str, count: int) -> None:
+    now, keyring = datetime.now(UTC), Keyring([SECRET])
+    database = await open_database(database_url, pool_size=3, timeout=30)
+    try:
+        async with database.begin() as db:
+            await db.execute(delete(OneTimeToken).where(col(OneTimeToken.purpose) == Purpose.CODE_SIGN_IN))
+            found = await db.execute(select(User.email, User.id).where(col(User.email).startswith("coder")))
+            ids = dict(tuple(row) for row in found)
+            emails = [numbered_address(str(number)) for number in range(count)]
+            added = [_user(email, now, email_verified=True) for email in emails if email not in ids]
+            ids |= {user["email"]: user["id"] for user in added}
+            await insert_many(db, User, added)
+            await insert_many(db, OneTimeToken, [_code(keyring, each, ids[each], now) for each in emails])
+            await db.commit()
+    finally:
+        await database.close()
+
+
+def _code(keyring: Keyring, email: str, user_id: str, now: datetime) -> dict[str, Any]:
+    binding = codes.Binding(codes.SIGN_IN, email)
+    return {
+        "digest": binding.key,
+        "purpose": binding.kind.purpose,
+        "user_id": user_id,
+        "email": email,
+        "code": binding.digests(keyring, user_id, CODE)[0],
+        "attempts": 0,
+        "expires_at": now + timedelta(minutes=5),
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def _user(email: str, now: datetime, *, email_verified: bool = False) -> dict[str, Any]:
     return {
         "id": domain_tokens.token(),
         "name": "Crowd",
         "email": email,
+        "email_verified": email_verified,
         "created_at": now,
         "updated_at": now,
     }

@@ -1,5 +1,5 @@
 -- What wrk sends and what it tells. The first argument is the JSON body of a POST, in which "{number}" becomes a fresh
--- number for every request, or nothing for a GET. The others are headers, of which each request presents the next one;
+-- number for every request and "{turn}" how many came before it, or nothing for a GET. The others are headers, of which each request presents the next one;
 -- "Body" is the body itself, and "own sessions" stands for a session for every request, whose token is its number in 32 digits. The last line of the
 -- output is one JSON object.
 
@@ -28,10 +28,11 @@ function init(arguments)
       turn = turn + 1
       return wrk.format()
     end
-  elseif body:find("{number}", 1, true) then
+  elseif body:find("{number}", 1, true) or body:find("{turn}", 1, true) then
     request = function()
+      local filled = body:gsub("{turn}", turn):gsub("{number}", began .. "n" .. turn)
       present()
-      return wrk.format(nil, nil, nil, (body:gsub("{number}", began .. "n" .. turn)))
+      return wrk.format(nil, nil, nil, filled)
     end
   else
     prepare()

@@ -17,7 +17,7 @@ from tests.bench.machine import Cores
 
 CONNECTIONS = 32
 RENEWED = 6_000
-"""Sessions for each second of a run in which every request ends one: more than any server here ends."""
+"""Sessions or codes for each second of a run in which every request uses one up: more than any server here does."""
 BESIDE = 8
 """Connections of what is asked beside a case: more than enough to keep every thread hashing."""
 _SCRIPT = Path(__file__).with_name("load.lua")
@@ -127,7 +127,7 @@ def _wrk(case: Case, seconds: float) -> dict[str, int]:
 def _command(case: Case, seconds: float, connections: int) -> list[str]:
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
-    presented = case.presented if case.renew is None else ["own sessions"]
+    presented = ["own sessions"] if case.presents_sessions else case.presented
     return [*command, "-s", str(_SCRIPT), *headers, case.url, "--", case.body or "", *presented]
 
 

@@ -9,7 +9,7 @@ from tests.bench import hashes, load
 from tests.bench.cases import BESIDE_OWN, CONSTANT, GET_SESSION, SIGNING, Case
 from tests.bench.load import Run
 from tests.bench.machine import Cores
-from tests.bench.servers import MANY_KEYS, OURS, TWO_WORKERS, Server, settle
+from tests.bench.servers import BY_MAIL, MANY_KEYS, OURS, TWO_WORKERS, Server, settle
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
@@ -110,7 +110,8 @@ def _bounds(other: Case, case: Case) -> bool:
     if case.server.name in MANY_KEYS:
         return other.name == case.name and other.server.name == MANY_KEYS[case.server.name]
     if case.name in BESIDE_OWN:
-        return other.name == BESIDE_OWN[case.name] and other.server is case.server
+        server = BY_MAIL.get(case.server.name, case.server.name)
+        return other.name == BESIDE_OWN[case.name] and other.server.name == server
     return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS
 
 

@@ -44,6 +44,13 @@ MANY_KEYS = {f"{name}, 1,000 retired keys": name for name in OURS}
 """Those that publish many keys, and with whom each is compared."""
 
 
+BY_MAIL = {f"{name}, mail": name for name in OURS}
+"""Those that sign in by mail, and with whom each is compared."""
+
+SECRET = "measured-on-the-loopback-interface-and-nowhere-else"
+"""The secret of a server that signs in by mail: codes are stored for it that it would accept."""
+
+
 @dataclass
 class Server:
     """One server: how to start it, and what was seen of it."""
@@ -147,9 +154,15 @@ def bare(directory: Path) -> Server:
 
 
 def gatewright(
-    name: str, database_url: str, directory: Path, *, workers: int = 1, cores: tuple[int, ...] = ()
+    name: str,
+    database_url: str,
+    directory: Path,
+    *,
+    workers: int = 1,
+    cores: tuple[int, ...] = (),
+    settings: Mapping[str, str] | None = None,
 ) -> Server:
-    """Return the service on a database, with the settings it ships with."""
+    """Return the service on a database, with the settings it ships with but for those given."""
     port = free_port()
     folder = directory / name.replace(" ", "-")
     folder.mkdir()
@@ -165,6 +178,7 @@ def gatewright(
         "GATEWRIGHT_API_KEYS__LIMIT_PER_OWNER": "10000",
         "GATEWRIGHT_MAIL__SENDER": "none",
         "GATEWRIGHT_PASSWORD_RESET__SENDER": "none",
+        **(settings or {}),
     }
     return Server(
         name,
@@ -175,6 +189,21 @@ def gatewright(
         directory=folder,
         cores=cores,
     )
+
+
+def by_mail(name: str, database_url: str, directory: Path) -> Server:
+    """Return the service with links and codes, and without a limit on their emails, which go into a file."""
+    settings = {
+        "GATEWRIGHT_SECRETS": SECRET,
+        "GATEWRIGHT_MAIL__SENDER": "file",
+        "GATEWRIGHT_MAIL__FILE_PATH": str(directory / f"{name}.jsonl"),
+        "GATEWRIGHT_MAGIC_LINK__ENABLED": "true",
+        "GATEWRIGHT_MAGIC_LINK__CONFIRM": "false",
+        "GATEWRIGHT_EMAIL_OTP__ENABLED": "true",
+        "GATEWRIGHT_LIMITS__SIGN_IN_MAIL_BURST": "0",
+        "GATEWRIGHT_LIMITS__SIGN_IN_MAIL_DAILY": "0",
+    }
+    return gatewright(name, database_url, directory, settings=settings)
 
 
 def free_port() -> int:

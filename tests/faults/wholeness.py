@@ -36,8 +36,8 @@ NEVER = {
     " AND user_id NOT IN (SELECT user_id FROM passkey)",
     "a passkey without a mail": "SELECT user_id FROM passkey WHERE user_id NOT IN (SELECT user_id FROM outbox"
     " WHERE user_id IS NOT NULL AND template = 'passkey-added')",
-    "a user without a mail": "SELECT id FROM \"user\" WHERE id NOT IN (SELECT user_id FROM outbox"
-    " WHERE user_id IS NOT NULL AND template = 'verify-email')",
+    "a user without a mail": "SELECT id FROM \"user\" WHERE NOT email_verified AND id NOT IN"
+    " (SELECT user_id FROM outbox WHERE user_id IS NOT NULL AND template = 'verify-email')",
 }  # fmt: skip
 """What must not be found in the tables at any time, and the statement that would find it."""
 

@@ -40,7 +40,11 @@ NOBODY = "bob@example.com"
 """Of the length of Ada's address, and nobody's."""
 NO_SESSION = {"sign_up.auto_sign_in": "false"}
 """Where sign-up makes no session, it does not tell either."""
-MANY_MAILS = {"limits.mail_burst": "1000", "limits.mail_daily": "1000"}
+MANY_MAILS = {
+    f"limits.{mails}_{time}": "1000" for mails in ("mail", "sign_in_mail") for time in ("burst", "daily")
+}
+NO_NEW_USERS = {"magic_link.sign_up": "false", "email_otp.sign_up": "false"}
+"""Where links and codes create users, strangers get mails, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,11 @@ QUESTIONS = {
     "forgot": _question("/forget-password"),
     "verification": _question("/send-verification-email", callbackURL="/next"),
     "change of address": _question("/change-email", "newEmail", by_owner=True),
+    "sign-in link": _question("/sign-in/magic-link", settings=NO_NEW_USERS),
+    "sign-in code": _question("/email-otp/send-verification-otp", type="sign-in", settings=NO_NEW_USERS),
 }  # fmt: skip
+
+MAILED = ["reset", "forgot", "verification", "change of address", "sign-in link", "sign-in code"]
 
 ASKED = [pytest.param(question, id=name) for name, question in QUESTIONS.items()]
 
@@ -355,13 +363,13 @@ def processor_seconds() -> Iterator[Callable[[], float]]:
 class TestTiming:
     """The time of an answer tells who is registered, because a hash or a mail is skipped for who is not."""
 
-    @pytest.mark.parametrize(
-        "name", ["sign-in", "sign-in by name", "reset", "forgot", "verification", "change of address"]
-    )
+    @pytest.mark.threat("M13")
+    @pytest.mark.parametrize("name", ["sign-in", "sign-in by name", *MAILED])
     async def test_known_and_unknown_cost_the_same_statements(
         self, make_service: MakeService, name: str
     ) -> None:
-        service, question = await make_service(UNLIMITED), QUESTIONS[name]
+        question = QUESTIONS[name]
+        service = await make_service({**UNLIMITED, **question.settings})
         eve = await settle(service)
         # Who guesses does not live with the guessed.
         await steps.execute(service, "DELETE FROM known_network")
@@ -377,14 +385,16 @@ class TestTiming:
 
         assert known_work == unknown_work
         assert known_work
-        assert known_work.count("verify") == (1 if name.startswith("sign-in") else 0)
+        assert known_work.count("verify") == (0 if name in MAILED else 1)
 
-    @pytest.mark.parametrize("name", ["reset", "forgot", "verification", "change of address"])
+    @pytest.mark.threat("M13")
+    @pytest.mark.parametrize("name", MAILED)
     async def test_what_follows_in_the_background_costs_the_same(
         self, make_service: MakeService, name: str
     ) -> None:
         """But for the last statement: a mail that was sent is noted, one that is for nobody is deleted."""
-        service, question = await make_service({**UNLIMITED, **MANY_MAILS}), QUESTIONS[name]
+        question = QUESTIONS[name]
+        service = await make_service({**UNLIMITED, **MANY_MAILS, **question.settings})
         eve = await settle(service)
 
         with counted(service) as work:

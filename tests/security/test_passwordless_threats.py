@@ -35,11 +35,16 @@ from tests.handlers.test_passwordless import TEMPLATES, checked, code_for, link_
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import PROXIED, coming_from
 from tests.security.redirect_sites import APP
+from tests.security.test_enumeration_threats import counted
 from tests.security.test_redirect_threats import L1
 from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
 
 EVIL = "https://evil.test"
 HOSTED = {"magic_link.page": "", "session.cookie_secure": "false", **UNLIMITED}
+SEND = "/email-otp/send-verification-otp"
+OF_OUTBOX = re.compile("^(DELETE FROM|UPDATE) outbox.*", re.DOTALL)
+RECORDED = "INSERT INTO audit"
+"""What is written whenever enough has happened."""
 SHORT = [target for target in L1 if len(target) < 8_000]
 """List L1 without the target that no request line holds."""
 MANY = {"limits.sign_in_mail_burst": "100", "limits.sign_in_mail_daily": "100"}
@@ -73,6 +78,17 @@ async def mailed_link(service: Service, email: str = ADA, **more: Any) -> str:
     """Request a link; return its path."""
     await link_to(service, email, **more)
     return local((await service.inbox(email, "magic-link"))[-1]["link"])
+
+
+EVERYBODY = ("known@example.com", "banned@example.com", "verified@example.com", "nobody@example.com")
+
+
+async def everybody(service: Service) -> None:
+    """Create the users of EVERYBODY, but for the last, who is none."""
+    for email in EVERYBODY[:3]:
+        await join(service, email)
+    await set_user(service, EVERYBODY[1], banned=True)
+    await set_user(service, EVERYBODY[2], email_verified=True)
 
 
 async def sessions(service: Service) -> int:
@@ -296,15 +312,11 @@ class TestCodes:
         self, make_service: MakeService, kind: str
     ) -> None:
         service = await make_service({**HOSTED, **MANY, "email_otp.sign_up": "false"})
-        everybody = ["known@example.com", "banned@example.com", "verified@example.com", "nobody@example.com"]
-        for email in everybody[:3]:
-            await join(service, email)
-        await set_user(service, everybody[1], banned=True)
-        await set_user(service, everybody[2], email_verified=True)
+        await everybody(service)
         path, body = CONSUMERS[kind]
 
         told = set()
-        for email in everybody:
+        for email in EVERYBODY:
             seen = []
             for seconds in (0, 300):
                 await service.post("/email-otp/send-verification-otp", {"email": email, "type": kind})
@@ -317,6 +329,38 @@ class TestCodes:
 
         expired = ["400 OTP_EXPIRED"] * 5
         assert told == {(*["400 INVALID_OTP"] * 3, "403 TOO_MANY_ATTEMPTS", "400 INVALID_OTP", *expired)}
+
+    @pytest.mark.threat("M13")
+    @pytest.mark.parametrize("asked", ["link", *TEMPLATES, "wrong code"])
+    async def test_whatever_is_known_of_an_address_costs_the_same_work(
+        self, make_service: MakeService, asked: str
+    ) -> None:
+        """But for one statement: a mail that was sent is noted, one that is for nobody is deleted."""
+        no_new_users = {"magic_link.sign_up": "false", "email_otp.sign_up": "false"}
+        service = await make_service({**UNLIMITED, **MANY, **no_new_users})
+        await everybody(service)
+        # Who guesses does not live with the guessed.
+        await execute(service, "DELETE FROM known_network")
+        kind = asked if asked in TEMPLATES else "sign-in"
+        path, body = {
+            "link": ("/sign-in/magic-link", {}),
+            "wrong code": ("/sign-in/email-otp", {"otp": "no code"}),
+        }.get(asked, (SEND, {"type": kind}))
+
+        works = set()
+        with counted(service) as work:
+            for email in EVERYBODY:
+                await service.post(SEND, {"email": email, "type": kind})
+                for _ in range(2):  # What is prepared once must not count.
+                    await service.services.worker.drain()
+                    work.take()
+                    assert (await service.post(path, {"email": email, **body})).status_code in (200, 400)
+                await service.services.worker.drain()
+                done = work.take()
+                works.add(tuple(OF_OUTBOX.sub("", each) for each in done if not each.startswith(RECORDED)))
+
+        assert len(works) == 1
+        assert len(done) > 1
 
     @pytest.mark.threat("M14")
     async def test_one_network_floods_few_mailboxes(self, make_service: MakeService) -> None:

@@ -8,9 +8,10 @@ MUTANTS = (
     Mutant("M1", "navigation is recognized", "navigation", Replace("False", "value")),
     Mutant("M2", "a link works once", "used-once", Always(False)),
     Mutant("M2", "a link expires", "expiry", Replace("True", "")),
-    Mutant("M2", "a token has one purpose", "purpose", Replace("True", "")).also(
-        "consume-purpose", Replace("True", "")
-    ),
+    # A token without an address would break what follows instead.
+    Mutant(
+        "M2", "a token has one purpose", "purpose", Replace("col(OneTimeToken.email).is_not(None)", "")
+    ).also("consume-purpose", Replace("True", "")),
     Mutant("M3", "the targets in a link are checked", "query-targets", Remove()),
     Mutant("M3", "the targets of a request are checked", "body-targets", Remove()),
     Mutant(
@@ -86,6 +87,12 @@ MUTANTS = (
     Mutant("M12", "a code is a text", "otp", Replace("otp: &otp {pattern: '^[^\\x00]*$'}")),
     Mutant(
         "M13", "a code that is not sent is stored too", "decoy", Before("if reason is not None:\n    return")
+    ),
+    Mutant(
+        "M13",
+        "a link that is not sent costs the same",
+        "link-decoy",
+        Before("if reason is not None:\n    return"),
     ),
     Mutant("M14", "links have limits", "links", Always(False)),
     Mutant("M14", "the day has a number for links and codes", "daily-mails", Remove("value.elts[1]")),
