@@ -1,9 +1,10 @@
 """One-time tokens: create, look up, use up by one atomic statement, revoke."""
 
 from datetime import timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
-from sqlalchemy import delete, select
+from sqlalchemy import Delete, bindparam, delete, select
 from sqlmodel import col
 
 from domain import tokens
@@ -11,6 +12,25 @@ from domain.context import Context
 from models import OneTimeToken, Purpose
 from models.one_time_token import MAILBOX_PROOFS
 from models.queries import ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow, UserRow
+
+# Statements that are built once are compiled once.
+_MAILED = select(
+    *map(col, (OneTimeToken.user_id, OneTimeToken.email, OneTimeToken.payload, OneTimeToken.remembered))
+).where(
+    col(OneTimeToken.digest) == bindparam("token"),
+    col(OneTimeToken.purpose) == bindparam("kind"),  # defence: M2 purpose
+    col(OneTimeToken.expires_at) > bindparam("now"),  # defence: M2 expiry
+)
+_CONSUME = (
+    delete(OneTimeToken)
+    .where(
+        col(OneTimeToken.digest) == bindparam("token"),  # defence: V29 consume-digest
+        col(OneTimeToken.purpose) == bindparam("kind"),  # defence: V29 V85 M2 consume-purpose
+        col(OneTimeToken.user_id).is_not_distinct_from(bindparam("owner")),  # defence: V22 V85 consume-owner
+        col(OneTimeToken.expires_at) > bindparam("now"),
+    )
+    .returning(col(OneTimeToken.digest))
+)
 
 
 class MailedToken(NamedTuple):
@@ -126,13 +146,10 @@ async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTime
 
 async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken | None:
     """Return what is stored with a token of this purpose that is valid, with or without a user; it is not used up."""
-    columns = (OneTimeToken.user_id, OneTimeToken.email, OneTimeToken.payload, OneTimeToken.remembered)
-    wanted = select(*(col(column) for column in columns)).where(
-        col(OneTimeToken.digest) == tokens.digest(token),
-        col(OneTimeToken.purpose) == purpose,  # defence: M2 purpose
-        col(OneTimeToken.expires_at) > ctx.now,  # defence: M2 expiry
-    )
-    found = (await ctx.db.execute(wanted)).first() if tokens.is_token(token) else None
+    if not tokens.is_token(token):
+        return None
+    rows = await ctx.db.execute(_MAILED, token=tokens.digest(token), kind=purpose, now=ctx.now)
+    found = rows.first()
     return None if found is None else MailedToken(*found)
 
 
@@ -141,13 +158,9 @@ async def consume(ctx: Context, purpose: Purpose, user_id: str | None, token: st
 
     Of any number of simultaneous calls exactly one returns true.
     """
-    used = delete(OneTimeToken).where(
-        col(OneTimeToken.digest) == tokens.digest(token),  # defence: V29 consume-digest
-        col(OneTimeToken.purpose) == purpose,  # defence: V29 V85 M2 consume-purpose
-        col(OneTimeToken.user_id) == user_id,  # defence: V22 V85 consume-owner
-        col(OneTimeToken.expires_at) > ctx.now,
+    consumed = await ctx.db.execute(
+        _CONSUME, token=tokens.digest(token), kind=purpose, owner=user_id, now=ctx.now
     )
-    consumed = await ctx.db.execute(used.returning(col(OneTimeToken.digest)))
     return bool(consumed)  # defence: R19 consume-once
 
 
@@ -162,10 +175,15 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
 
 async def revoke_mailed(ctx: Context, *emails: str, purposes: tuple[Purpose, ...] = MAILBOX_PROOFS) -> None:
     """Revoke every link and code that was sent to one of these addresses, with or without a user."""
-    await ctx.db.execute(
-        delete(OneTimeToken).where(
-            col(OneTimeToken.email).in_(emails), col(OneTimeToken.purpose).in_(purposes)
-        )
+    for email in emails:
+        await ctx.db.execute(_delete_mailed(purposes), to=email)
+
+
+@lru_cache
+def _delete_mailed(purposes: tuple[Purpose, ...]) -> Delete:
+    """Return the statement that deletes what was mailed; it is compiled once."""
+    return delete(OneTimeToken).where(
+        col(OneTimeToken.email) == bindparam("to"), col(OneTimeToken.purpose).in_(purposes)
     )
 
 

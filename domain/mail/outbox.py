@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, Update, bindparam, delete, func, select, update
+from sqlalchemy import BindParameter, ColumnElement, Integer, String, bindparam, delete, func, select, update
+from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import col
 
 from domain import tokens
@@ -41,6 +42,16 @@ _COLUMNS = tuple(
     col(getattr(Outbox, name))
     for name in ("id", "template", "sender", "attempts", "created_at", "expires_at")
 )
+
+# Statements that are built once are compiled once.
+_CLAIMED = (col(Outbox.id) == bindparam("claimed"), col(Outbox.attempts) == bindparam("attempt"))
+_MARK = update(Outbox).where(*_CLAIMED).values(lease_until=None, updated_at=bindparam("now"))
+_TAKE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
+_SENT = _MARK.values(state=MailState.SENT, payload=None, last_error=None)
+_FAILED = _MARK.values(state=MailState.FAILED, payload=None, last_error=bindparam("reason")).returning(
+    col(Outbox.user_id)
+)
+_DEFERRED = _MARK.values(next_attempt=bindparam("due"), last_error=bindparam("reason"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +84,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class QueueFilter:
-    """Rows that are processed together: how to claim them, and the query for when the first is due."""
+    """Rows that are processed together: the statement that claims them, and the query for when the first is due."""
 
     state: MailState
-    conditions: tuple[ColumnElement[bool], ...]
+    claim: ReturningUpdate[Any]
     first: ReadStatement[datetime]
 
 
@@ -139,29 +150,14 @@ async def next_due(ctx: Context, kind: QueueFilter) -> datetime | None:
 
 async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]:
     """Claim up to `limit` due rows by one statement; no other instance can claim them until the lease expires."""
-    due = (
-        select(col(Outbox.id))
-        .where(col(Outbox.state) == kind.state, *kind.conditions, col(Outbox.next_attempt) <= ctx.now)
-        .order_by(col(Outbox.next_attempt))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("due")
-    )
     until = ctx.now + LEASE
-    taken = (
-        # defence: R21 claim
-        update(Outbox)
-        .where(col(Outbox.id).in_(select(due.c.id)))
-        .values(attempts=col(Outbox.attempts) + 1, next_attempt=until, lease_until=until, updated_at=ctx.now)
-        .returning(*_COLUMNS, col(Outbox.payload))
-    )
-    return [_claim(ctx, columns) for columns in await ctx.db.execute(taken)]
+    rows = await ctx.db.execute(kind.claim, now=ctx.now, until=until, most=limit)
+    return [_claim(ctx, columns) for columns in rows]
 
 
 async def take(ctx: Context, claimed: LeasedMail) -> bool:
     """Delete a claimed row; return whether the claim still held. Write its replacement in the same transaction."""
-    statement = delete(Outbox).where(*_still(claimed)).returning(col(Outbox.id))
-    return (await ctx.db.execute(statement)).first() is not None
+    return (await ctx.db.execute(_TAKE, **_claimed(claimed))).first() is not None
 
 
 async def drop_excess(ctx: Context) -> int:
@@ -181,13 +177,13 @@ async def drop_excess(ctx: Context) -> int:
 
 async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
     """Mark an email as delivered and erase its payload."""
-    await ctx.db.execute(_mark(ctx, claimed).values(state=MailState.SENT, payload=None, last_error=None))
+    await ctx.db.execute(_SENT, **_claimed(claimed), now=ctx.now)
 
 
 async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
     """Mark an email as failed and erase its payload. `reason` contains no secret and no email address."""
-    failed = _mark(ctx, claimed).values(state=MailState.FAILED, payload=None, last_error=reason)
-    if (found := (await ctx.db.execute(failed.returning(col(Outbox.user_id)))).first()) is not None:
+    found = (await ctx.db.execute(_FAILED, **_claimed(claimed), now=ctx.now, reason=reason)).first()
+    if found is not None:
         events.mail_failed(ctx, found.user_id, claimed.id, claimed.template, reason)
 
 
@@ -197,7 +193,7 @@ async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
     if due >= claimed.expires_at:
         await mark_failed(ctx, claimed, reason)
         return False
-    await ctx.db.execute(_mark(ctx, claimed).values(next_attempt=due, last_error=reason))
+    await ctx.db.execute(_DEFERRED, **_claimed(claimed), now=ctx.now, due=due, reason=reason)
     return True
 
 
@@ -205,7 +201,28 @@ def _kind(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
     of_state = col(Outbox.state) == bindparam("value", type_=String())
     rows = select(col(Outbox.next_attempt)).where(of_state, *conditions)
     first = rows.order_by(col(Outbox.next_attempt)).limit(1)
-    return QueueFilter(state, conditions, ReadStatement(first, itemgetter(0)))
+    due = (
+        select(col(Outbox.id))
+        .where(col(Outbox.state) == state, *conditions, col(Outbox.next_attempt) <= bindparam("now"))
+        .order_by(col(Outbox.next_attempt))
+        .limit(bindparam("most", type_=Integer()))
+        .with_for_update(skip_locked=True)
+        .cte("due")
+    )
+    until: BindParameter[datetime] = bindparam("until")
+    claim = (
+        # defence: R21 claim
+        update(Outbox)
+        .where(col(Outbox.id).in_(select(due.c.id)))
+        .values(
+            attempts=col(Outbox.attempts) + 1,
+            next_attempt=until,
+            lease_until=until,
+            updated_at=bindparam("now"),
+        )
+        .returning(*_COLUMNS, col(Outbox.payload))
+    )
+    return QueueFilter(state, claim, ReadStatement(first, itemgetter(0)))
 
 
 def _claim(ctx: Context, row: Any) -> LeasedMail:
@@ -215,9 +232,6 @@ def _claim(ctx: Context, row: Any) -> LeasedMail:
     return LeasedMail(**facts, payload=None if text is None else json.loads(text))
 
 
-def _still(claimed: LeasedMail) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return col(Outbox.id) == claimed.id, col(Outbox.attempts) == claimed.attempts
-
-
-def _mark(ctx: Context, claimed: LeasedMail) -> Update:
-    return update(Outbox).where(*_still(claimed)).values(lease_until=None, updated_at=ctx.now)
+def _claimed(claimed: LeasedMail) -> dict[str, object]:
+    """Return the values that name a row in a statement, unless it was claimed again."""
+    return {"claimed": claimed.id, "attempt": claimed.attempts}

@@ -2,9 +2,10 @@
 
 import hmac
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import Insert, bindparam, delete, select, update
 from sqlmodel import col
 
 from domain import errors, tokens
@@ -40,6 +41,23 @@ CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, "change-email-code", "lin
 REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
 """The codes that can be requested without a session, by name."""
 
+# Statements that are built once are compiled once.
+# defence: M11 rows
+_SAME = (col(OneTimeToken.digest) == bindparam("key"), col(OneTimeToken.purpose) == bindparam("kind"))
+_LIVE = col(OneTimeToken.expires_at) > bindparam("now")
+_COMPARED = col(OneTimeToken.code) == bindparam("compared")
+_LEFT = col(OneTimeToken.attempts) < bindparam("most")  # defence: M10 attempts
+_EXPIRY = select(col(OneTimeToken.expires_at)).where(*_SAME)
+_TAKE_ATTEMPT = (
+    update(OneTimeToken)
+    .where(*_SAME, _LIVE, _LEFT)
+    .values(attempts=col(OneTimeToken.attempts) + 1, updated_at=bindparam("now"))
+    .returning(col(OneTimeToken.code), col(OneTimeToken.user_id))
+)
+_GIVE_BACK = update(OneTimeToken).where(*_SAME, _COMPARED).values(attempts=col(OneTimeToken.attempts) - 1)
+_SPENT = delete(OneTimeToken).where(*_SAME, ~_LEFT).returning(col(OneTimeToken.digest))
+_USED = delete(OneTimeToken).where(*_SAME, _COMPARED, _LIVE).returning(col(OneTimeToken.digest))
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -60,10 +78,10 @@ class Binding:
         # defence: M11 digest
         return cipher.digests(f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}")
 
-    def rows(self) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions of the row of this code."""
-        # defence: M11 rows
-        return col(OneTimeToken.digest) == self.key, col(OneTimeToken.purpose) == self.kind.purpose
+    @property
+    def row(self) -> dict[str, Any]:
+        """The values that name the row of this code in a statement."""
+        return {"key": self.key, "kind": self.kind.purpose}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +93,8 @@ class RightCode:
 
     async def use(self, ctx: Context) -> None:
         """Use it up; of any number of simultaneous calls one succeeds. Raises InvalidOtp."""
-        same = (
-            *self.binding.rows(),
-            col(OneTimeToken.code) == self.stored,
-            col(OneTimeToken.expires_at) > ctx.now,
-        )
-        used = delete(OneTimeToken).where(*same).returning(col(OneTimeToken.digest))
-        if not await ctx.db.execute(used):  # defence: M18 used-once
+        used = await ctx.db.execute(_USED, **self.binding.row, compared=self.stored, now=ctx.now)
+        if not used:  # defence: M18 used-once
             raise InvalidOtp
 
 
@@ -111,11 +124,21 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
         "created_at": ctx.now,
         "updated_at": ctx.now,
     }
-    adding = upsert(ctx.db.dialect, OneTimeToken).values(values)
-    await ctx.db.execute(adding.on_conflict_do_update(index_elements=["digest"], set_=values))
+    await ctx.db.execute(_replacing(ctx.db.dialect), **values)
     sender = ctx.policy[PasswordResetPolicy].sender if kind is RESET else None
     to = binding.email if reason is None else messages.NOBODY.email
     mails.code(ctx, kind.template, user or messages.NOBODY, to, code, lives, sender)
+
+
+@cache
+def _replacing(dialect: str) -> Insert:
+    """Return the statement that stores a code in place of an older one with the same binding."""
+    adding = upsert(dialect, OneTimeToken)
+    changed = ("user_id", "email", "code", "attempts", "expires_at", "created_at", "updated_at")
+    replacing: Insert = adding.on_conflict_do_update(
+        index_elements=["digest"], set_={name: adding.excluded[name] for name in changed}
+    )
+    return replacing
 
 
 async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
@@ -128,31 +151,28 @@ async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
 
 async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
     """Take an attempt and compare. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
-    expiry = (await ctx.db.execute(select(col(OneTimeToken.expires_at)).where(*binding.rows()))).scalar()
+    row, most = binding.row, ctx.policy[EmailOtpPolicy].attempts
+    expiry = (await ctx.db.execute(_EXPIRY, **row)).scalar()
     if expiry is None:
         raise _failed(ctx, binding, subject, InvalidOtp)
     if expiry <= ctx.now:
         raise _failed(ctx, binding, subject, OtpExpired)
-    # defence: M10 attempts
-    left = col(OneTimeToken.attempts) < ctx.policy[EmailOtpPolicy].attempts
-    taken = update(OneTimeToken).where(*binding.rows(), col(OneTimeToken.expires_at) > ctx.now, left)
-    taken = taken.values(attempts=col(OneTimeToken.attempts) + 1, updated_at=ctx.now)
-    row = (await ctx.db.execute(taken.returning(col(OneTimeToken.code), col(OneTimeToken.user_id)))).first()
-    if row is None:
+    taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
+    if taken is None:
         # Of many at once the first deletes it. A code that was used up or replaced meanwhile is another matter.
-        spent = delete(OneTimeToken).where(*binding.rows(), ~left).returning(col(OneTimeToken.digest))
-        if not await ctx.db.execute(spent):  # defence: M10 exhausted
+        spent = await ctx.db.execute(_SPENT, **row, most=most)
+        if not spent:  # defence: M10 exhausted
             raise _failed(ctx, binding, subject, InvalidOtp)
         events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
         raise TooManyAttempts
     is_right = [
-        hmac.compare_digest(row.code, wanted) for wanted in binding.digests(ctx.cipher, row.user_id, otp)
+        hmac.compare_digest(taken.code, wanted) for wanted in binding.digests(ctx.cipher, taken.user_id, otp)
     ]
     if not any(is_right):  # defence: M10 compared
         await limits.count_failure(ctx, subject)  # defence: M10 failure
         raise _failed(ctx, binding, subject, InvalidOtp)
     await limits.check(ctx, subject)
-    return RightCode(binding, row.code)
+    return RightCode(binding, taken.code)
 
 
 def _failed(
@@ -168,6 +188,5 @@ async def peek(
     """Compare a code, and give the attempt back if it is right; the code is not used up."""
     user = await locking.lock_by_email(ctx, binding.email)
     right = await compare(ctx, binding, otp, subject)
-    back = update(OneTimeToken).where(*binding.rows(), col(OneTimeToken.code) == right.stored)
-    await ctx.db.execute(back.values(attempts=col(OneTimeToken.attempts) - 1))  # defence: M18 given-back
+    await ctx.db.execute(_GIVE_BACK, **binding.row, compared=right.stored)  # defence: M18 given-back
     return right, user
