@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.e2e.browser import browsing
-from tests.e2e.page_walk import ADA, SETTINGS
+from tests.e2e.page_walk import ADA
 from tests.e2e.test_reset_pages import file_server
 from tests.live import serving
 from tests.service import PASSWORD
@@ -18,7 +18,7 @@ FRAMED = ("/account/sign-in", "/account/sign-up", "/account", "/account/password
 async def test_the_browser_refuses_to_frame_a_page(browser: Browser, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
-    with serving(tmp_path, SETTINGS) as live, file_server(site) as origin:
+    with serving(tmp_path, {"session.cookie_secure": "false"}) as live, file_server(site) as origin:
         frames = "".join(f'<iframe src="{live.url}{path}"></iframe>' for path in (*FRAMED, "/ok"))
         (site / "index.html").write_text(frames, "utf-8")
         async with browsing(browser) as page:
