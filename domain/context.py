@@ -7,11 +7,11 @@ from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 from typing import NamedTuple, Protocol, TypeVar
 
+from domain.authenticators import Authenticators
 from domain.errors import Refusal
 from domain.identity_provider import Provider
 from domain.policy import Policy
 from domain.ports import (
-    Authenticators,
     Cipher,
     Counters,
     Hasher,

@@ -18,6 +18,8 @@ def with_parameters(url: str, **parameters: str | None) -> str:
 
     Values are percent-encoded, one of None is left out; the rest of the query stays as it was written.
     """
+    if "?" not in url and not any(value is not None for value in parameters.values()):
+        return url
     address, hash_sign, fragment = url.partition("#")
     path, _, query = address.partition("?")
     kept = [piece for piece in query.split("&") if piece and _name_of(piece) not in parameters]

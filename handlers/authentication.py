@@ -4,8 +4,8 @@ from domain.authentication import sign_in, sign_up
 from domain.authentication.gate import SignInOptions
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
-from domain.sessions import sessions
 from domain.sessions.sessions import OpenedSession
+from domain.sessions.sign_out import end_presented
 from domain.social import authorization_request
 from domain.social import sign_in as social_sign_in
 from domain.social.authorization_request import AuthorizationRequest
@@ -117,5 +117,5 @@ async def _sign_in_by_id_token(
 
 async def sign_out(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.Success]:
     """End every session in the request, if there is one."""
-    await sessions.sign_out(ctx)
+    await end_presented(ctx)
     return sign_out_response(ctx, {"success": True})

@@ -3,10 +3,10 @@
 from typing import Literal, NoReturn
 
 from domain import errors
+from domain.authenticators import Assertion, Attestation
 from domain.context import Context
 from domain.passkeys import client_data, passkeys, registration
 from domain.passkeys import sign_in as passkey_sign_in
-from domain.ports import Assertion, Attestation
 from domain.two_factor.challenges import PendingSignIn
 from handlers import passkey_options, shapes, wire
 from handlers.reply import Reply

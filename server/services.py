@@ -40,7 +40,7 @@ from server.crypto.hash_pool import MAX_PREPARING
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.crypto.webauthn import WebAuthn
-from server.database import database, migrations
+from server.database import address, migrations
 from server.database.database import Database, open_database
 from server.database.errors import reason
 from server.database.schema import Mode, current_is_head, suffices
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from server.observability.opentelemetry import OpenTelemetryTracing
 
 CHECKS: tuple[Check, ...] = (
-    database.check,
+    address.check,
     blocklist.check,
     backends.check,
     pages.check,

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from domain import errors
 from domain.audit.record import EVENTS
+from domain.authenticators import Authenticators
 from domain.context import (
     AlreadyDone,
     Caller,
@@ -26,7 +27,7 @@ from domain.context import (
 )
 from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Authenticators, Cipher, Counters, Hasher, KeyUsage, Mailbox, SigningKeys
+from domain.ports import Cipher, Counters, Hasher, KeyUsage, Mailbox, SigningKeys
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
 from handlers import cookies

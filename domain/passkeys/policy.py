@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from domain.ports import RelyingParty
+from domain.authenticators import RelyingParty
 
 
 @dataclass(frozen=True, slots=True)

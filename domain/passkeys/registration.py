@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from domain import one_time_tokens, tokens
+from domain.authenticators import Attestation, NewCredential, ResponseRefused
 from domain.context import Context
 from domain.errors import Refusal
 from domain.passkeys import client_data, events, mails, passkeys
@@ -14,7 +15,6 @@ from domain.passkeys.errors import (
     TooManyPasskeys,
 )
 from domain.passkeys.policy import PasskeyPolicy
-from domain.ports import Attestation, NewCredential, ResponseRefused
 from domain.sessions import sessions
 from domain.users import locking, profile
 from models import Purpose

@@ -6,11 +6,11 @@ from functools import partial
 from domain import one_time_tokens
 from domain.authentication import gate
 from domain.authentication.gate import SignInOptions
+from domain.authenticators import Assertion, ResponseRefused, VerifiedAssertion
 from domain.context import Context
 from domain.passkeys import client_data, events, passkeys
 from domain.passkeys.errors import AuthenticationFailed, ChallengeNotFound, CredentialUnknown
 from domain.passkeys.policy import PasskeyPolicy
-from domain.ports import Assertion, ResponseRefused, VerifiedAssertion
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
 from domain.users import locking

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import col
 
 from domain import tokens
-from domain.context import AlreadyDone, Caller, Context
+from domain.context import Caller, Context
 from domain.ports import Reads
 from domain.sessions import events
 from domain.sessions.errors import SessionNotFresh
@@ -253,43 +253,6 @@ async def revoke_others(ctx: Context) -> int:
     ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
     events.sessions_revoked_others(ctx, ended)
     return ended
-
-
-async def sign_out(ctx: Context) -> None:
-    """Revoke every session in the request: the Bearer token's and the cookie's; of an administrator in the name of a
-    user only that one.
-
-    A session that has ended meanwhile is not recorded as a sign-out.
-    """
-    impersonates = ctx.caller is not None and ctx.caller.session.impersonated_by is not None
-    beside = None if impersonates else await _beside_bearer(ctx)
-    if beside is not None:
-        await _end_presented(ctx, [beside] if ctx.caller is None else [ctx.caller, beside])
-    elif ctx.caller is not None:
-        locking.require_caller(ctx, AlreadyDone)
-        # defence: V35 V38 sign-out
-        ctx.db.defer(END_SESSION, id=ctx.caller.session.id, user_id=ctx.caller.user.id, now=ctx.now)
-        events.sign_out(ctx, ctx.caller)
-
-
-async def _beside_bearer(ctx: Context) -> Caller | None:
-    """Return the cookie's session, active or not, if the request was authenticated by something else."""
-    if ctx.caller is not None and ctx.caller.by_cookie:
-        return None
-    token = ctx.cookies.cookie(ctx.policy.cookies.session_name.encode())
-    if token is None or (ctx.caller is not None and token == ctx.caller.token):
-        return None
-    found = await find(ctx.reads, token)
-    return None if found is None else Caller(token, *found, by_cookie=True)
-
-
-async def _end_presented(ctx: Context, presented: list[Caller]) -> None:
-    """Delete sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
-    for caller in sorted(presented, key=lambda caller: caller.user.id):
-        if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
-            await discard(ctx, caller.session.id)
-        elif await ctx.db.execute(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now):
-            events.sign_out(ctx, caller)
 
 
 async def discard(ctx: Context, session_id: str) -> None:

@@ -6,12 +6,12 @@ from domain.localization import N_
 from domain.passkeys import passkeys, registration
 from domain.passkeys.errors import PasskeyNotFound
 from domain.passkeys.policy import PasskeyPolicy
-from domain.ports import Attestation
 from domain.sessions import sessions
 from handlers import passkeys as passkey_operations
 from handlers import shapes
 from handlers.account_pages import frame, user_agents
 from handlers.pages import view as views
+from handlers.pages.passkeys import public_key_credential
 from handlers.pages.signed_in import other_account
 from handlers.reply import Page, Redirect
 
@@ -59,7 +59,10 @@ async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Page | 
         return refused
     name = body.get("name", "").strip() or None
     transports = body.get("transports", "").split()
-    await registration.finish(ctx, _attestation(body), name=name, transports=transports)
+    sent = public_key_credential(
+        body["credential"], clientDataJSON=body["clientDataJSON"], attestationObject=body["attestationObject"]
+    )
+    await registration.finish(ctx, passkey_operations.attestation(sent), name=name, transports=transports)
     return view.lead("/passkeys", reason="added")
 
 
@@ -70,7 +73,7 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | R
         return refused
     sessions.require_fresh(ctx)
     try:
-        await passkeys.rename(ctx, body["step"], body["newName"].strip() or body["newName"])
+        await passkeys.rename(ctx, body["step"], body["newName"].strip())
     except PasskeyNotFound:
         return view.lead("/passkeys", reason="gone")
     return view.lead("/passkeys", reason="renamed")
@@ -86,18 +89,3 @@ async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Page | Redir
     except PasskeyNotFound:
         return view.lead("/passkeys", reason="gone")
     return view.lead("/passkeys", reason="removed")
-
-
-def _attestation(body: shapes.PasskeyAdditionForm) -> Attestation:
-    credential = body["credential"]
-    return passkey_operations.attestation(
-        {
-            "id": credential,
-            "rawId": credential,
-            "type": "public-key",
-            "response": {
-                "clientDataJSON": body["clientDataJSON"],
-                "attestationObject": body["attestationObject"],
-            },
-        }
-    )

@@ -1,10 +1,12 @@
 """The forms that sign in with a passkey; a script of the page fills them in with what the browser returns."""
 
+from typing import Any
+
+from domain.authenticators import Assertion
 from domain.context import Context
 from domain.passkeys import passkeys
 from domain.passkeys import sign_in as passkey_sign_in
 from domain.passkeys.policy import PasskeyPolicy
-from domain.ports import Assertion
 from handlers import passkeys as passkey_operations
 from handlers import shapes
 from handlers.pages import view as views
@@ -48,17 +50,17 @@ async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
 
 
 def _assertion(body: shapes.PasskeySignInForm) -> Assertion:
-    credential = body["credential"]
     return passkey_operations.assertion(
-        {
-            "id": credential,
-            "rawId": credential,
-            "type": "public-key",
-            "response": {
-                "clientDataJSON": body["clientDataJSON"],
-                "authenticatorData": body["authenticatorData"],
-                "signature": body["signature"],
-                "userHandle": body.get("userHandle") or None,
-            },
-        }
+        public_key_credential(
+            body["credential"],
+            clientDataJSON=body["clientDataJSON"],
+            authenticatorData=body["authenticatorData"],
+            signature=body["signature"],
+            userHandle=body.get("userHandle") or None,
+        )
     )
+
+
+def public_key_credential(credential_id: str, **response: str | None) -> Any:
+    """Return the PublicKeyCredential that the fields of a form stand for, as the operations for programs take it."""
+    return {"id": credential_id, "rawId": credential_id, "type": "public-key", "response": response}

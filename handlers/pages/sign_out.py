@@ -6,6 +6,7 @@ from domain.accounts import accounts
 from domain.authentication import sign_in
 from domain.context import Context
 from domain.sessions import sessions
+from domain.sessions.sign_out import end_presented
 from handlers import redirects, shapes
 from handlers.pages import passkeys, ways_in
 from handlers.pages import view as views
@@ -26,7 +27,7 @@ async def show_sign_out(
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     """End the session; `prompt=login` leads to the sign-in page."""
     view = views.of_form(ctx, body)
-    await sessions.sign_out(ctx)
+    await end_presented(ctx)
     page = "/sign-in" if body.get("prompt") == "login" else "/signed-out"
     return view.lead(page, sign_out_response(ctx, None).headers)
 

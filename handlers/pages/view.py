@@ -64,8 +64,7 @@ class View:
     def url(self, page: str, **query: str | None) -> str:
         """Return the path of another page, with what goes through all steps."""
         carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
-        given = {name: value for name, value in (carried | query).items() if value is not None}
-        return urls.with_parameters(self.action(page), **given) if given else self.action(page)
+        return urls.with_parameters(self.action(page), **(carried | query))
 
     def here(self, **query: str | None) -> str:
         """Return the path of this page with another query."""

@@ -42,7 +42,7 @@ def check_config() -> None:
     """
     from server.config.settings import describe_sources, misnamed_variables
     from server.config.sources import ConfigurationError
-    from server.database.database import parse
+    from server.database.address import parse
     from server.observability.terminal import paint
     from server.services import load_settings
 

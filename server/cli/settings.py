@@ -80,7 +80,7 @@ def in_force(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str,
 
 def _database(url: "SecretStr") -> str:
     """Return the URL of a database without its password."""
-    from server.database.database import parse
+    from server.database.address import parse
 
     try:
         return parse(url.get_secret_value()).label

@@ -5,7 +5,7 @@ stand for dates and regular expressions, items without an end, nesting, and anyt
 as far as the library, and neither does an attestation with certificates.
 """
 
-from domain.ports import ResponseRefused
+from domain.authenticators import ResponseRefused
 
 DEPTH = 4
 """Nested arrays and maps in an attestation."""

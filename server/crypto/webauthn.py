@@ -8,7 +8,7 @@ second to load, so it is imported when the first response arrives.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from domain.ports import (
+from domain.authenticators import (
     Assertion,
     Attestation,
     NewCredential,

@@ -3,22 +3,19 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Literal, Protocol
-from urllib.parse import parse_qs
+from typing import Any, Protocol
 
 import structlog
-from sqlalchemy import URL, Executable, make_url, text
+from sqlalchemy import Executable, text
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-from sqlalchemy.exc import ArgumentError
 
 from domain.ports import Reads, Rows, SearchTimedOut
-from server.config.settings import Settings
+from server.database.address import Address, parse
 from server.database.compile import StatementCache
 from server.database.errors import first_line, is_retryable, is_unavailable, reason
 from server.database.pool import Pool, PoolState
@@ -32,14 +29,11 @@ from server.database.sqlite.transaction import SqliteSnapshot, SqliteTransaction
 from server.database.transaction import StatementHook, Transaction
 
 __all__ = [
-    "Address",
     "Database",
     "DatabaseAbsent",
-    "check",
     "is_retryable",
     "is_unavailable",
     "open_database",
-    "parse",
 ]
 
 _PAUSE = 0.5
@@ -69,16 +63,6 @@ _log = structlog.get_logger(__name__)
 
 class DatabaseAbsent(Exception):
     """The database could not be reached at start; the message is one line for the operator."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The location of the database: the path of a SQLite file, or the DSN of a PostgreSQL server."""
-
-    dialect: Literal["sqlite", "postgresql"]
-    target: str
-    label: str
-    """For messages: without the password."""
 
 
 class _ClosableReads(Reads, Protocol):
@@ -190,58 +174,6 @@ async def open_database(
         await database.close()
         raise
     return database
-
-
-def parse(url: str) -> Address:
-    """Read a database address: `postgresql://…`, `postgres://…`, `sqlite:///path`, each also with its async driver."""
-    if _names_several_hosts(url):
-        raise ValueError(
-            "the database address names several hosts; give one that leads to the primary: that of a proxy, such as"
-            " HAProxy, or a virtual address"
-        )
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError) as error:
-        raise ValueError("the database address is not a URL") from error
-    if parsed.drivername in ("sqlite", "sqlite+aiosqlite"):
-        return _sqlite_address(parsed)
-    if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
-        dsn = "postgresql:" + url.split(":", 1)[1]
-        return Address("postgresql", dsn, parsed.set(drivername="postgresql", query={}).render_as_string())
-    raise ValueError(
-        f"the database address begins with {parsed.drivername}://; it takes postgresql:// or sqlite:///"
-    )
-
-
-def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with `database_url`, if it is given, and with the size of the pool."""
-    url = settings.database_url.get_secret_value()
-    if not url:
-        return
-    try:
-        address = parse(url)
-    except ValueError as fault:
-        yield f"database_url: {fault}"
-    else:
-        if address.dialect == "postgresql" and settings.database.pool_size < 3:
-            yield "database.pool_size: must be at least 3 with PostgreSQL"
-
-
-def _names_several_hosts(url: str) -> bool:
-    # The driver tries one after the other for each connection, so that the first that is frozen holds up all of them.
-    scheme, _, rest = url.partition("://")
-    if scheme.startswith("sqlite"):
-        return False
-    authority, query = rest.partition("/")[0].partition("?")[0], parse_qs(rest.partition("?")[2])
-    named = [authority.rpartition("@")[2], *query.get("host", ()), *query.get("port", ())]
-    return any("," in hosts for hosts in named)
-
-
-def _sqlite_address(url: URL) -> Address:
-    path = url.database or ""
-    if path in ("", ":memory:") or path.startswith("file:"):
-        raise ValueError("the database address needs the path of a file: sqlite:///gatewright.db")
-    return Address("sqlite", path, f"sqlite:///{path}")
 
 
 def _sqlite(address: Address, timeout: float) -> Database:

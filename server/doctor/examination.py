@@ -9,7 +9,7 @@ from server.clock import Clock, system_clock
 from server.config import profiles
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
-from server.database.database import parse
+from server.database.address import parse
 from server.doctor import configuration, dependencies, postgresql, sqlite
 from server.doctor.findings import Finding, odd, ok, skipped, wrong
 from server.mail.backends import deliver_test

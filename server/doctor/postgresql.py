@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from models import metadata
 from server.clock import Clock
 from server.config.settings import Settings
-from server.database.database import Address
+from server.database.address import Address
 from server.database.errors import first_line, is_read_only, sqlstate
 from server.database.postgresql.engine import APPLICATION, FAULTS, Driver, postgresql_connect
 from server.doctor import names, schema

@@ -6,7 +6,7 @@ from shutil import disk_usage
 from stat import S_IMODE, S_IRWXG, S_IRWXO
 
 from server.config.settings import Settings
-from server.database.database import Address
+from server.database.address import Address
 from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file, rows_in_file
 from server.doctor import names, schema
 from server.doctor.findings import Finding, Verdict, odd, ok, wrong

@@ -3,10 +3,10 @@
 import base64
 from datetime import datetime
 
+from domain.authenticators import ResponseRefused
 from domain.data_import.eligibility import Field, ImportedPasskey, Problem
 from domain.passkeys import client_data
 from domain.passkeys.registration import CREDENTIAL_ID_BYTES, TRANSPORTS
-from domain.ports import ResponseRefused
 from models.passkey import MULTI_DEVICE, SINGLE_DEVICE
 from server.crypto import webauthn
 from server.importers import values

@@ -14,8 +14,7 @@ from sqlalchemy import Select, TableClause, column, func, inspect, make_url, sel
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from server.database import database
-from server.database.database import Address
+from server.database.address import Address, parse
 from server.database.errors import first_line
 from server.database.postgresql.engine import FAULTS, patient_postgresql_engine
 from server.database.sqlite.engine import foreign_sqlite_engine
@@ -141,7 +140,7 @@ async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
 
 def _parse(url: str) -> Address:
     try:
-        address = database.parse(url)
+        address = parse(url)
     except ValueError as error:
         raise SourceRefused(f"--from: {error}") from None
     if address.dialect == "sqlite" and not os.path.isfile(address.target):
@@ -150,7 +149,7 @@ def _parse(url: str) -> Address:
 
 
 def _is_same(address: Address, url: str, own_url: str) -> bool:
-    own = database.parse(own_url)
+    own = parse(own_url)
     if address.dialect != own.dialect:
         return False
     if address.dialect == "sqlite":

@@ -7,19 +7,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from jinja2 import (
-    ChoiceLoader,
     Environment,
-    FileSystemLoader,
-    StrictUndefined,
     Template,
     TemplateError,
     TemplateSyntaxError,
 )
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from domain.localization import LANGUAGES, Localization, localization, supported
 from domain.mail.outbox import LeasedMail, Payload
-from handlers.templating import localize
+from handlers.templating import template_environment
 from server.config.sources import reason
 from server.mail.message import Mail
 
@@ -147,16 +143,10 @@ def template_error(folder: Path) -> str | None:
 
 
 def _environment(*folders: Path) -> Environment:
-    made = ImmutableSandboxedEnvironment(
-        loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
+    return template_environment(
+        folders,
         autoescape=lambda name: name is None or not name.endswith(".txt"),  # defence: V80 html-escape
-        undefined=StrictUndefined,
-        auto_reload=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
-    localize(made)
-    return made
 
 
 _BUILT_IN = _environment(BUILT_IN)

@@ -50,7 +50,7 @@ def renew_better_auth(database_url: str, count: int) -> None:
 
 
 def renew_codes(database_url: str, count: int) -> None:
-    """Give that many users with numbered addresses a code to sign in with, in place of what is left from before."""
+    """Store a code to sign in with for that many users with numbered addresses, and delete older codes."""
     asyncio.run(_renew_codes(database_url, count))
 
 

@@ -20,13 +20,13 @@ class VirtualAuthenticator:
         return found
 
     async def verify_user(self, verified: bool) -> None:
-        """Let the user pass the check of fingerprint, face or PIN, or fail it."""
+        """Set whether the user passes the check of fingerprint, face or PIN."""
         await self.devtools.send(
             "WebAuthn.setUserVerified", {"authenticatorId": self.id, "isUserVerified": verified}
         )
 
     async def respond(self, enabled: bool) -> None:
-        """Let the user agree at once, or do nothing."""
+        """Set whether the user agrees at once, or does nothing."""
         named = {"authenticatorId": self.id, "enabled": enabled}
         await self.devtools.send("WebAuthn.setAutomaticPresenceSimulation", named)
 
@@ -43,7 +43,7 @@ class VirtualAuthenticator:
 
 
 async def attach(page: Page, **options: Any) -> VirtualAuthenticator:
-    """Give a page an authenticator that is part of the device, and keeps passkeys."""
+    """Add an authenticator to a page that is part of the device and keeps passkeys."""
     devtools = await page.context.new_cdp_session(page)
     await devtools.send("WebAuthn.enable", {"enableUI": False})
     wanted = {

@@ -59,7 +59,7 @@ async def speak_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
 
 
 async def fail_before_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Say what a server says that cannot start a process for the connection."""
+    """Answer as a server that cannot start a process for the connection."""
     await reader.read(8)
     writer.write(b"E\0\0\0\x0fSFATAL\0\0")
     await reader.read(64)

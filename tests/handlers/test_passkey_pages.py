@@ -288,13 +288,14 @@ class TestOwnPasskeys:
         assert "Your device did not make a passkey that can be used here." in page.text
         assert page.inputs["name"]["value"] == "Phone"
 
+    @pytest.mark.parametrize("name", ["", "   "])
     async def test_need_a_name_to_be_renamed(
-        self, service: Service, ada: Browser, device: Authenticator
+        self, service: Service, ada: Browser, device: Authenticator, name: str
     ) -> None:
         [passkey] = await passkeys_of(service, {})
         await ada.open(f"{PASSKEYS}?step={passkey['id']}")
 
-        page = await ada.submit(RENAME, newName="")
+        page = await ada.submit(RENAME, newName=name)
 
         assert page.status == 422
         assert page.links["Enter a name."] == "#newName"

@@ -1,22 +1,22 @@
 """Templates with languages."""
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import Environment
 
 from domain.localization import LANGUAGES, localization
-from handlers.templating import localize
+from handlers.templating import template_environment
 
 INSTANT = datetime(2026, 11, 25, 22, 19, tzinfo=UTC)
 MACROS = "{% macro forbidden() %}{{ _('Forbidden') }}{% endmacro %}"
 
 
 @pytest.fixture
-def environment() -> Environment:
-    made = Environment(autoescape=True, undefined=StrictUndefined, loader=DictLoader({"macros": MACROS}))
-    localize(made)
-    return made
+def environment(tmp_path: Path) -> Environment:
+    (tmp_path / "macros").write_text(MACROS, "utf-8")
+    return template_environment([tmp_path], autoescape=True)
 
 
 def render(environment: Environment, source: str, language: str, **values: object) -> str:

@@ -124,9 +124,8 @@ class Documents:
             rendered = self._answer(
                 scope, head, is_preflight=api_cors.is_preflight(head, cors), is_page=is_page
             )
-        except (
-            Exception
-        ) as error:  # A file may be gone: the program was replaced. A template may be the operator's.
+        # A file may be gone, because the program was replaced; a template may be the operator's.
+        except Exception as error:
             rendered = render(error, request_id)
         always = responses.DEFAULT_HEADERS
         if rendered[0] in (200, 304):

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
+from domain.authenticators import Assertion, Attestation, RelyingParty, ResponseRefused
 from domain.passkeys import client_data
-from domain.ports import Assertion, Attestation, RelyingParty, ResponseRefused
 from server.crypto.webauthn import WebAuthn
 from tests.authenticator import ES256, ORIGIN, RP_ID, Authenticator, decoded
 from tests.server.crypto import webauthn_vectors

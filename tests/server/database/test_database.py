@@ -13,13 +13,13 @@ from domain.errors import Unavailable
 from domain.ports import Transaction
 from models import User
 from models.queries import PASSWORD_BY_EMAIL, SESSION_BY_DIGEST
+from server.database.address import parse
 from server.database.database import (
     Database,
     DatabaseAbsent,
     is_retryable,
     is_unavailable,
     open_database,
-    parse,
 )
 from server.database.migrations import prepare
 from tests.postgres import Cluster
@@ -351,7 +351,8 @@ class TestPostgresql:
         await execute(server, "SELECT 1")
         assert await server.reads.one(SESSION_BY_DIGEST, b"") is None
         async with server.transaction() as session:
-            others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            # It waits until they are gone.
+            others = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             where = " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             await session.execute(text(others + where))
         async with server.transaction() as session, server.transaction() as another:

@@ -1,0 +1,82 @@
+"""What the rules for passkeys need of a library for Web Authentication; `server/crypto/webauthn.py` provides it."""
+
+from typing import NamedTuple, Protocol
+
+
+class ResponseRefused(Exception):
+    """The response of an authenticator is malformed, or proves nothing."""
+
+
+class RelyingParty(NamedTuple):
+    """What a response of an authenticator must be for (Web Authentication Level 3, "relying party")."""
+
+    rp_id: str
+    origins: tuple[str, ...]
+    requires_user_verification: bool
+
+
+class Attestation(NamedTuple):
+    """The response of an authenticator that has created a credential."""
+
+    credential_id: bytes
+    client_data: bytes
+    attestation_object: bytes
+
+
+class NewCredential(NamedTuple):
+    """A credential that an authenticator has created, with the flags of its response."""
+
+    public_key: bytes
+    """In COSE form (RFC 9052)."""
+    algorithm: int
+    """The COSE number of the signature algorithm."""
+    counter: int
+    aaguid: str
+    """The model of the authenticator."""
+    backup_eligible: bool
+    backed_up: bool
+    user_verified: bool
+
+
+class Assertion(NamedTuple):
+    """The response of an authenticator that proves a credential."""
+
+    credential_id: bytes
+    client_data: bytes
+    authenticator_data: bytes
+    signature: bytes
+    user_handle: bytes | None
+
+
+class VerifiedAssertion(NamedTuple):
+    """What a verified assertion says."""
+
+    counter: int
+    backup_eligible: bool
+    backed_up: bool
+    user_verified: bool
+
+
+class Authenticators(Protocol):
+    """Checks responses of authenticators (Web Authentication Level 3, sections 7.1 and 7.2), without any state.
+
+    Counters, challenges and owners are compared by the caller.
+    """
+
+    algorithms: tuple[int, ...]
+    """The COSE numbers of the algorithms that are accepted, the preferred one first."""
+
+    def verify_attestation(
+        self, response: Attestation, challenge: bytes, expected: RelyingParty
+    ) -> NewCredential:
+        """Return the credential of a response to this challenge. Raises ResponseRefused."""
+
+    def verify_assertion(
+        self,
+        response: Assertion,
+        challenge: bytes,
+        expected: RelyingParty,
+        public_key: bytes,
+        algorithm: int,
+    ) -> VerifiedAssertion:
+        """Return what a response to this challenge says, signed by this key. Raises ResponseRefused."""

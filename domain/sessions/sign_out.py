@@ -1,0 +1,43 @@
+"""Sign out: end the sessions that a request presents."""
+
+from domain.context import AlreadyDone, Caller, Context
+from domain.sessions import events, sessions
+from domain.users import locking
+from models.statements import END_SESSION
+
+
+async def end_presented(ctx: Context) -> None:
+    """Revoke every session in the request: the Bearer token's and the cookie's; of an administrator in the name of a
+    user only that one.
+
+    A session that has ended meanwhile is not recorded as a sign-out.
+    """
+    impersonates = ctx.caller is not None and ctx.caller.session.impersonated_by is not None
+    beside = None if impersonates else await _beside_bearer(ctx)
+    if beside is not None:
+        await _end_with_users_locked(ctx, [beside] if ctx.caller is None else [ctx.caller, beside])
+    elif ctx.caller is not None:
+        locking.require_caller(ctx, AlreadyDone)
+        # defence: V35 V38 sign-out
+        ctx.db.defer(END_SESSION, id=ctx.caller.session.id, user_id=ctx.caller.user.id, now=ctx.now)
+        events.sign_out(ctx, ctx.caller)
+
+
+async def _beside_bearer(ctx: Context) -> Caller | None:
+    """Return the cookie's session, active or not, if the request was authenticated by something else."""
+    if ctx.caller is not None and ctx.caller.by_cookie:
+        return None
+    token = ctx.cookies.cookie(ctx.policy.cookies.session_name.encode())
+    if token is None or (ctx.caller is not None and token == ctx.caller.token):
+        return None
+    found = await sessions.find(ctx.reads, token)
+    return None if found is None else Caller(token, *found, by_cookie=True)
+
+
+async def _end_with_users_locked(ctx: Context, presented: list[Caller]) -> None:
+    """Delete sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
+    for caller in sorted(presented, key=lambda caller: caller.user.id):
+        if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
+            await sessions.discard(ctx, caller.session.id)
+        elif await ctx.db.execute(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now):
+            events.sign_out(ctx, caller)
