@@ -25,7 +25,7 @@ _CONSUME = (
     delete(OneTimeToken)
     .where(
         col(OneTimeToken.digest) == bindparam("token"),  # defence: V29 consume-digest
-        col(OneTimeToken.purpose) == bindparam("kind"),  # defence: V29 V85 M2 consume-purpose
+        col(OneTimeToken.purpose) == bindparam("kind"),  # defence: V29 V85 consume-purpose
         col(OneTimeToken.user_id).is_not_distinct_from(bindparam("owner")),  # defence: V22 V85 consume-owner
         col(OneTimeToken.expires_at) > bindparam("now"),
     )

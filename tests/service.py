@@ -101,7 +101,9 @@ class Service:
         await self.services.worker.drain()
         if not self.mail_file.exists():
             return []
-        mails = [json.loads(line) for line in self.mail_file.read_text().splitlines()]
+        # What has no end yet is being written by another instance.
+        lines = [line for line in self.mail_file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        mails = [json.loads(line) for line in lines]
         return [m for m in mails if to in (None, m["to"]) and template in (None, m["template"])]
 
     async def rows(self, statement: str, **values: Any) -> list[Any]:

@@ -97,8 +97,9 @@ class Instances:
             time.sleep(0.1)
 
     def mails(self) -> list[dict[str, str]]:
-        """Return the mails so far."""
-        return [json.loads(line) for line in self.mail_file.read_text("utf-8").splitlines()]
+        """Return the mails so far; a line without an end is being written."""
+        lines = self.mail_file.read_text("utf-8").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def serve(self, number: int, *, port: int = 0, workers: int = 1) -> AbstractContextManager[LiveService]:
         """Start an instance in a folder of its own."""

@@ -644,6 +644,7 @@ class TestAttacks:
         ]
 
         for other in (token.swapcase(), token[:-1], token + "a", "", *others):
+            assert code(await service.get("/magic-link/peek", params={"token": other})) == "401 INVALID_TOKEN"
             assert code(await open_link(service, other)) == "401 INVALID_TOKEN"
         service.clock.advance(minutes=10)
         assert code(await open_link(service, token)) == "401 INVALID_TOKEN"
