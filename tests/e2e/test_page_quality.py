@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, Response, ViewportSize
+from playwright.async_api import Browser, ConsoleMessage, Page, Response, ViewportSize, expect
 
 from tests import packages
 from tests.e2e.browser import program
@@ -92,6 +92,8 @@ class Audit:
     """The HTML of each page as the service sent it, by the name of the page."""
     seen: Counter[str] = field(default_factory=Counter)
     """How often each path was shown."""
+    menus: int = 0
+    """How many menus were opened."""
     _last: Response | None = None
 
     def listen(self) -> None:
@@ -111,6 +113,7 @@ class Audit:
         await self.page.emulate_media(color_scheme="dark")
         await self._judge(f"{name}, dark, 320 pixels", runOnly=OF_LOOKS)
         await self._measure(name)
+        await self._look_at_menu(name)
         await self.page.emulate_media(color_scheme="light")
         await self.page.set_viewport_size(WIDE)
 
@@ -120,6 +123,26 @@ class Audit:
         if self.seen[urlsplit(self.page.url).path] == 1:
             await self._judge(f"{name}, translated")
         await self._measure(name)
+        await self._look_at_menu(name)
+
+    async def _look_at_menu(self, name: str) -> None:
+        """Open the list of pages that small screens hide, by keyboard, look at it, and close it: once."""
+        button = self.page.locator("[popovertarget]")
+        if self.menus or not await button.is_visible():
+            return
+        self.menus += 1
+        links = self.page.locator("#sections a")
+        await button.press("Enter")
+        await expect(links.last).to_be_visible()
+        await self._judge(f"{name}, menu")
+        await self._measure(f"{name}, menu")
+        for link in await links.all():
+            await self.page.keyboard.press("Tab")
+            await expect(link).to_be_focused()
+            await expect(link).to_be_in_viewport(ratio=1)
+        await self.page.keyboard.press("Escape")
+        await expect(links.last).to_be_hidden()
+        await expect(button).to_be_focused()
 
     async def _open(self, name: str) -> None:
         assert self._last is not None
@@ -206,6 +229,7 @@ async def test_every_page_is_accessible_valid_and_light(
     await english.page.context.close()
 
     assert [*english.faults, *faults_of_html(judges, english.documents)] == []
+    assert english.menus == 1
     assert [name for name, operation in PAGES.items() if not english.seen[operation.path]] == []
 
 
@@ -218,6 +242,7 @@ async def test_every_page_is_accessible_from_right_to_left(
     await arabic.page.context.close()
 
     assert [*arabic.faults, *faults_of_html(judges, arabic.documents)] == []
+    assert arabic.menus == 1
 
 
 def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
