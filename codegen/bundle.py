@@ -88,11 +88,6 @@ def bundle(
     return document
 
 
-def forget() -> None:
-    """Clear the cached bundle, for callers that need it once: it takes a third of a megabyte."""
-    _bundled.cache_clear()
-
-
 @lru_cache(maxsize=4)
 def _bundled(index: Path) -> bytes:
     """Return the bundled contract as JSON; being bytes, it cannot be changed by its users."""

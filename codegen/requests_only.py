@@ -12,15 +12,18 @@ Document = dict[str, Any]
 _OF_ANSWERS = ("examples", "headers", "links", "responses")
 """The components that no part of a request refers to."""
 
+_ANY = {"default": {"description": "Any response"}}
+"""An operation must have a response."""
+
 _SCHEMA = re.compile(rb'"\$ref":"#/components/schemas/([^"]+)"')
 
 
 def without_answers(document: Document) -> Document:
-    """Return a copy of a bundled document in which the responses of each operation are only status codes.
+    """Return a copy of a bundled document in which every operation has one response without content.
 
     The rest is shared with the document, so neither may be changed.
     """
-    spared = {id(one.spec): {**one.spec, "responses": _named(one.spec)} for one in operations(document)}
+    spared = {id(one.spec): {**one.spec, "responses": _ANY} for one in operations(document)}
     kept = {name: part for name, part in document.get("components", {}).items() if name not in _OF_ANSWERS}
     paths = {
         path: {key: spared.get(id(part), part) for key, part in item.items()}
@@ -41,7 +44,3 @@ def _asked_for(node: Any, schemas: Document) -> Document:
         waiting += [schemas[name] for name in named - found]
         found |= named
     return {name: schema for name, schema in schemas.items() if name in found}
-
-
-def _named(operation: Document) -> Document:
-    return {status: {"description": status} for status in operation["responses"]}

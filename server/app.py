@@ -76,8 +76,6 @@ def assemble(services: Services) -> Application:
             _log.info("service.stopped")
 
     settings, policy = services.settings, services.policy
-    # First, because what it needs meanwhile is free for the pipeline then: 4 MB less at most.
-    documents = _documents(services)
     document = contract(settings, internal=True)
     api = server_api.build(
         # Connexion copies the contract four times, and what it answers is written in the handlers.
@@ -100,7 +98,7 @@ def assemble(services: Services) -> Application:
     )
     if services.tracing is not None:
         api = services.tracing.around(api)
-    return Application(services, api, documents, Assets(policy, settings.server.max_body))
+    return Application(services, api, _documents(services), Assets(policy, settings.server.max_body))
 
 
 def _documents(services: Services) -> Documents | None:
@@ -108,8 +106,7 @@ def _documents(services: Services) -> Documents | None:
     settings, policy = services.settings, services.policy
     if not settings.documents.enabled:
         return None
-    published = flat_ids(without_links(contract(settings)))
-    return Documents(published, policy, settings.server.max_body)
+    return Documents(lambda: flat_ids(without_links(contract(settings))), policy, settings.server.max_body)
 
 
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:

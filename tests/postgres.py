@@ -29,6 +29,7 @@ _OPTIONS = {
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
+    "autovacuum": "off",
     "max_connections": "500",
     "listen_addresses": "127.0.0.1",
 }

@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from functools import reduce
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -72,9 +71,14 @@ def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tupl
 
 def setting(settings: BaseModel, key: str) -> Any:
     """Return the value of a setting by its dotted key, such as `audit.retention`. Raises ValueError for no setting."""
-    if tuple(key.split(".")) not in {path for path, _ in fields(type(settings))}:
+    *groups, name = key.split(".")
+    group: Any = settings
+    for one in groups:
+        group = getattr(group, one, None)
+    field = type(group).model_fields.get(name) if isinstance(group, BaseModel) else None
+    if field is None or isinstance(getattr(group, name), BaseModel):
         raise ValueError(f"there is no setting {key}")
-    return reduce(getattr, key.split("."), settings)
+    return getattr(group, name)
 
 
 def table_of(field: FieldInfo) -> type[BaseModel] | None:

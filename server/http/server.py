@@ -18,7 +18,6 @@ import structlog
 from uvicorn.config import STARTUP_FAILURE, Config
 from uvicorn.server import HANDLED_SIGNALS, Server
 
-from codegen import bundle
 from server.app import create_app
 from server.config.groups.password import hash_workers
 from server.config.settings import Settings
@@ -99,8 +98,6 @@ class ServiceConfig(Config):
         # a fifth of a second of some request later.
         gc.disable()
         super().load()
-        # From here on the contract is asked for only as it is published.
-        bundle.forget()
         gc.freeze()
         gc.enable()
         for number in HANDLED_SIGNALS:

@@ -85,21 +85,22 @@ class Document(NamedTuple):
 class Documents:
     """An ASGI application for its few paths; the caller checks `matches` first.
 
-    `document` is the contract as it is to be published. Pages of trusted origins may read the responses; `max_body` is
-    in bytes; `files` are read when they are first requested. Requests go through the same checks as in the pipeline.
+    `document` returns the contract as it is to be published. It and the `files` are read when they are first requested.
+    Pages of trusted origins may read the responses; `max_body` is in bytes. Requests go through the same checks as in
+    the pipeline.
     """
 
     def __init__(
         self,
-        document: dict[str, Any],
+        document: Callable[[], dict[str, Any]],
         policy: Policy,
         max_body: int,
         files: Mapping[str, tuple[Path, bytes]] = FILES,
     ) -> None:
-        contract, base_path = orjson.dumps(document), policy.base_path
+        base_path = policy.base_path
         sources: dict[str, tuple[Callable[[], bytes], bytes]] = {
-            "/openapi.json": (lambda: contract, JSON),
-            "/openapi-clients.json": (lambda: orjson.dumps(client_forms(orjson.loads(contract))), JSON),
+            "/openapi.json": (lambda: orjson.dumps(document()), JSON),
+            "/openapi-clients.json": (lambda: orjson.dumps(client_forms(document())), JSON),
             **{path: (file.read_bytes, media_type) for path, (file, media_type) in files.items()},
         }
         self._sources = {base_path + path: source for path, source in sources.items()}

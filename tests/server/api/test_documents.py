@@ -29,7 +29,7 @@ def served(
     chosen = policy(
         base_url="http://auth.test", base_path=base_path, trusted_origins=("https://app.test",), **settings
     )
-    return Documents(flat_ids(bundle(base_path=base_path)), chosen, 65536, files)
+    return Documents(lambda: flat_ids(bundle(base_path=base_path)), chosen, 65536, files)
 
 
 def client(base_path: str = "") -> httpx.AsyncClient:
