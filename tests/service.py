@@ -1,6 +1,7 @@
 """The service as the tests see it: assembled in this process, every answer checked against the contract."""
 
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -45,6 +46,9 @@ BY_MAIL = {
     "GATEWRIGHT_EMAIL_OTP__ENABLED": "true",
 }
 """Sign-in by mail, for a service that sends mail and is at the usual address."""
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients that only use HTTP on the loopback: otherwise each reads all certificates of this machine, for 25 ms."""
 
 
 @dataclass

@@ -48,7 +48,7 @@ class CompiledStatement(Generic[Result]):
 
 
 class StatementCache:
-    """The statements of one database, each compiled at its first use and forgotten together with the statement."""
+    """The statements for one kind of database, each compiled at its first use and forgotten together with it."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect

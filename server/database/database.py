@@ -55,6 +55,9 @@ _READER_SETTINGS = {
 _WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defence: R7 isolation
 """A transaction of a single statement has no BEGIN that would say so."""
 
+_SQLITE_STATEMENTS = StatementCache(SQLiteDialect_pysqlite())
+_POSTGRESQL_STATEMENTS = StatementCache(asyncpg_dialect())
+
 _POOLER_ERROR = "unsupported startup parameter"
 """The error of PgBouncer for a client that takes it for PostgreSQL; it does not go away."""
 
@@ -180,14 +183,13 @@ def _sqlite(address: Address, timeout: float) -> Database:
     # One connection: only one transaction can write anyway, and waiting for the pool is fair and costs nothing, whereas
     # SQLite waits for its lock by sleeping and trying again.
     pool = Pool(partial(connect_sqlite, address.target), 1)
-    statements = StatementCache(SQLiteDialect_pysqlite())
     group_commit = GroupCommit(pool, timeout)
     return Database(
         address,
         pool,
         SqliteReads(address.target, timeout),
-        partial(SqliteTransaction, pool, timeout, statements, group_commit),
-        partial(SqliteSnapshot, address.target, timeout, statements),
+        partial(SqliteTransaction, pool, timeout, _SQLITE_STATEMENTS, group_commit),
+        partial(SqliteSnapshot, address.target, timeout, _SQLITE_STATEMENTS),
         timeout=timeout,
         group_commit=group_commit,
     )
@@ -204,13 +206,12 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
     reads = PostgresqlReads(read, readers, timeout)
     # What a pooler says of the sessions is of its own.
     pool = Pool(connect, pool_size - readers, None if pooled else reads.lost_sessions)
-    statements = StatementCache(asyncpg_dialect())
     return Database(
         address,
         pool,
         reads,
-        partial(PostgresqlTransaction, pool, timeout, statements, pooled=pooled),
-        partial(PostgresqlTransaction, pool, timeout, statements, reads_snapshot=True),
+        partial(PostgresqlTransaction, pool, timeout, _POSTGRESQL_STATEMENTS, pooled=pooled),
+        partial(PostgresqlTransaction, pool, timeout, _POSTGRESQL_STATEMENTS, reads_snapshot=True),
         timeout=timeout,
         pooled=pooled,
     )

@@ -9,7 +9,7 @@ from tests.conftest import Headers
 from tests.handlers.steps import bearer
 from tests.provider.process import ProviderProcess
 from tests.security.second_factor import SESSION, set_cookies
-from tests.service import BASE_URL, Service
+from tests.service import BASE_URL, NO_TLS, Service
 
 WELCOME = "/welcome"
 OOPS = "/oops"
@@ -61,7 +61,7 @@ def begun(answer: httpx.Response) -> Flow:
 
 async def visit(flow: Flow) -> str:
     """Open the provider's page, where somebody is decided on already; give where it sends the browser."""
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as browser:
+    async with httpx.AsyncClient(trust_env=False, verify=NO_TLS, timeout=30) as browser:
         answer = await browser.get(flow.url)
     assert answer.status_code == 302, answer.text
     location = answer.headers["location"]

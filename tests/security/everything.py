@@ -11,6 +11,7 @@ from tests.provider.process import ProviderProcess
 from tests.provider.steps import as_user
 from tests.security.second_factor import PENDING, SESSION, TRUST, secret_in, set_cookies
 from tests.security.witness import Answer, Witness, code_of
+from tests.service import NO_TLS
 
 ADA = "ada@example.com"
 EVE = "eve@example.com"
@@ -237,7 +238,7 @@ def _set_out(ada: Traveller) -> Answer:
 def _come_back(ada: Traveller, begun: Answer, *, by_form: bool = False) -> Answer:
     """Visit the provider's page, and come back in the browser that began; give the answer of the callback."""
     url = httpx.URL(begun.body["url"])
-    visited = httpx.get(url, trust_env=False, timeout=PATIENCE)
+    visited = httpx.get(url, trust_env=False, verify=NO_TLS, timeout=PATIENCE)
     sent = dict(httpx.URL(visited.headers["location"]).params)
     ada.witness.secrets.setdefault(sent["code"], "code of the provider")
     if by_form:

@@ -29,6 +29,7 @@ from tests.provider.settings import social_settings
 from tests.provider.state import CLIENT_SECRET
 from tests.security import everything
 from tests.security.witness import Answer, Witness, objects
+from tests.service import NO_TLS
 
 DATABASE_PASSWORD = "the-password-of-the-database"
 HASH = re.compile(r"\$argon2id\$v=19\$m=19456,t=2,p=1\$")
@@ -114,7 +115,7 @@ def _break(url: str, witness: Witness) -> None:
     _execute(url, "ALTER TABLE elsewhere RENAME TO audit")
     assert failed.response.status_code == 500
     for path in (f"/{session}", f"/reset-password/{session}/x", f"/verify-email?token={session}&x={session}"):
-        httpx.get(witness.live.url + path)
+        httpx.get(witness.live.url + path, verify=NO_TLS)
 
 
 def _execute(url: str, statement: str) -> None:
@@ -322,12 +323,17 @@ class TestInjection:
         agent = {b"User-Agent": visible}
         body = {"email": f"{text}@example.com", "password": text, "callbackURL": text}
         for path in ("/sign-in/email", "/request-password-reset"):
-            httpx.post(live.url + path, json=body, headers=agent)
+            httpx.post(live.url + path, json=body, headers=agent, verify=NO_TLS)
         httpx.post(
-            live.url + "/sign-in/email", json={"email": everything.ADA, "password": text}, headers=agent
+            live.url + "/sign-in/email",
+            json={"email": everything.ADA, "password": text},
+            headers=agent,
+            verify=NO_TLS,
         )
-        httpx.get(live.url + "/verify-email", params={"token": text, text: text}, headers=agent)
-        httpx.get(f"{live.url}/{quote(text)}", headers=agent)
+        httpx.get(
+            live.url + "/verify-email", params={"token": text, text: text}, headers=agent, verify=NO_TLS
+        )
+        httpx.get(f"{live.url}/{quote(text)}", headers=agent, verify=NO_TLS)
         address = httpx.URL(live.url)
         with socket.create_connection((address.host, address.port or 80), timeout=30) as peer:
             peer.sendall(
