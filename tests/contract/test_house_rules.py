@@ -3,8 +3,8 @@
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 from jsonschema_rs import Draft202012Validator
@@ -118,8 +118,33 @@ def is_page(operation: Operation) -> bool:
     return extension_of(INTERNAL[operation.spec["operationId"]].spec).page
 
 
-each_internal = pytest.mark.parametrize("operation", list(INTERNAL.values()), ids=list(INTERNAL))
-each_operation = pytest.mark.parametrize("operation", list(OPERATIONS.values()), ids=list(OPERATIONS))
+Case = TypeVar("Case")
+Rule = Callable[[Any, Case], None]
+
+
+def each(cases: Mapping[str, Case]) -> Callable[[Rule[Case]], Callable[[Any], None]]:
+    """Return what makes a test of a rule: it holds for every case, or the test names those that break it and why.
+
+    One test per case would be seven thousand tests.
+    """
+
+    def decorate(rule: Rule[Case]) -> Callable[[Any], None]:
+        def holds_for_each(self: Any) -> None:
+            broken: dict[str, str] = {}
+            for name, case in cases.items():
+                try:
+                    rule(self, case)
+                except AssertionError as fault:
+                    broken[name] = str(fault)
+            assert broken == {}
+
+        return holds_for_each
+
+    return decorate
+
+
+each_internal, each_operation = each(INTERNAL), each(OPERATIONS)
+each_schema = each({name: name for name in DOCUMENT["components"]["schemas"]})
 
 
 def written(operations: str) -> set[str]:
@@ -138,6 +163,9 @@ def documented() -> Iterator[tuple[int, str, str]]:
             if status >= 400 and content:
                 for body in conformance.refusals(content, DOCUMENT_3_1).values():
                     yield status, body["code"], body["message"]
+
+
+DOCUMENTED = frozenset(documented())
 
 
 class TestDocument:
@@ -357,7 +385,7 @@ class TestHandlers:
         assert first == "ctx"
         assert set(rest) == wanted
 
-    @pytest.mark.parametrize("tag", sorted({operation_id.split(".")[0] for operation_id in OPERATIONS}))
+    @each({operation_id.split(".")[0]: operation_id.split(".")[0] for operation_id in OPERATIONS})
     def test_none_is_unnamed(self, tag: str) -> None:
         module = importlib.import_module(f"handlers.{tag}")
         own = {
@@ -370,25 +398,21 @@ class TestHandlers:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
-        "refusal",
-        sorted(refusals() - {OF_NO_OPERATION}, key=str),
-        ids=lambda refusal: str(refusal.__name__),
-    )
+    @each({refusal.__name__: refusal for refusal in refusals() - {OF_NO_OPERATION}})
     def test_is_documented_with_its_status_and_message(self, refusal: type[errors.Refusal]) -> None:
-        assert (refusal.status, refusal.code, refusal.message) in set(documented())
+        assert (refusal.status, refusal.code, refusal.message) in DOCUMENTED
 
     def test_every_documented_code_exists_at_its_status(self) -> None:
         known = {(refusal.status, refusal.code) for refusal in refusals()}
 
-        assert {(status, code) for status, code, _ in documented()} - known == set()
+        assert {(status, code) for status, code, _ in DOCUMENTED} - known == set()
 
     def test_the_enumeration_holds_the_codes_and_no_others(self) -> None:
         enumeration = DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"]
 
         assert sorted(enumeration) == sorted({refusal.code for refusal in refusals()})
 
-    @pytest.mark.parametrize("name", list(DOCUMENT["components"]["examples"]))
+    @each({name: name for name in DOCUMENT["components"]["examples"]})
     def test_examples_are_named_by_their_code(self, name: str) -> None:
         code = DOCUMENT["components"]["examples"][name]["value"]["code"]
 
@@ -397,7 +421,7 @@ class TestRefusals:
 
 
 class TestSchemas:
-    @pytest.mark.parametrize("example", list(examples()), ids=lambda example: str(example.where))
+    @each({f"{number} {example.where}": example for number, example in enumerate(examples())})
     def test_example_validates(self, example: Example) -> None:
         validator = Draft202012Validator(stand_alone(example.schema, DOCUMENT_3_1), validate_formats=True)
 
@@ -448,11 +472,11 @@ class TestSchemas:
 
         assert not {f"New{name}" for name in names} & names
 
-    @pytest.mark.parametrize("name", list(DOCUMENT["components"]["schemas"]))
+    @each_schema
     def test_is_a_noun_in_pascal_case(self, name: str) -> None:
         assert re.fullmatch(r"([A-Z][a-z0-9]*)+", name)
 
-    @pytest.mark.parametrize("name", list(DOCUMENT["components"]["schemas"]))
+    @each_schema
     def test_properties_are_camel_case_and_explained(self, name: str) -> None:
         for schema in schemas_in(DOCUMENT_3_1["components"]["schemas"][name]):
             for key, value in schema.get("properties", {}).items():
