@@ -49,12 +49,20 @@ TESTS = Path(__file__).parent
 LONG = ("deploy", "docs", "e2e", "faults", "guides", "sdk", "verifiers")
 """Folders of `make test-long`: what takes minutes, or needs more programs than PostgreSQL."""
 
+LONG_FILES = (
+    "provider/test_trying.py",
+    "server/http/test_workers.py",
+    "server/observability/test_metrics_port.py",
+)
+"""Files of `make test-long`: almost every test starts processes of the service, which takes seconds of a processor."""
+
 BOTH_DATABASES = ("models", "server/database", "server/importers", "server/jobs", "server/rate_limit")
 """Folders that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show is decided
 by SQL, locks or times. All other tests run there in `make test-long`."""
 
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
-"""Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
+"""Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer. In
+`security` the cookie's turn is in `make test-long`."""
 
 LONGEST = ("test_schemathesis.py", "test_sequences.py", "test_first_clients.py", "test_sdks.py")
 """Files of which one takes minutes: begun last, it would leave the other workers with nothing to do."""
@@ -92,15 +100,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _is_long(item: pytest.Item) -> bool:
-    folder = item.path.relative_to(TESTS).parent.as_posix()
+    path = item.path.relative_to(TESTS).as_posix()
     variants = (
         item.callspec.params.values()
         if isinstance(item, pytest.Function) and hasattr(item, "callspec")
         else ()
     )
-    if folder.startswith(LONG) or "redis" in variants:
+    if path.startswith(LONG) or path in LONG_FILES or "redis" in variants:
         return True
-    is_on_both = folder.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")
+    if path.startswith("security") and "cookie" in variants:
+        return True
+    is_on_both = path.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")
     return "postgresql" in variants and not is_on_both
 
 

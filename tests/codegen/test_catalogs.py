@@ -127,7 +127,3 @@ class TestCheck:
 
         assert main(["--check"], tree=tree) == 1
         assert "de: other markup: 'Sign in'" in capsys.readouterr().err
-
-
-def test_the_catalogs_in_the_tree_are_complete() -> None:
-    assert main(["--check"]) == 0

@@ -112,6 +112,7 @@ class TestRefused:
 
 
 class TestKilled:
+    @pytest.mark.long
     def test_in_the_middle_and_run_again(self, run: Run, tmp_path: Path) -> None:
         rows = [{"email": f"user{number}@example.com", "passwordHash": HASH} for number in range(3 * BATCH)]
         file = write_lines(tmp_path / "users.jsonl", rows)

@@ -136,6 +136,7 @@ class TestSpans:
         assert (span.trace_id.hex(), span.parent_span_id.hex()) == (TRACE, PARENT)
         assert span.kind == Span.SPAN_KIND_SERVER
 
+    @pytest.mark.long
     def test_so_it_is_behind_the_server_of_ours(self, receiver: Receiver, tmp_path: Path) -> None:
         with serving(tmp_path, {"tracing.endpoint": receiver.url}) as live:
             answer = httpx.get(f"{live.url}/get-session")
@@ -210,6 +211,7 @@ class TestReceiver:
         assert {answer.status_code for answer in answers} == {200}
 
 
+@pytest.mark.long
 class TestWithout:
     def test_nothing_is_imported(self) -> None:
         look = (
