@@ -12,18 +12,18 @@ Document = dict[str, Any]
 _OF_ANSWERS = ("examples", "headers", "links", "responses")
 """The components that no part of a request refers to."""
 
-_ANY = {"default": {"description": "Any response"}}
-"""An operation must have a response."""
-
 _SCHEMA = re.compile(rb'"\$ref":"#/components/schemas/([^"]+)"')
 
 
 def without_answers(document: Document) -> Document:
-    """Return a copy of a bundled document in which every operation has one response without content.
+    """Return a copy of a bundled document in which every operation has one response without content: 400, or any.
 
     The rest is shared with the document, so neither may be changed.
     """
-    spared = {id(one.spec): {**one.spec, "responses": _ANY} for one in operations(document)}
+    spared = {
+        id(one.spec): {**one.spec, "responses": _one_of(one.spec["responses"])}
+        for one in operations(document)
+    }
     kept = {name: part for name, part in document.get("components", {}).items() if name not in _OF_ANSWERS}
     paths = {
         path: {key: spared.get(id(part), part) for key, part in item.items()}
@@ -44,3 +44,9 @@ def _asked_for(node: Any, schemas: Document) -> Document:
         waiting += [schemas[name] for name in named - found]
         found |= named
     return {name: schema for name, schema in schemas.items() if name in found}
+
+
+def _one_of(responses: Document) -> Document:
+    """Return the one response that says something of requests: whether any can be refused for what is in it."""
+    status = "400" if "400" in responses else "default"
+    return {status: {"description": status}}
