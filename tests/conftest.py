@@ -61,8 +61,10 @@ BOTH_DATABASES = ("models", "server/database", "server/importers", "server/jobs"
 by SQL, locks or times. All other tests run there in `make test-long`."""
 
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
-"""Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer. In
-`security` the cookie's turn is in `make test-long`."""
+"""Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
+
+CARRIED_ON = {"sqlite": "bearer", "postgresql": "cookie"}
+"""How tokens travel in a test that runs with both carriers and on both databases, which are not tried all four ways."""
 
 LONGEST = ("test_schemathesis.py", "test_sequences.py", "test_first_clients.py", "test_sdks.py")
 """Files of which one takes minutes: begun last, it would leave the other workers with nothing to do."""
@@ -72,12 +74,15 @@ WAITING = (*LONG, "contract")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what `make test` leaves to `make test-long`; begin with the longest files, and spread those that wait among
     those that compute.
 
     One after the other, as they lie in the tree, all workers would wait at the same time, and then all compute.
     """
+    crossed = _crossed(items)
+    config.hook.pytest_deselected(items=crossed)
+    items[:] = [item for item in items if item not in crossed]
     for item in items:
         if _is_long(item):
             item.add_marker("long")
@@ -99,6 +104,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("carry", ["bearer", "cookie"], indirect=True)
 
 
+def _crossed(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return what CARRIED_ON leaves out."""
+    ways: dict[str, list[tuple[str, set[str], pytest.Item]]] = {}
+    for item in items:
+        params = (
+            item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        )
+        carriers = {str(params[name]) for name in ("carry", "carry_pending") if name in params}
+        if carriers and "dialect" in params:
+            name = item.nodeid.partition("[")[0]
+            ways.setdefault(name, []).append((str(params["dialect"]), carriers, item))
+    return {
+        item
+        for way in ways.values()
+        if {dialect for dialect, _, _ in way} == set(CARRIED_ON)
+        for dialect, carriers, item in way
+        if CARRIED_ON[dialect] not in carriers
+    }
+
+
 def _is_long(item: pytest.Item) -> bool:
     path = item.path.relative_to(TESTS).as_posix()
     variants = (
@@ -107,8 +132,6 @@ def _is_long(item: pytest.Item) -> bool:
         else ()
     )
     if path.startswith(LONG) or path in LONG_FILES or "redis" in variants:
-        return True
-    if path.startswith("security") and "cookie" in variants:
         return True
     is_on_both = path.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")
     return "postgresql" in variants and not is_on_both

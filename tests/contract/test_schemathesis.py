@@ -78,9 +78,17 @@ def test_a_few_requests_to_every_operation_keep_the_contract(door: Door) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("carried_by", "form"), [("bearer", "3.0"), ("cookie", "3.1"), ("nothing", "3.1")])
-def test_every_operation_keeps_the_contract(door: Door, carried_by: str, form: str) -> None:
-    knock(door, form, carried_by, "examples,coverage,fuzzing")
+@pytest.mark.parametrize(
+    ("carried_by", "form", "phases"),
+    [
+        # What is wrong with a request does not depend on who sends it: the coverage of all schemas once is enough.
+        ("bearer", "3.0", "examples,coverage,fuzzing"),
+        ("cookie", "3.1", "examples,fuzzing"),
+        ("nothing", "3.1", "examples,fuzzing"),
+    ],
+)
+def test_every_operation_keeps_the_contract(door: Door, carried_by: str, form: str, phases: str) -> None:
+    knock(door, form, carried_by, phases)
 
 
 @pytest.mark.long
