@@ -28,8 +28,9 @@ SignIn = Callable[..., Awaitable[Headers]]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return one worker more than there are processors: a quarter of a run is waiting, for processes and time-outs."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Return one worker more than there are processors, or two for the long tests: these wait more, for processes,
+    browsers and time-outs."""
+    return len(os.sched_getaffinity(0)) + (2 if config.option.markexpr == "long" else 1)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,7 +67,14 @@ BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_s
 CARRIED_ON = {"sqlite": "bearer", "postgresql": "cookie"}
 """How tokens travel in a test that runs with both carriers and on both databases, which are not tried all four ways."""
 
-LONGEST = ("test_schemathesis.py", "test_sequences.py", "test_first_clients.py", "test_sdks.py")
+LONGEST = (
+    "test_schemathesis.py",
+    "test_page_quality.py",
+    "test_other_tools.py",
+    "test_sequences.py",
+    "test_first_clients.py",
+    "test_sdks.py",
+)
 """Files of which one takes minutes: begun last, it would leave the other workers with nothing to do."""
 
 WAITING = (*LONG, "contract")
