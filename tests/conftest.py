@@ -90,7 +90,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     crossed = _crossed(items)
     config.hook.pytest_deselected(items=crossed)
-    items[:] = [item for item in items if item not in crossed]
+    left_out = set(crossed)
+    items[:] = [item for item in items if item not in left_out]
     for item in items:
         if _is_long(item):
             item.add_marker("long")
@@ -112,33 +113,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("carry", ["bearer", "cookie"], indirect=True)
 
 
-def _crossed(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return what CARRIED_ON leaves out."""
+def _params(item: pytest.Item) -> dict[str, object]:
+    """Return the parameters of a test by name; none where it has no variants."""
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+
+
+def _crossed(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the variants that CARRIED_ON leaves out: by cookie on SQLite, by bearer on PostgreSQL."""
     ways: dict[str, list[tuple[str, set[str], pytest.Item]]] = {}
     for item in items:
-        params = (
-            item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        )
+        params = _params(item)
         carriers = {str(params[name]) for name in ("carry", "carry_pending") if name in params}
         if carriers and "dialect" in params:
             name = item.nodeid.partition("[")[0]
             ways.setdefault(name, []).append((str(params["dialect"]), carriers, item))
-    return {
+    return [
         item
         for way in ways.values()
         if {dialect for dialect, _, _ in way} == set(CARRIED_ON)
         for dialect, carriers, item in way
         if CARRIED_ON[dialect] not in carriers
-    }
+    ]
 
 
 def _is_long(item: pytest.Item) -> bool:
     path = item.path.relative_to(TESTS).as_posix()
-    variants = (
-        item.callspec.params.values()
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        else ()
-    )
+    variants = _params(item).values()
     if path.startswith(LONG) or path in LONG_FILES or "redis" in variants:
         return True
     is_on_both = path.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")

@@ -385,7 +385,7 @@ class TestHandlers:
         assert first == "ctx"
         assert set(rest) == wanted
 
-    @each({operation_id.split(".")[0]: operation_id.split(".")[0] for operation_id in OPERATIONS})
+    @each({tag: tag for tag in {operation_id.split(".")[0] for operation_id in OPERATIONS}})
     def test_none_is_unnamed(self, tag: str) -> None:
         module = importlib.import_module(f"handlers.{tag}")
         own = {
