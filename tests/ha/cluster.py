@@ -24,6 +24,9 @@ PATIENCE = 120.0
 COMES_BACK = 60.0
 """Seconds for a standby to come back by itself."""
 
+DRIVER_FAULTS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""What connecting to a server that comes or goes may raise, or asking it something."""
+
 _PATRONI: dict[str, Any] = {
     "scope": "gatewright",
     "bootstrap": {
@@ -218,14 +221,14 @@ class PatroniCluster:
             connection = await asyncpg.connect(
                 self.url.replace(DATABASE, "postgres"), timeout=2, command_timeout=2
             )
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except DRIVER_FAULTS:
             return []
         try:
             rows = await connection.fetch(
                 "SELECT application_name, sync_state FROM pg_stat_replication"
                 " WHERE state = 'streaming' AND application_name LIKE 'node%'"
             )
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        except DRIVER_FAULTS:
             return []
         finally:
             connection.terminate()
@@ -308,7 +311,7 @@ async def _connections(node: Node) -> int:
     """Return how many connections of instances a host has; none where nobody answers."""
     try:
         connection = await asyncpg.connect(node.url("postgres"), timeout=1, command_timeout=1)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+    except DRIVER_FAULTS:
         return 0
     try:
         return int(
@@ -316,7 +319,7 @@ async def _connections(node: Node) -> int:
                 "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gatewright'"
             )
         )
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+    except DRIVER_FAULTS:
         return 0
     finally:
         connection.terminate()

@@ -12,7 +12,7 @@ from functools import partial
 import asyncpg
 import httpx
 
-from tests.ha.cluster import PatroniCluster
+from tests.ha.cluster import DRIVER_FAULTS, PatroniCluster
 from tests.ha.guesses import Guesses
 from tests.ha.ledger import Ledger
 from tests.ha.limit_store import LimitStore
@@ -98,7 +98,7 @@ class Load:
                 yield
                 ended = [task.exception() for task in tasks if task.done()]
                 if ended:
-                    raise RuntimeError("the load has stopped") from ended[0]
+                    raise RuntimeError(f"the load has stopped: {ended[0]!r}")
             finally:
                 self._is_over = True
                 for task in tasks:
@@ -124,14 +124,14 @@ class Load:
             began = time.monotonic()
             try:
                 connection = await asyncpg.connect(address, timeout=5)
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+            except DRIVER_FAULTS:
                 continue
             try:
                 # Nothing is waited for less long than for ever: a commit must not be cancelled.
                 await connection.execute("CREATE TABLE IF NOT EXISTS watch (at timestamptz)")
                 await connection.execute("INSERT INTO watch VALUES (now())")
                 self.at_source.add(began)
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+            except DRIVER_FAULTS:
                 continue
             finally:
                 connection.terminate()
