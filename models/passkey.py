@@ -79,6 +79,7 @@ PASSKEYS_OF_USER = ReadStatement(
         by(Passkey.user_id),  # defence: P20 list
     ),
     PasskeyRow._make,
+    key=Passkey.user_id,
 )
 """Every passkey of a user, unsorted."""
 

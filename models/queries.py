@@ -215,7 +215,9 @@ ACCOUNT_COLUMNS = tuple(col(getattr(Account, name)) for name in AccountRow._fiel
 """The columns of an `AccountRow`."""
 
 # defence: V14 accounts-of-user
-ACCOUNTS_OF_USER = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.user_id)), AccountRow._make)
+ACCOUNTS_OF_USER = ReadStatement(
+    select(*ACCOUNT_COLUMNS).where(by(Account.user_id)), AccountRow._make, key=Account.user_id
+)
 """Every way in which a user signs in, unsorted."""
 
 ACCOUNT_BY_ID = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.id)), AccountRow._make)

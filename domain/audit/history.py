@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, String, and_, bindparam, or_, select
 from sqlmodel import col
@@ -12,7 +12,7 @@ from sqlmodel import col
 from domain.context import Context
 from models import Audit
 from models.base import Instant
-from models.statements import table_of
+from models.queries import ReadStatement, by
 
 SHOWN_FOR = timedelta(days=90)
 PAGE = 50
@@ -27,12 +27,25 @@ class Position:
     id: str
 
 
+class HistoryRecord(NamedTuple):
+    """An audit record as read for the history; the fields are those of `Audit`."""
+
+    id: str
+    time: datetime
+    event: str
+    outcome: str
+    actor_id: str | None
+    method: str | None
+    address: str | None
+    user_agent: str | None
+    details: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Records, newest first, each with the columns of `Audit`; `last` is where the next page goes on, None at the
-    end."""
+    """Records, newest first; `last` is where the next page goes on, None at the end."""
 
-    records: Sequence[Any]
+    records: Sequence[HistoryRecord]
     last: Position | None
 
 
@@ -40,26 +53,34 @@ async def page_of_caller(
     ctx: Context, events: Collection[str], before: Position | None = None, *, limit: int = PAGE
 ) -> HistoryPage:
     """Return the caller's newest records of these events, or those before a position, of the last 90 days."""
-    values: dict[str, object] = {"user_id": ctx.signed_in.user.id, "since": ctx.now - SHOWN_FOR}
-    if before is not None:
-        values |= {"time": before.time, "id": before.id}
-    wanted = _newest_first(tuple(events), before is not None, limit + 1)
-    found = list(await ctx.db.execute(wanted, **values))
+    user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
+    if before is None:
+        newest = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
+    else:
+        older = _older(tuple(events), limit + 1)
+        newest = list(await ctx.db.execute(older, value=user_id, time=before.time, id=before.id))
+    found = [record for record in newest if record.time >= since]
     records = found[:limit]
     has_more = len(found) > limit
     return HistoryPage(records, Position(records[-1].time, records[-1].id) if has_more else None)
 
 
-@lru_cache(maxsize=16)
-def _newest_first(events: tuple[str, ...], is_continued: bool, limit: int) -> Select[Any]:
-    """Return the statement of a page; to build and compile it took 40 % of the time of the account page."""
+# Statements that are built once are compiled once.
+@cache
+def _newest(events: tuple[str, ...], limit: int) -> ReadStatement[HistoryRecord]:
+    return ReadStatement(_of_user(events, limit), HistoryRecord._make)
+
+
+@cache
+def _older(events: tuple[str, ...], limit: int) -> Select[Any]:
     time, id_ = col(Audit.time), col(Audit.id)
-    conditions = [
-        col(Audit.user_id) == bindparam("user_id", type_=String),
-        time >= bindparam("since", type_=Instant),
-        col(Audit.event).in_(events),
-    ]
-    if is_continued:
-        last = bindparam("time", type_=Instant)
-        conditions.append(or_(time < last, and_(time == last, id_ < bindparam("id", type_=String))))
-    return select(*table_of(Audit).columns).where(*conditions).order_by(time.desc(), id_.desc()).limit(limit)
+    last = bindparam("time", type_=Instant)
+    is_older = or_(time < last, and_(time == last, id_ < bindparam("id", type_=String)))
+    return _of_user(events, limit).where(is_older).execution_options(row=HistoryRecord)
+
+
+def _of_user(events: tuple[str, ...], limit: int) -> Select[Any]:
+    columns = [col(getattr(Audit, name)) for name in HistoryRecord._fields]
+    newest_first = (col(Audit.time).desc(), col(Audit.id).desc())
+    is_wanted = by(Audit.user_id), col(Audit.event).in_(events)
+    return select(*columns).where(*is_wanted).order_by(*newest_first).limit(limit)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from domain.audit.history import HistoryRecord
 from domain.context import Context
 from domain.localization import N_, Localization
 from handlers.account_pages import user_agents
@@ -135,12 +135,12 @@ class Entry:
     """The browser and its system, in words."""
 
 
-def entries(ctx: Context, localization: Localization, records: Sequence[Any]) -> Sequence[Entry]:
+def entries(ctx: Context, localization: Localization, records: Sequence[HistoryRecord]) -> Sequence[Entry]:
     """Return the lines for audit records of the caller whose events are in SHOWN."""
     return [_entry(ctx, localization, record) for record in records]
 
 
-def _entry(ctx: Context, localization: Localization, record: Any) -> Entry:
+def _entry(ctx: Context, localization: Localization, record: HistoryRecord) -> Entry:
     is_failure = record.outcome != Outcome.SUCCESS
     by_other = record.actor_id not in (None, ctx.signed_in.user.id) or record.details.get("by") == "operator"
     sentence = _REFUSED.get(record.event) if is_failure else None
@@ -157,7 +157,7 @@ def _entry(ctx: Context, localization: Localization, record: Any) -> Entry:
     )
 
 
-def _method(localization: Localization, record: Any) -> str | None:
+def _method(localization: Localization, record: HistoryRecord) -> str | None:
     name = record.method or record.details.get("provider")
     if not name:
         return None

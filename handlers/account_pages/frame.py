@@ -43,7 +43,11 @@ def render(
     return view.render(
         f"account/{template}",
         status=status,
-        sections=[(path, view.localization.gettext(label)) for path, label in SECTIONS if _exists(ctx, path)],
+        sections=[
+            (path, view.url(path, callbackURL=None), view.localization.gettext(label))
+            for path, label in SECTIONS
+            if _exists(ctx, path)
+        ],
         notice=notice and view.localization.gettext(notice),
         impersonated=ctx.signed_in.session.impersonated_by is not None,
         account=ctx.signed_in.user.email,

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
+from domain.localization import LANGUAGES, localization
 from handlers.templating import loader, template_environment
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -14,13 +15,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 _REFERENCES = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
 
 
-@lru_cache(maxsize=4)
-def environment(templates_dir: Path | None = None) -> Environment:
-    """Return the templates, those of the operator first. `localization` among the values decides on the language."""
+@lru_cache(maxsize=2 * len(LANGUAGES))
+def environment(templates_dir: Path | None = None, language: str = "en") -> Environment:
+    """Return the templates for one of LANGUAGES, those of the operator first. They are given `localization`, too."""
     return template_environment(
         _folders(templates_dir),
         autoescape=True,  # defence: V81 autoescape
         is_trusted=templates_dir is None,
+        only=localization(language),
     )
 
 

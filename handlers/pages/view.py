@@ -1,6 +1,6 @@
 """One hosted page on its way to the browser: language, form, links, and the template that is rendered with them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -66,9 +66,11 @@ class View:
         carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
         return urls.with_parameters(self.action(page), **(carried | query))
 
-    def here(self, **query: str | None) -> str:
-        """Return the path of this page with another query."""
-        return self.url(self.page or "", **({**self.query} | query))
+    def in_languages(self) -> Sequence[tuple[str, str, str]]:
+        """Return every language, by its tag and its own name, with the path of this page in it."""
+        here = self.url(self.page or "", **{**self.query, "ui_locales": None})
+        joint = "&" if "?" in here else "?"
+        return [(tag, name, f"{here}{joint}ui_locales={tag}") for tag, name in LANGUAGES.items()]
 
     def action(self, page: str) -> str:
         """Return the path that a form is sent to; what goes through all steps is in its fields."""
@@ -80,7 +82,7 @@ class View:
         """Return the page that a template makes of these values."""
         pages = self.policy[PagesPolicy]
         html = (
-            environment(self.templates_dir)
+            environment(self.templates_dir, self.localization.language)
             .get_template(template)
             .render(
                 view=self,

@@ -30,6 +30,17 @@ def test_one_environment_serves_all_languages(environment: Environment) -> None:
     assert "E-Mail-Adresse oder Passwort ist falsch" in shown
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_templates_of_one_language_say_the_same(
+    tmp_path: Path, environment: Environment, language: str
+) -> None:
+    source = """{{ _("Sign in") }} {{ _('Password') if is_set else _("none") }} <a title="{{ _("Sign out") }}">
+    {{ _("%(number)s of at least %(minimum)s characters", number=1, minimum=8) }}"""
+    own = template_environment([tmp_path], autoescape=True, only=localization(language))
+
+    assert render(own, source, language, is_set=True) == render(environment, source, language, is_set=True)
+
+
 def test_macros_translate_too(environment: Environment) -> None:
     source = "{% from 'macros' import forbidden with context %}{{ forbidden() }}"
 
