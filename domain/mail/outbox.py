@@ -20,7 +20,7 @@ from domain.context import Context
 from domain.mail import events
 from domain.mail.policy import MailPolicy
 from domain.ports import Reads
-from models import MailState, Outbox
+from models import MailState, Outbox, OutboxRow
 from models.queries import ReadStatement
 
 Payload = dict[str, str | None]
@@ -111,15 +111,24 @@ def retry_delay(attempts: int) -> timedelta:
 
 
 def row(
-    ctx: Context, template: str, sender: str, payload: Payload, expires_at: datetime | None = None
-) -> Outbox:
+    ctx: Context,
+    state: MailState,
+    template: str,
+    sender: str,
+    payload: Payload,
+    *,
+    user_id: str | None = None,
+    expires_at: datetime | None = None,
+) -> OutboxRow:
     """Create a row that is due at once; it fails after `mail.retry_for`, or at `expires_at` if sooner."""
     last = ctx.now + ctx.policy[MailPolicy].retry_for
     # defence: V87 outbox-row
-    return Outbox(
+    return OutboxRow(
         id=tokens.token(),
+        state=state,
         template=template,
         sender=sender,
+        user_id=user_id,
         payload=ctx.cipher.encrypt(PURPOSE, json.dumps(payload)),
         next_attempt=ctx.now,
         expires_at=last if expires_at is None else min(expires_at, last),

@@ -152,13 +152,13 @@ async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
 async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
     """Take an attempt and compare. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
     row, most = binding.row, ctx.policy[EmailOtpPolicy].attempts
-    expiry = (await ctx.db.execute(_EXPIRY, **row)).scalar()
-    if expiry is None:
-        raise _failed(ctx, binding, subject, InvalidOtp)
-    if expiry <= ctx.now:
-        raise _failed(ctx, binding, subject, OtpExpired)
     taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
     if taken is None:
+        expiry = (await ctx.db.execute(_EXPIRY, **row)).scalar()
+        if expiry is None:
+            raise _failed(ctx, binding, subject, InvalidOtp)
+        if expiry <= ctx.now:
+            raise _failed(ctx, binding, subject, OtpExpired)
         # Of many at once the first deletes it. A code that was used up or replaced meanwhile is another matter.
         spent = await ctx.db.execute(_SPENT, **row, most=most)
         if not spent:  # defence: M10 exhausted

@@ -1,7 +1,7 @@
 """Magic links: request one, look at it, use it up."""
 
 import json
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from domain import errors, one_time_tokens, urls
 from domain.context import Context
@@ -24,8 +24,7 @@ _NAME = "grant.name"
 """The purpose under which the name of a new user is encrypted."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRequest:
+class LinkRequest(NamedTuple):
     """What was asked for with a link."""
 
     name: str
@@ -38,7 +37,7 @@ class LinkRequest:
 def request(ctx: Context, email: str, wanted: LinkRequest) -> None:
     """Queue the request for a link; the user is looked up in the background."""
     sender = ctx.policy[MailPolicy].sender
-    messages.queue_request(ctx, "magic-link", sender, email.lower(), json.dumps(asdict(wanted)))
+    messages.queue_request(ctx, "magic-link", sender, email.lower(), json.dumps(wanted._asdict()))
 
 
 @messages.resolves("magic-link")

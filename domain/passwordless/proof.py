@@ -86,7 +86,7 @@ async def sign_in(
         opened = await gate.complete_sign_in(ctx, user, wanted)
     except BannedUser:
         raise BannedMailboxUser from None
-    await one_time_tokens.revoke_mailed(ctx, email, purposes=SIGN_IN_PROOFS)
+    one_time_tokens.revoke_mailed(ctx, email, purposes=SIGN_IN_PROOFS)
     return MailboxSignIn(opened, is_new)
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, LargeBinary, bindparam, case, or_, select
+from sqlalchemy import Integer, LargeBinary, Select, bindparam, case, or_, select
 from sqlmodel import col
 
 from domain.errors import Unavailable
@@ -133,10 +133,18 @@ async def _spent_until(db: Transaction, counts: Sequence[Limit], now: datetime) 
 
 
 async def _rows(db: Transaction, counts: Sequence[Limit]) -> list[CounterRow | None]:
-    columns = select(col(Counter.key), col(Counter.count), col(Counter.window_end))
-    found = await db.execute(columns.where(col(Counter.key).in_([count.key for count in counts])))
+    values = {f"key{place}": count.key for place, count in enumerate(counts)}
+    found = await db.execute(_of_keys(len(counts)), **values)
     rows = {key: CounterRow(number, end) for key, number, end in found}
     return [rows.get(count.key) for count in counts]
+
+
+@cache
+def _of_keys(number: int) -> Select[bytes, int, datetime]:
+    """Return the statement that reads so many counters, by the values `key0`, `key1` and so on."""
+    keys = [bindparam(f"key{place}", type_=LargeBinary()) for place in range(number)]
+    columns = select(col(Counter.key), col(Counter.count), col(Counter.window_end))
+    return columns.where(col(Counter.key).in_(keys))
 
 
 def _end(count: Limit, row: CounterRow | None, now: datetime) -> datetime | None:

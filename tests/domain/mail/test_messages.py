@@ -10,7 +10,7 @@ from domain.emails import mails as email_mails
 from domain.mail import outbox
 from domain.passwords import mails as password_mails
 from domain.two_factor import mails as two_factor_mails
-from models import Outbox, User
+from models import OutboxRow, User
 from server.crypto.keyring import Keyring
 from tests.policies import policy
 
@@ -37,8 +37,8 @@ def context(**changes: Any) -> Context:
     return Context(NOW, means, Client(), caller=None)
 
 
-def payload(row: Outbox) -> dict[str, str | None]:
-    opened = CIPHER.decrypt("outbox.payload", row.payload or b"")
+def payload(row: OutboxRow) -> dict[str, str | None]:
+    opened = CIPHER.decrypt("outbox.payload", row.payload)
     assert opened is not None
     return cast(dict[str, str | None], json.loads(opened))
 
@@ -57,7 +57,7 @@ class TestResetPassword:
 
         password_mails.reset_password(ctx, ADA, "t" * 32, None)
 
-        sealed = ctx.outbox[0].payload or b""
+        sealed = ctx.outbox[0].payload
         assert b"ada" not in sealed
         assert b"tttt" not in sealed
 
