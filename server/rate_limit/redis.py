@@ -117,7 +117,7 @@ class Backoff:
             answered, _ = await asyncio.wait({task}, timeout=self._seconds)
             if not answered:
                 raise Silence
-            answer = task.result()
+            answer = _result(task)
         except (TimeoutError, Silence) as silence:
             self.pause()
             raise Silence from silence
@@ -289,6 +289,17 @@ def _host_and_port(written: str) -> tuple[str, int]:
     if not parts.hostname:
         raise ValueError("a Sentinel has no host")
     return parts.hostname, parts.port or _SENTINEL_PORT
+
+
+def _result(task: asyncio.Future[_Answer]) -> _Answer:
+    """Return the result of a command. Raises what it raised, and ConnectionLost where uvloop raised RuntimeError.
+
+    That is what a write to a connection raises that was closed just before (MagicStack/uvloop#506).
+    """
+    try:
+        return task.result()
+    except RuntimeError as fault:
+        raise ConnectionLost(str(fault)) from fault
 
 
 def _consume_exception(task: asyncio.Future[_Answer]) -> None:

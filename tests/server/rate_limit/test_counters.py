@@ -2,12 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+import socket
+import struct
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
 import pytest
+import uvloop
 from redis.exceptions import TimeoutError as RedisTimeout
 
 from domain.errors import Unavailable
@@ -389,6 +393,40 @@ class TestSilence:
 
 
 @pytest.mark.long
+@contextlib.contextmanager
+def resetting() -> Iterator[int]:
+    """Lend the port of a server that breaks every connection off as soon as it is made."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    taken, _ = listener.accept()
+                    taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    taken.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def test_a_connection_that_breaks_off_between_two_writes_is_an_outage() -> None:
+    """In the event loop of the service, which has an error of its own for the second write; not each time."""
+
+    async def asked(port: int) -> list[bool]:
+        counters = RedisCounters(f"redis://127.0.0.1:{port}/0", TIMEOUT)
+        found = [await is_unavailable(counters.exceeded_until([DRAWN], NOW)) for _ in range(300)]
+        await counters.close()
+        return found
+
+    with resetting() as port:
+        assert all(uvloop.run(asked(port)))
+
+
 class TestRedis:
     async def test_forgets_a_count_when_its_window_ends(self, server: RedisServer) -> None:
         counters = RedisCounters(server.url, TIMEOUT)
