@@ -186,7 +186,7 @@ def links(server: Server) -> list[Case]:
 
 
 def codes(server: Server, renew: Callable[[int], None]) -> list[Case]:
-    """Return the sign-in by a mailed code, which is ours alone; `renew` gives the server users with codes."""
+    """Return the sign-in by a mailed code; `renew` gives the server users with codes."""
     body = json.dumps({"email": numbered_address("{turn}"), "otp": CODE})
     return [Case(BY_CODE, server, "/sign-in/email-otp", _origin(server), body, renew=renew)]
 

@@ -50,6 +50,7 @@ class Contest:
         self._start(server, partial(crowd.fill_better_auth, url))
         self.cases += cases.operations(server, partial(crowd.renew_better_auth, url))
         self.cases += cases.links(server)
+        self.cases += cases.codes(server, partial(crowd.renew_codes_in_better_auth, url))
         ours = f"Gatewright, {_TITLES[database]}"
         self.peers |= {
             ours: server.name,

@@ -54,6 +54,12 @@ def renew_codes(database_url: str, count: int) -> None:
     asyncio.run(_renew_codes(database_url, count))
 
 
+def renew_codes_in_better_auth(database_url: str, count: int) -> None:
+    """Do the same in Better Auth's database."""
+    numbers = _NUMBERS.format(count=count)
+    _run_in_better_auth(database_url, (_CODES_ENDED, numbers + _CODERS_ADDED, numbers + _CODES_ADDED))
+
+
 def numbered_address(number: str) -> str:
     """Return the address of one of those users, from 0."""
     return f"coder{number}@example.com"
@@ -204,6 +210,19 @@ _ENDED = "DELETE FROM session WHERE \"userId\" = 'crowd0'"
 _ADDED = (
     'INSERT INTO session (id, token, "userId", "expiresAt", "createdAt", "updatedAt")'
     + f" SELECT 'renewed' || n, {{token}}, 'crowd0', {_LATER}, {_THEN}, {_THEN} FROM numbers"
+)
+
+_CODES_ENDED = "DELETE FROM verification WHERE identifier LIKE 'sign-in-otp-%'"
+_CODERS_ADDED = (
+    'INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")'
+    + f" SELECT 'coder' || n, 'Crowd', 'coder' || n || '@example.com', true, {_THEN}, {_THEN} FROM numbers"
+    # SQLite needs a condition between a SELECT and ON CONFLICT.
+    + " WHERE true ON CONFLICT DO NOTHING"
+)
+_CODES_ADDED = (
+    'INSERT INTO verification (id, identifier, value, "expiresAt", "createdAt", "updatedAt")'
+    + f" SELECT 'code' || n, 'sign-in-otp-coder' || n || '@example.com', '{CODE}:0', {_LATER}, {_THEN}, {_THEN}"
+    + " FROM numbers"
 )
 
 

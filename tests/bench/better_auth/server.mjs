@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
 import { toNodeHandler } from "better-auth/node";
-import { bearer, magicLink, twoFactor } from "better-auth/plugins";
+import { bearer, emailOTP, magicLink, twoFactor } from "better-auth/plugins";
 import pg from "pg";
 
 const port = Number(process.env.PORT);
@@ -28,7 +28,12 @@ const options = {
   secret: "measured-on-the-loopback-interface-and-nowhere-else",
   database: openDatabase(process.env.DATABASE_URL),
   emailAndPassword: { enabled: true },
-  plugins: [bearer(), twoFactor(), magicLink({ sendMagicLink: async () => {} })],
+  plugins: [
+    bearer(),
+    twoFactor(),
+    magicLink({ sendMagicLink: async () => {} }),
+    emailOTP({ sendVerificationOTP: async () => {} }),
+  ],
   // Nothing that Gatewright does not do during the measurement either.
   rateLimit: { enabled: false },
   telemetry: { enabled: false },
