@@ -48,7 +48,7 @@ test-long: setup ## run the rest: the second database, faults, SDKs, guides, bro
 	@.ci/verifiers.sh
 	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 
-test-ha: setup ## break a PostgreSQL cluster with failover under load (25 minutes; ARGS="--replication synchronous --only host", --help)
+test-ha: setup ## break a PostgreSQL cluster with failover under load (15 to 25 minutes; ARGS="--replication synchronous --only host", --help)
 	@.ci/postgresql.sh
 	@.ci/ha.sh
 	$(BIN)/python -m tests.ha $(ARGS)
