@@ -1,8 +1,12 @@
 """The header User-Agent in words."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from domain.localization import Localization
+
+if TYPE_CHECKING:
+    from ua_parser import Parser
 
 _LONGEST = 512
 """Characters of a header that are read; browsers send around 150."""
@@ -23,9 +27,18 @@ def describe(localization: Localization, user_agent: str | None) -> str:
 @lru_cache(maxsize=1024)
 def _recognized(user_agent: str) -> tuple[str | None, str | None]:
     """Return the names of the program, with its major version, and of the system; None for unknown ones."""
-    from ua_parser import parse  # noqa: PLC0415 - loaded where it is used: its patterns take megabytes
-
-    found = parse(user_agent)
+    found = _parser().parse(user_agent)
     program, system = found.user_agent, found.os
     named = None if program is None else " ".join(filter(None, (program.family, program.major)))
     return named, None if system is None else system.family
+
+
+@cache
+def _parser() -> "Parser":
+    """Return what knows programs and systems, in 17 MB; the models of devices would take 15 MB more."""
+    from ua_parser import Parser  # noqa: PLC0415 - loaded where it is used
+    from ua_parser.loaders import load_lazy_builtins  # noqa: PLC0415
+    from ua_parser.regex import Resolver  # noqa: PLC0415
+
+    programs, systems, _ = load_lazy_builtins()
+    return Parser(Resolver((programs, systems, [])))

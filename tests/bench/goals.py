@@ -18,6 +18,7 @@ _PEER = {
     "update-user": 5.0,
     "sign-out": 5.0,
     cases.LINK: 5.0,
+    cases.BY_CODE: 5.0,
 }
 """How many times faster than Better Auth an operation is meant to be."""
 
