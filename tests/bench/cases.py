@@ -20,6 +20,7 @@ READERS = 32
 
 GET_SESSION = ("get-session (bearer)", "get-session (cookie)")
 TOKEN, JWKS = "token (ES256)", "jwks"
+BY_KEY = "get-session (API key)"
 KEY, NO_KEY, COUNTED, HOT = "verify key", "verify no key", "verify counted keys", "verify one counted key"
 USERS = "list-users"
 LINK, BY_CODE = "magic-link request", "email-code sign-in"
@@ -28,7 +29,14 @@ KEYS = 2_000
 """Keys with counters: more than are verified at the same time, and each often enough."""
 SIGNING = ("sign-in", "sign-up")
 
-BESIDE_OWN = {JWKS: "ok", KEY: GET_SESSION[0], NO_KEY: "ok", COUNTED: "sign-out", BY_CODE: "sign-out"}
+BESIDE_OWN = {
+    JWKS: "ok",
+    BY_KEY: GET_SESSION[0],
+    KEY: GET_SESSION[0],
+    NO_KEY: "ok",
+    COUNTED: "sign-out",
+    BY_CODE: "sign-out",
+}
 """Cases that are compared with another one of the same server; the one with mail has the same program."""
 
 NAMES = (
@@ -41,6 +49,7 @@ NAMES = (
     DURING,
     TOKEN,
     JWKS,
+    BY_KEY,
     KEY,
     NO_KEY,
     COUNTED,
@@ -155,18 +164,23 @@ def keys(server: Server) -> list[Case]:
 
         def key(**body: object) -> str:
             made = client.post("/api-key/create", json=body).raise_for_status().json()["key"]
-            return "Body: " + json.dumps({"key": made})
+            return str(made)
 
         plain = [key() for _ in range(READERS)]
-        distinct = [key(**counted) for _ in range(KEYS)]
+        distinct = [_body(key(**counted)) for _ in range(KEYS)]
     path = "/api-key/verify"
     return [
-        Case(KEY, server, path, verifier, "{}", plain),
+        Case(BY_KEY, server, "/get-session", presented=[f"x-api-key: {each}" for each in plain]),
+        Case(KEY, server, path, verifier, "{}", [_body(each) for each in plain]),
         Case(NO_KEY, server, path, verifier, json.dumps({"key": "x" * 64})),
         Case(COUNTED, server, path, verifier, "{}", distinct),
         Case(HOT, server, path, verifier, "{}", distinct[:1]),
         Case(USERS, server, "/admin/list-users", as_admin),
     ]
+
+
+def _body(key: str) -> str:
+    return "Body: " + json.dumps({"key": key})
 
 
 def pages(server: Server) -> list[Case]:

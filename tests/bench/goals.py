@@ -30,6 +30,7 @@ _FLAT = 0.9
 _PER_SECOND = {cases.TOKEN: 3000.0, **dict.fromkeys(cases.PAGES, 2000.0)}
 _OF_OWN = {
     cases.JWKS: 0.9,
+    cases.BY_KEY: 0.9,
     cases.KEY: 0.9,
     cases.NO_KEY: 0.95,
     cases.COUNTED: 0.6,

@@ -176,6 +176,7 @@ def gatewright(
         "GATEWRIGHT_SESSION__MAX_PER_USER": "0",
         "GATEWRIGHT_API_KEYS__VERIFIERS": f"bench:{VERIFIER}",
         "GATEWRIGHT_API_KEYS__LIMIT_PER_OWNER": "10000",
+        "GATEWRIGHT_API_KEYS__SESSIONS": "true",
         "GATEWRIGHT_MAIL__SENDER": "none",
         "GATEWRIGHT_PASSWORD_RESET__SENDER": "none",
         **(settings or {}),
