@@ -1,9 +1,9 @@
 """Jinja with languages: what the templates of pages and of emails have in common.
 
-Each template is rendered with the variable `localization`, a `domain.localization.Localization`: one Environment serves
-all languages. `{% trans %}`, `_()`, `gettext()` and `ngettext()` translate; the filters `format_date`,
-`format_datetime`, `format_duration` and `format_number` write values as people of the language do. A macro that needs
-them is imported `with context`.
+Each template has the variable `localization`, a `domain.localization.Localization`. Where one Environment serves all
+languages, it is given to `render`. `{% trans %}`, `_()`, `gettext()` and `ngettext()` translate; the filters
+`format_date`, `format_datetime`, `format_duration` and `format_number` write values as people of the language do. A
+macro that needs them is imported `with context`, unless the Environment is of one language only.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -53,6 +53,7 @@ def template_environment(
     )
     _localize(made)
     if only is not None:
+        made.globals["localization"] = only
         made.add_extension(_fixed_texts(only))
     return made
 

@@ -99,6 +99,8 @@ class ReadStatement(Generic[Result]):
     key: Any = None
     """The column that `value` is compared with, if one statement may look up many values. It is unique, unless
     all rows are always requested."""
+    is_limited: bool = False
+    """Whether the statement has a limit, which is that of each value."""
     cacheable: bool = False
     """Whether the same rows are read repeatedly and seldom change."""
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, String, and_, bindparam, or_, select
@@ -55,7 +56,10 @@ async def page_of_caller(
     """Return the caller's newest records of these events, or those before a position, of the last 90 days."""
     user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
     if before is None:
-        newest = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
+        unsorted = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
+        newest = sorted(
+            unsorted, key=attrgetter("time"), reverse=True
+        )  # Which of equals comes first is left as it is.
     else:
         older = _older(tuple(events), limit + 1)
         newest = list(await ctx.db.execute(older, value=user_id, time=before.time, id=before.id))
@@ -68,7 +72,7 @@ async def page_of_caller(
 # Statements that are built once are compiled once.
 @cache
 def _newest(events: tuple[str, ...], limit: int) -> ReadStatement[HistoryRecord]:
-    return ReadStatement(_of_user(events, limit), HistoryRecord._make)
+    return ReadStatement(_of_user(events, limit), HistoryRecord._make, key=Audit.user_id, is_limited=True)
 
 
 @cache

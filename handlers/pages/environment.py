@@ -17,7 +17,7 @@ _REFERENCES = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
 
 @lru_cache(maxsize=2 * len(LANGUAGES))
 def environment(templates_dir: Path | None = None, language: str = "en") -> Environment:
-    """Return the templates for one of LANGUAGES, those of the operator first. They are given `localization`, too."""
+    """Return the templates for one of LANGUAGES, those of the operator first."""
     return template_environment(
         _folders(templates_dir),
         autoescape=True,  # defence: V81 autoescape

@@ -87,7 +87,6 @@ class View:
             .render(
                 view=self,
                 form=self.form,
-                localization=self.localization,
                 app_name=self.policy.app_name,
                 assets=assets.assets(self.policy),
                 pages=pages,

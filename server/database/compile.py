@@ -8,7 +8,18 @@ from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import orjson
-from sqlalchemy import ARRAY, JSON, BinaryExpression, BindParameter, Executable, Select, bindparam, func
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BinaryExpression,
+    BindParameter,
+    Executable,
+    Select,
+    bindparam,
+    func,
+    select,
+    true,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import visitors
 from sqlalchemy.types import TypeEngine
@@ -128,6 +139,10 @@ def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledSt
         return wanted if isinstance(element, BindParameter) and element.key == "value" else None
 
     statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, ask))
+    if query.is_limited:
+        own = statement.correlate(asked).lateral("own")
+        answers = select(asked.c.position, *own.columns).select_from(asked.join(own, true()))
+        return _undecoded(compile_statement(answers, dialect, ("value",)))
     wanted_columns = statement.with_only_columns(asked.c.position, *statement.selected_columns)
     return _undecoded(compile_statement(wanted_columns, dialect, ("value",)))
 

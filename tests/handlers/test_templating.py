@@ -47,6 +47,13 @@ def test_macros_translate_too(environment: Environment) -> None:
     assert render(environment, source, "de") == "Das ist nicht erlaubt"
 
 
+def test_macros_of_one_language_need_no_context(tmp_path: Path, environment: Environment) -> None:
+    own = template_environment([tmp_path], autoescape=True, only=localization("de"))
+    source = "{% from 'macros' import forbidden %}{{ forbidden() }}"
+
+    assert own.from_string(source).render() == "Das ist nicht erlaubt"
+
+
 def test_values_are_escaped_and_blocks_are_trimmed(environment: Environment) -> None:
     source = "{% trans name=name %}\n  Hello {{ name }},\n  100% welcome\n{% endtrans %}"
 

@@ -25,6 +25,7 @@ from models.queries import (
     ReadStatement,
     SessionRow,
     UserRow,
+    by,
 )
 from server.database.database import Database, is_retryable, is_unavailable
 from server.database.postgresql.engine import postgresql_connect
@@ -39,6 +40,17 @@ SESSIONS_BY_DIGEST: ReadStatement[Any] = ReadStatement(
     select(col(Session.id)).where(col(Session.token_digest) == bindparam("value", type_=LargeBinary())), tuple
 )
 """The look-up of the hot path, asked for as a list."""
+
+FIRST_TWO: ReadStatement[Any] = ReadStatement(
+    select(col(Session.user_id), col(Session.user_agent))
+    .where(by(Session.user_id), col(Session.user_agent).in_(["a", "b", "c"]))
+    .order_by(col(Session.user_agent))
+    .limit(2),
+    tuple,
+    key=Session.user_id,
+    is_limited=True,
+)
+"""Two sessions of a user."""
 
 
 async def add(database: Database, *rows: Any) -> None:
@@ -194,6 +206,17 @@ class TestManyAtOnce:
             for owner, found in zip(users * 2, lists, strict=True)
         )
         assert lists[39] is not lists[79]
+
+    async def test_a_limit_is_that_of_each(self, migrated: Database) -> None:
+        users = [user(f"u{number}") for number in range(20)]
+        await add(migrated, *users)
+        rows = [session(owner, f"{owner.name} {n}", user_agent=n) for owner in users[:10] for n in "xcba"]
+        await add(migrated, *rows)
+
+        lists = await asyncio.gather(*(migrated.reads.all(FIRST_TWO, owner.id) for owner in users))
+
+        own = [[(owner.id, "a"), (owner.id, "b")] for owner in users[:10]]
+        assert [sorted(map(tuple, found)) for found in lists] == [*own, *[[]] * 10]
 
     async def test_who_leaves_disturbs_nobody(self, migrated: Database, ada: User) -> None:
         await add(migrated, ada, session(ada, "t"))
