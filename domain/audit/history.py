@@ -56,16 +56,15 @@ async def page_of_caller(
     """Return the caller's newest records of these events, or those before a position, of the last 90 days."""
     user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
     if before is None:
-        unsorted = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
-        newest = sorted(
-            unsorted, key=attrgetter("time"), reverse=True
-        )  # Which of equals comes first is left as it is.
+        found = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
+        # A list that was read together with others may come in any order.
+        newest = sorted(found, key=attrgetter("time"), reverse=True)
     else:
         older = _older(tuple(events), limit + 1)
         newest = list(await ctx.db.execute(older, value=user_id, time=before.time, id=before.id))
-    found = [record for record in newest if record.time >= since]
-    records = found[:limit]
-    has_more = len(found) > limit
+    recent = [record for record in newest if record.time >= since]
+    records = recent[:limit]
+    has_more = len(recent) > limit
     return HistoryPage(records, Position(records[-1].time, records[-1].id) if has_more else None)
 
 

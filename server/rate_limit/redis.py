@@ -292,13 +292,15 @@ def _host_and_port(written: str) -> tuple[str, int]:
 
 
 def _result(task: asyncio.Future[_Answer]) -> _Answer:
-    """Return the result of a command. Raises what it raised, and ConnectionLost where uvloop raised RuntimeError.
+    """Return the result of a command. Raises what it raised, but ConnectionLost for a write to a closed connection.
 
-    That is what a write to a connection raises that was closed just before (MagicStack/uvloop#506).
+    For that uvloop raises a RuntimeError, which nothing but its text tells from a defect (MagicStack/uvloop#506).
     """
     try:
         return task.result()
     except RuntimeError as fault:
+        if "the handler is closed" not in str(fault):
+            raise
         raise ConnectionLost(str(fault)) from fault
 
 

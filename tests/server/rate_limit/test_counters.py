@@ -392,7 +392,6 @@ class TestSilence:
         assert not patience.is_exhausted()
 
 
-@pytest.mark.long
 @contextlib.contextmanager
 def resetting() -> Iterator[int]:
     """Lend the port of a server that breaks every connection off as soon as it is made."""
@@ -427,6 +426,7 @@ def test_a_connection_that_breaks_off_between_two_writes_is_an_outage() -> None:
         assert all(uvloop.run(asked(port)))
 
 
+@pytest.mark.long
 class TestRedis:
     async def test_forgets_a_count_when_its_window_ends(self, server: RedisServer) -> None:
         counters = RedisCounters(server.url, TIMEOUT)
