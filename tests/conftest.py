@@ -81,6 +81,12 @@ WAITING = (*LONG, "contract")
 """Folders whose tests often wait: for processes, browsers, packages and time-outs."""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read nothing of what `make test` leaves out as a whole."""
+    is_left_out = config.option.markexpr == "not long" and _is_long_place(collection_path)
+    return True if is_left_out else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what `make test` leaves to `make test-long`; begin with the longest files, and spread those that wait among
@@ -136,10 +142,15 @@ def _crossed(items: list[pytest.Item]) -> list[pytest.Item]:
     ]
 
 
+def _is_long_place(path: Path) -> bool:
+    place = path.relative_to(TESTS)
+    return bool(place.parts) and (place.parts[0] in LONG or place.as_posix() in LONG_FILES)
+
+
 def _is_long(item: pytest.Item) -> bool:
     path = item.path.relative_to(TESTS).as_posix()
     variants = _params(item).values()
-    if path.startswith(LONG) or path in LONG_FILES or "redis" in variants:
+    if _is_long_place(item.path) or "redis" in variants:
         return True
     is_on_both = path.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")
     return "postgresql" in variants and not is_on_both
