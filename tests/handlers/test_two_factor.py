@@ -544,6 +544,7 @@ class TestVerified:
         pending = bearer(await challenge(service))
         assert code(await enter(service, "totp", again.code(service), pending)) == "200"
 
+    @pytest.mark.threat("V52")
     async def test_sign_out_and_revocation_leave_a_sign_in_that_waits_and_the_device(
         self, service: Service
     ) -> None:
