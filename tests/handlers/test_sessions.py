@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +17,7 @@ from models import Session
 from tests import turns
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import EVE, UNKNOWN, bearer, count, join, sign_in, token_of, user_of, works
-from tests.service import PASSWORD, START, Service
+from tests.service import START, Service
 
 
 class TestGetCurrent:
@@ -76,7 +75,7 @@ class TestGetCurrent:
         service.clock.advance(days=7)
 
         assert not await works(service, ada)
-        assert await service.rows("SELECT id FROM session") == []
+        assert await count(service, Session) == 0
 
     async def test_extends_a_session_in_use_unless_asked_not_to(
         self, service: Service, sign_up: SignIn
@@ -97,13 +96,10 @@ class TestGetCurrent:
         assert ("Max-Age=604800" in due.headers.get("set-cookie", "")) == ("Cookie" in ada)
 
     async def test_never_extends_beyond_the_absolute_lifetime(
-        self, make_service: MakeService, carry: Callable[[str], Headers]
+        self, make_service: MakeService, sign_up: SignIn
     ) -> None:
         service = await make_service({"session.absolute_lifetime": "8d"})
-        answer = await service.post(
-            "/sign-up/email", {"name": "A", "email": "a@example.com", "password": PASSWORD}
-        )
-        ada = carry(answer.json()["token"])
+        ada = await sign_up(on=service)
 
         service.clock.advance(days=6)
         extended = (await service.get("/get-session", headers=ada)).json()["session"]["expiresAt"]
@@ -220,20 +216,17 @@ async def add_sessions(service: Service, user_id: str, number: int, **more: Any)
     copy = service.services.cipher.encrypt(sessions.COPY_PURPOSE, UNKNOWN)
     async with service.services.database.begin() as db:
         for age in range(1, number + 1):
-            values = {"created_at": now - timedelta(minutes=age), "expires_at": now + timedelta(days=1)}
-            row = Session(
-                **{
-                    "user_id": user_id,
-                    "token_digest": domain_tokens.digest(domain_tokens.token()),
-                    "token_copy": copy,
-                    "method": "password",
-                    "id": domain_tokens.token(),
-                    "updated_at": now,
-                    **values,
-                    **more,
-                }
-            )
-            db.add(row)
+            values = {
+                "id": domain_tokens.token(),
+                "user_id": user_id,
+                "token_digest": domain_tokens.digest(domain_tokens.token()),
+                "token_copy": copy,
+                "method": "password",
+                "created_at": now - timedelta(minutes=age),
+                "updated_at": now,
+                "expires_at": now + timedelta(days=1),
+            }
+            db.add(Session(**{**values, **more}))
         await db.commit()
 
 
@@ -369,15 +362,9 @@ class TestRevoke:
         self, service: Service, sign_up: SignIn
     ) -> None:
         ada, eve = await sign_up("ada@example.com"), await sign_up("eve@example.com")
-        [row] = [
-            r
-            for r in await service.rows(
-                'SELECT s.id, u.email FROM session s JOIN "user" u ON u.id = s.user_id'
-            )
-            if r.email == "ada@example.com"
-        ]
+        [session] = (await service.get("/list-sessions", headers=ada)).json()
 
-        tokens = [token_of(ada), f"rvk_{row.id}", UNKNOWN, f"rvk_{UNKNOWN}", "", "é", "rvk_"]
+        tokens = [token_of(ada), f"rvk_{session['id']}", UNKNOWN, f"rvk_{UNKNOWN}", "", "é", "rvk_"]
         answers = [await service.post("/revoke-session", {"token": t}, headers=eve) for t in tokens]
 
         assert {answer.text for answer in answers} == {answers[0].text}
