@@ -566,14 +566,13 @@ class TestVerified:
         self, service: Service, ask: Callable[..., Awaitable[object]]
     ) -> None:
         ada = await enrol(service)
-        requests = service.services.unit_of_work
-        token = ada.session["Authorization"].removeprefix("Bearer ")
-        caller = await service.services.sessions.find(token, service.clock.now, by_cookie=False)
+        found = service.services.sessions.find(token_of(ada.session), service.clock.now, by_cookie=False)
+        caller = await found
         await service.post("/sign-out", headers=ada.session)
         wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}
 
         with pytest.raises(InvalidTwoFactorCookie):
-            await requests.run(partial(ask, **wanted), caller=caller)
+            await service.services.unit_of_work.run(partial(ask, **wanted), caller=caller)
 
     @pytest.mark.threat("V24")
     @pytest.mark.parametrize("method", METHODS)
