@@ -28,9 +28,7 @@ from tests.security.second_factor import (
     mailed_code,
     session_count,
     set_cookies,
-    sign_in,
     strings,
-    trusted_device,
 )
 from tests.service import PASSWORD, Service
 
@@ -218,13 +216,3 @@ async def ask(service: Service, operation: Operation, headers: Headers) -> httpx
     }
     path = operation.path.replace("{provider}", "test")
     return await service.client.request(operation.method.upper(), path, headers=headers, **options)
-
-
-async def test_a_trusted_device_is_the_only_way_without_a_code(service: Service, ada: Owner) -> None:
-    trusted = cookie("service.trust-device", await trusted_device(service, ada))
-    before = await session_count(service)
-
-    answer = await sign_in(service, headers=trusted)
-
-    assert answer.json()["user"]["email"] == ADA
-    assert await session_count(service) == before + 1
