@@ -72,6 +72,8 @@ WRONG_PASSWORD = (400, "INVALID_PASSWORD", "Invalid password")
 NO_CHALLENGE = (401, "INVALID_TWO_FACTOR_COOKIE", "Invalid two factor cookie")
 SPENT = (400, "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE", "Too many attempts. Please request a new code.")
 
+NO_CODES: tuple[Any, ...] = ("", "x" * 33, 123456, 1.5, None, True, [], {}, ["492039"], "49\x002039")
+
 
 async def act(
     service: Service, name: str, headers: Headers, password: str = PASSWORD, **more: Any
@@ -582,7 +584,7 @@ class TestVerified:
         ada = await enrol(service)
         pending = bearer(await challenge(service))
 
-        for value in ("", "x" * 33, 123456, 1.5, None, True, [], {}, ["492039"], "49\x002039"):
+        for value in NO_CODES:
             answer = await service.post(f"/two-factor/verify-{method}", {"code": value}, headers=pending)
             assert code(answer) == "400 VALIDATION_ERROR", value
             assert "[body.code]" in answer.json()["message"]
