@@ -25,6 +25,7 @@ from tests.service import PASSWORD, START, Service, close_service, open_service
 Headers = dict[str, str]
 MakeService = Callable[..., Awaitable[Service]]
 SignIn = Callable[..., Awaitable[Headers]]
+Carry = Callable[[str], Headers]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -324,15 +325,23 @@ def client(service: Service) -> httpx.AsyncClient:
 
 
 @pytest.fixture
-def carry(request: pytest.FixtureRequest) -> Callable[[str], Headers]:
+def carry(request: pytest.FixtureRequest) -> Carry:
     """How a session token travels: by bearer, and in `BOTH_CARRIERS` by cookie too."""
     if getattr(request, "param", "bearer") == "bearer":
         return lambda token: {"Authorization": f"Bearer {token}"}
     return lambda token: {"Cookie": f"service.session-token={token}"}
 
 
+@pytest.fixture(params=["bearer", "cookie"])
+def carry_pending(request: pytest.FixtureRequest) -> Carry:
+    """How a pending token travels; every test that asks for it runs once each way."""
+    if request.param == "bearer":
+        return lambda token: {"Authorization": f"Bearer {token}"}
+    return lambda token: {"Cookie": f"service.two-factor={token}"}
+
+
 @pytest.fixture
-def sign_up(service: Service, carry: Callable[[str], Headers]) -> SignIn:
+def sign_up(service: Service, carry: Carry) -> SignIn:
     """Make a user; give the headers of their session."""
 
     async def sign_up(email: str = "ada@example.com", *, on: Service = service, **more: Any) -> Headers:
@@ -347,7 +356,7 @@ def sign_up(service: Service, carry: Callable[[str], Headers]) -> SignIn:
 
 
 @pytest.fixture
-def sign_in(service: Service, sign_up: SignIn, carry: Callable[[str], Headers]) -> SignIn:
+def sign_in(service: Service, sign_up: SignIn, carry: Carry) -> SignIn:
     """Sign a user in, making them first if need be; give the headers of the new session."""
 
     async def sign_in(
