@@ -12,14 +12,12 @@ from sqlalchemy import text
 
 from models import Account, OneTimeToken, Session, User
 from tests.conftest import Headers, MakeService
-from tests.domain.test_identifiers import LOOK_ALIKES, NO_ADDRESSES
 from tests.handlers.steps import (
     ADA,
     AT,
     CLEARED,
     EVE,
     UNKNOWN,
-    WRONG_USERNAMES,
     bearer,
     code,
     count,
@@ -50,7 +48,9 @@ IMPORTED = [
     pytest.param(hashed, id=f"{name} {form}")
     for form in ("of_password_as_sent", "of_its_nfkc_form")
     for name, hashed in VECTORS[form].items()
+    if name in ("bcrypt", "django argon2", "better-auth")
 ]
+"""Hashes of three programs; tests/server/crypto/test_foreign_hashes.py verifies those of all."""
 
 
 def cookies_of(answer: Any) -> list[str]:
@@ -93,7 +93,7 @@ class TestSignUpEmail:
         assert cookies_of(answer) == [COOKIE.format(token)]
         assert answer.headers["set-auth-token"] == token
 
-    @pytest.mark.parametrize("forget", [False, "false", "FALSE", "fAlSe"])
+    @pytest.mark.parametrize("forget", [False, "fAlSe"])
     async def test_a_session_that_is_not_remembered_ends_with_the_browser(
         self, service: Service, forget: bool | str
     ) -> None:
@@ -146,44 +146,13 @@ class TestSignUpEmail:
 
         assert answer.json()["user"]["name"] == name
 
-    @pytest.mark.threat("V79")
-    @pytest.mark.parametrize("name", ["a" * 257, "a\r\nBcc: e@evil.test", "a\tb", "\u2028", "\u2029", "\u202e",
-                                      "\u2066", "\u2069", "\x7f", "\x85", "\x00"])  # fmt: skip
-    async def test_refuses_other_names(self, service: Service, name: str) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "name": name})
-
-        assert code(answer) == "400 VALIDATION_ERROR"
-        assert answer.json()["message"].startswith("[body.name] ")
-
-    @pytest.mark.threat("V75", "V76", "V78")
-    async def test_refuses_what_is_no_address(self, service: Service) -> None:
-        for email in NO_ADDRESSES + LOOK_ALIKES:
-            answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
-            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), email
-            assert "[body.email] " in answer.json()["message"]
-        assert await count(service, User) == 0
-
-    @pytest.mark.parametrize("email", ["a@b.c", "o'hara+tag@sub.example.test", "x" * 64 + "@example.com", "1@2.x3",
-                                       "ada@xn--exmple-cua.com", "a!#$%&'*+/=?^_`{|}~-z@example.com"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "email", ["a@b.c", "x" * 64 + "@example.com", "a!#$%&'*+/=?^_`{|}~-z@xn--exmple-cua.com"]
+    )
     async def test_takes_unusual_addresses(self, service: Service, email: str) -> None:
         answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
 
         assert answer.json()["user"]["email"] == email
-
-    @pytest.mark.threat("V30")
-    async def test_ignores_what_only_the_service_sets(self, service: Service) -> None:
-        plain = await user_of(service, await join(service))
-        owned: dict[str, Any] = {
-            "id": "i" * 32, "emailVerified": True, "role": "admin", "banned": True, "banReason": "x",
-            "banExpires": AT, "twoFactorEnabled": True, "createdAt": "2000-01-01T00:00:00.000Z", "updatedAt": AT,
-            "__proto__": {"role": "admin"}, "constructor": {}, "user_id": "u" * 32, "email_verified": True,
-            "remembered": True,
-        }  # fmt: skip
-
-        other = await user_of(service, await join(service, EVE, name="Ada", **owned))
-
-        assert other == {**plain, "id": other["id"], "email": EVE}
-        assert other["id"] != owned["id"]
 
     @pytest.mark.threat("V34")
     async def test_never_adopts_a_token_and_leaves_the_old_session_alone(
@@ -279,21 +248,6 @@ class TestSignUpUsername:
 
         assert (user["username"], user["displayUsername"]) == (username, shown)
 
-    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
-    async def test_refuses_a_wrong_one(
-        self, service: Service, username: str, error: str, message: str
-    ) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "username": username})
-
-        assert refusal(answer) == (400, error, message)
-        assert await count(service, User) == 0
-
-    @pytest.mark.parametrize("shown", ["", "a" * 65, "a\nb", "\u202e"])
-    async def test_refuses_a_wrong_display_name(self, service: Service, shown: str) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "displayUsername": shown})
-
-        assert refusal(answer) == (400, "INVALID_DISPLAY_USERNAME", "Display username is invalid")
-
     @pytest.mark.parametrize("sent", [{"username": "ADA_l"}, {"displayUsername": "Ada_L"}], ids=str)
     async def test_refuses_a_taken_one(self, service: Service, sent: dict[str, str]) -> None:
         await join(service, username="ada_l")
@@ -314,13 +268,6 @@ class TestSignUpUsername:
 
         assert sorted(map(code, answers)) == ["200"] + ["400 USERNAME_IS_ALREADY_TAKEN"] * 5
         assert await count(service, User) == await count(service, Account) == 1
-
-    async def test_is_ignored_where_usernames_are_switched_off(self, make_service: MakeService) -> None:
-        service = await make_service({"username.enabled": "false"})
-
-        user = await user_of(service, await join(service, username="x", displayUsername=""))
-
-        assert (user["username"], user["displayUsername"]) == (None, None)
 
 
 class TestSignUpPassword:
@@ -398,15 +345,12 @@ class TestSignUpPassword:
         ]
         assert (answers[0].json()["minimumLength"], answers[1].json()["maximumLength"]) == (5, 7)
 
-    @pytest.mark.parametrize("password", ["password", "gatewright", ADA])
-    async def test_anything_goes_without_the_blocklist(
-        self, make_service: MakeService, password: str
-    ) -> None:
+    async def test_anything_goes_without_the_blocklist(self, make_service: MakeService) -> None:
         service = await make_service({"password.blocklist": "false"})
 
-        await join(service, password=password)
-
-        assert await opens(service, password)
+        for email, password in ((ADA, "password"), (EVE, EVE), ("bob@example.com", "gatewright")):
+            await join(service, email, password)
+            assert await opens(service, password, email)
 
     @pytest.mark.threat("V87")
     async def test_is_stored_as_argon2id(self, service: Service) -> None:
@@ -439,26 +383,6 @@ class TestSignUpTakenAddress:
         assert await opens(service, PASSWORD)
         assert not await opens(service, "another password")
         assert await count(service, User) == 1
-
-    @pytest.mark.both_databases
-    @pytest.mark.threat("V77")
-    async def test_of_simultaneous_sign_ups_in_mixed_case_one_succeeds(self, service: Service) -> None:
-        spellings = [
-            "ada@example.com",
-            "Ada@example.com",
-            "ADA@EXAMPLE.COM",
-            "ada@EXAMPLE.com",
-            "aDa@eXample.com",
-        ]
-
-        answers = await asyncio.gather(
-            *(service.post("/sign-up/email", {**NEWCOMER, "email": email}) for email in spellings * 2)
-        )
-
-        taken = "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
-        assert sorted(map(code, answers)) == ["200"] + [taken] * 9
-        assert [await count(service, table) for table in (User, Account, Session)] == [1, 1, 1]
-        assert len(await service.inbox()) == 1
 
     @pytest.mark.threat("V70")
     @pytest.mark.parametrize(
@@ -505,6 +429,7 @@ class TestSignUpTakenAddress:
 
         assert all(known == unknown and known.startswith("400") for known, unknown in refusals)
 
+    @pytest.mark.threat("V80")
     async def test_the_mail_to_the_owner_goes_to_the_owner_and_leads_nowhere(
         self, make_service: MakeService
     ) -> None:
@@ -703,11 +628,7 @@ class TestSignInEmail:
         assert empty == broken == none == unknown
 
     async def test_tells_what_is_no_address(self, service: Service) -> None:
-        for email in (*NO_ADDRESSES, *LOOK_ALIKES):
-            if "\x00" in email:
-                continue
-            answer = await sign_in(service, email)
-            assert refusal(answer) == (400, "INVALID_EMAIL", "Invalid email"), email
+        assert refusal(await sign_in(service, "ada")) == (400, "INVALID_EMAIL", "Invalid email")
 
     async def test_the_length_rules_do_not_matter(self, service: Service) -> None:
         await join(service)
@@ -718,19 +639,6 @@ class TestSignInEmail:
 
 
 class TestBan:
-    @pytest.mark.threat("V33")
-    async def test_is_told_only_to_who_knows_the_password(self, service: Service) -> None:
-        ada = await join(service)
-        await set_user(service, banned=True, ban_reason="spam")
-
-        right, wrong = await sign_in(service), await sign_in(service, password="wrong password")
-
-        assert refusal(right) == (403, "BANNED_USER", "You have been banned from this application")
-        assert cookies_of(right) == []
-        assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
-        assert not await works(service, ada)
-        assert await count(service, Session) == 0
-
     @pytest.mark.threat("V33")
     async def test_lifts_when_its_time_is_over(self, service: Service) -> None:
         await join(service)
@@ -766,19 +674,21 @@ class TestBan:
 
 
 class TestVerificationRequired:
+    @pytest.mark.threat("V32")
     async def test_opens_no_session_before_the_address_is_verified(self, make_service: MakeService) -> None:
         service = await make_service({"email_verification.required": "true"})
-        await service.post("/sign-up/email", {**NEWCOMER, "username": "ada"})
+        made = await service.post("/sign-up/email", {**NEWCOMER, "username": "ada"})
 
         right, wrong = await sign_in(service), await sign_in(service, password="wrong password")
         named = await service.post("/sign-in/username", {"username": "ada", "password": PASSWORD})
+        before = await count(service, Session)
         await verify(service)
 
+        assert (made.json()["token"], before) == (None, 0)
         assert refusal(right) == (403, "EMAIL_NOT_VERIFIED", "Email not verified")
-        assert cookies_of(right) == []
+        assert [*cookies_of(made), *cookies_of(right)] == []
         assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
         assert code(named) == "403 EMAIL_NOT_VERIFIED"
-        assert await count(service, Session) == 0
         assert len(await service.inbox()) == 1
         assert await opens(service, PASSWORD)
 
@@ -867,6 +777,7 @@ class TestImportedHash:
 
 
 class TestSignInUsername:
+    @pytest.mark.threat("V77")
     async def test_gives_token_and_user(self, service: Service) -> None:
         ada = await join(service, username="Ada_L")
         body = {"username": "aDA_l", "password": PASSWORD, "callbackURL": "/x", "rememberMe": "false"}
@@ -899,14 +810,6 @@ class TestSignInUsername:
         assert refusal(wrong) == (401, "INVALID_USERNAME_OR_PASSWORD", "Invalid username or password")
         assert looks(wrong) == looks(unknown) == looks(passwordless)
 
-    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
-    async def test_tells_what_is_no_username(
-        self, service: Service, username: str, error: str, message: str
-    ) -> None:
-        answer = await service.post("/sign-in/username", {"username": username, "password": PASSWORD})
-
-        assert refusal(answer) == (422, error, message)
-
 
 class TestSignOut:
     async def test_ends_this_session_alone(self, service: Service, carry: Callable[[str], Headers]) -> None:
@@ -921,22 +824,14 @@ class TestSignOut:
         assert await works(service, other)
         assert await count(service, Session) == 1
 
-    @pytest.mark.parametrize(
-        "headers",
-        [
-            {},
-            {"Authorization": f"Bearer {UNKNOWN}"},
-            {"Authorization": "Bearer"},
-            {"Cookie": f"service.session-token={UNKNOWN}"},
-            {"Cookie": "service.session-token=%"},
-        ],
-        ids=str,
-    )
-    async def test_succeeds_without_a_session(self, service: Service, headers: Headers) -> None:
-        answer = await service.post("/sign-out", headers=headers)
+    async def test_succeeds_without_a_session(self, service: Service) -> None:
+        cookies = [{"Cookie": f"service.session-token={value}"} for value in (UNKNOWN, "%")]
 
-        assert (answer.status_code, answer.json()) == (200, {"success": True})
-        assert cookies_of(answer) == [CLEARED]
+        for headers in ({}, bearer(UNKNOWN), {"Authorization": "Bearer"}, *cookies):
+            answer = await service.post("/sign-out", headers=headers)
+
+            assert (answer.status_code, answer.json()) == (200, {"success": True})
+            assert cookies_of(answer) == [CLEARED]
 
     @pytest.mark.parametrize("beside", [{}, bearer(UNKNOWN)], ids=["alone", "beside a dead token"])
     async def test_clears_the_cookie_even_while_the_database_cannot_revoke(
@@ -955,9 +850,7 @@ class TestSignOut:
         assert cookies_of(answer) == [CLEARED]
         assert alive
 
-    @pytest.mark.parametrize(
-        "authorization", [f"Bearer {UNKNOWN}", "Bearer", "Bearer %", "Bearer 2fa_x", "Bearer {ended}"]
-    )
+    @pytest.mark.parametrize("authorization", [f"Bearer {UNKNOWN}", "Bearer", "Bearer {ended}"])
     async def test_a_dead_bearer_token_does_not_keep_the_session_of_the_cookie_alive(
         self, service: Service, authorization: str
     ) -> None:
