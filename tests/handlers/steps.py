@@ -26,8 +26,9 @@ WRONG_USERNAMES = [
     for username in usernames
 ] + [
     (username, "INVALID_USERNAME", "Username is invalid")
-    for username in ("ada lovelace", "ada-l", "ad\u00e4", "ada\u0661", "ada\n", "a\u200bb", "\u212aelvin")
-]
+    for username in ("ada lovelace", "ada-l", "ad\u00e4", "ada\u0661", "ada\n", "a\u200bb", "\u212aelvin",
+                     "\uff4dike", "m\u0131ke", "\U0001d426ike")
+]  # fmt: skip
 """What is no username, with code and message."""
 CLEARED = "service.session-token=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Secure"
 
