@@ -433,7 +433,8 @@ class TestSignUpTakenAddress:
     async def test_the_mail_to_the_owner_goes_to_the_owner_and_leads_nowhere(
         self, make_service: MakeService
     ) -> None:
-        service = await make_service({"sign_up.auto_sign_in": "false"})
+        settings = {"sign_up.auto_sign_in": "false", "send_email_notifications": "false"}
+        service = await make_service(settings)
         await service.post("/sign-up/email", NEWCOMER)
 
         await service.post("/sign-up/email", {**NEWCOMER, "email": "ADA@example.com", "name": "<b>Eve</b>"})

@@ -12,7 +12,6 @@ from domain import errors
 from domain.admin import users
 from domain.context import Context, StaleRead
 from models import Audit, Outcome, Session, User
-from server.observability import logs
 from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, join, last_link, local
@@ -39,10 +38,6 @@ async def operate(
 
 async def sign_in_with(service: Service, password: str, email: str = ADA) -> None:
     await steps.sign_in(service, email, password)
-
-
-async def sign_in_unverified(service: Service) -> None:
-    await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})
 
 
 async def sign_up_again(service: Service) -> None:
@@ -558,19 +553,14 @@ class TestDeletion:
 
 
 class TestLog:
-    @pytest.fixture
-    def stream(self) -> Any:
-        stream = io.BytesIO()
-        logs.configure("debug", "json", stream)
-        yield stream
-        logs.reset()
-
     async def test_one_line_per_record_with_the_same_words(
-        self, service: Service, stream: io.BytesIO
+        self, service: Service, log_stream: io.BytesIO
     ) -> None:
         await sign_in_with(service, "wrong")
 
-        [line] = [json.loads(line) for line in stream.getvalue().splitlines() if b"sign_in.failed" in line]
+        [line] = [
+            json.loads(line) for line in log_stream.getvalue().splitlines() if b"sign_in.failed" in line
+        ]
         kept = await only(service, "sign_in.failed")
         assert line["level"] == "warning"
         assert {name: line[name] for name in ("id", "hint", "code", "address", "request_id")} == {
