@@ -22,7 +22,7 @@ NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 CIPHER = Keyring(["k" * 32])
 ADA = FailureSubject("a" * 32)
-HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
+HERE = "192.0.2.1"
 OFF = Quota(0, MINUTE)
 NONE = RateLimitPolicy(OFF, OFF, OFF, OFF, OFF, OFF, OFF, OFF)
 
