@@ -1,7 +1,7 @@
 """The rows V75 to V85 and V88: what users are called, what is mailed to them, and what errors say."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from email.message import EmailMessage
 from itertools import cycle
 from typing import Any
@@ -342,19 +342,6 @@ class TestErrorPage:
         assert "alert" not in answer.text
 
 
-async def resets(service: Service, token: str, new: str = NEW_PASSWORD) -> str:
-    """Try a reset; give how it was answered."""
-    return code(await service.post("/reset-password", {"token": token, "newPassword": new}))
-
-
-async def verification_token(service: Service, email: str = ADA) -> str:
-    return token_from(await steps.last_link(service, "verify-email", email))
-
-
-def token_from(link: str) -> str:
-    return steps.token_in(link)
-
-
 @pytest.mark.threat("V83")
 class TestSimultaneousResets:
     """One reset token, used by many at once, sets many passwords."""
@@ -368,13 +355,14 @@ class TestSimultaneousResets:
         token = await steps.reset_token(instances[0])
         passwords = [f"{NEW_PASSWORD} {number}" for number in range(20)]
 
-        told = await asyncio.gather(
+        answers = await asyncio.gather(
             *(
-                resets(service, token, password)
+                service.post("/reset-password", {"token": token, "newPassword": password})
                 for service, password in zip(cycle(instances), passwords, strict=False)
             )
         )
 
+        told = [code(answer) for answer in answers]
         assert sorted(told) == ["200", *["400 INVALID_TOKEN"] * 19]
         opened = [await steps.opens(instances[1], password) for password in passwords]
         assert opened == [answer == "200" for answer in told]
@@ -386,16 +374,11 @@ class TestSimultaneousResets:
 class TestDeletionLinks:
     """A link that deletes an account deletes it twice, or for somebody else."""
 
-    async def deletion(self, service: Service, headers: Headers, email: str) -> str:
-        """Ask for the link, and give its token."""
-        assert code(await service.post("/delete-user", headers=headers)) == "200"
-        return token_from(await steps.last_link(service, "delete-account", email))
-
     @pytest.mark.both_databases
     async def test_of_ten_at_once_one_deletes(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(BY_MAIL), await open_instance(BY_MAIL)]
         ada, eve = await join(instances[0]), await join(instances[0], EVE)
-        token = await self.deletion(instances[0], ada, ADA)
+        token = await steps.deletion_token(instances[0], ada)
         turns = zip(cycle(instances), range(10), strict=False)
 
         answers = await asyncio.gather(
@@ -435,33 +418,32 @@ class TestErrors:
         service = await make_service({**UNLIMITED, "trusted_origins": "https://app.test"})
         ada = await join(service, username="ada_l")
         by_cookie = cookie(SESSION, token_in(ada))
-        ask: list[Callable[[], Any]] = [
-            lambda: service.get(f"/{INPUT}"),
-            lambda: service.get(f"/reset-password/{INPUT}"),
-            lambda: service.get("/sign-in/email"),
-            lambda: service.client.delete("/get-session"),
-            lambda: service.get("/get-session"),
-            lambda: service.get("/get-session", headers={"Authorization": f"Bearer {INPUT}"}),
-            lambda: service.get("/get-session", headers=cookie(SESSION, INPUT)),
-            lambda: service.client.post("/sign-in/email", content=b'{"email": "' + INPUT.encode()),
-            lambda: service.client.post("/sign-in/email", content=INPUT.encode(), headers={"Content-Type": "text/x"}),
-            lambda: service.client.post("/sign-in/email", content=INPUT.encode() * 10_000),
-            lambda: service.get(f"/ok?{INPUT * 1000}"),
-            lambda: service.get("/ok", headers={"X-Long": INPUT * 2000}),
-            lambda: service.post("/sign-in/email", {"email": INPUT, "password": PASSWORD}),
-            lambda: service.post("/sign-in/email", {"email": f"{INPUT}@x.test", "password": INPUT}),
-            lambda: service.post("/sign-up/email", {"email": [INPUT], "password": {INPUT: 1}, "name": 1}),
-            lambda: service.post("/sign-up/email", {"name": "A", "email": ADA, "password": PASSWORD}),
-            lambda: service.post("/sign-up/email", {"name": "A", "email": EVE, "password": "password"}),
-            lambda: service.post("/update-user", {"username": "ada l"}, headers=ada),
-            lambda: service.post("/update-user", {"role": INPUT}, headers=ada),
-            lambda: service.post("/update-user", {"name": INPUT}, headers={**by_cookie, "Origin": f"https://{INPUT}"}),
-            lambda: service.post("/change-email", {"newEmail": ADA}, headers=ada),
-            lambda: service.post("/change-email", {"newEmail": EVE, "callbackURL": f"//{INPUT}"}, headers=ada),
-            lambda: service.post("/two-factor/verify-totp", {"code": INPUT}, headers=ada),
-            lambda: service.post("/reset-password", {"token": INPUT, "newPassword": PASSWORD}),
+        answers = [
+            await service.get(f"/{INPUT}"),
+            await service.get(f"/reset-password/{INPUT}"),
+            await service.get("/sign-in/email"),
+            await service.client.delete("/get-session"),
+            await service.get("/get-session"),
+            await service.get("/get-session", headers={"Authorization": f"Bearer {INPUT}"}),
+            await service.get("/get-session", headers=cookie(SESSION, INPUT)),
+            await service.client.post("/sign-in/email", content=b'{"email": "' + INPUT.encode()),
+            await service.client.post("/sign-in/email", content=INPUT.encode(), headers={"Content-Type": "text/x"}),
+            await service.client.post("/sign-in/email", content=INPUT.encode() * 10_000),
+            await service.get(f"/ok?{INPUT * 1000}"),
+            await service.get("/ok", headers={"X-Long": INPUT * 2000}),
+            await service.post("/sign-in/email", {"email": INPUT, "password": PASSWORD}),
+            await service.post("/sign-in/email", {"email": f"{INPUT}@x.test", "password": INPUT}),
+            await service.post("/sign-up/email", {"email": [INPUT], "password": {INPUT: 1}, "name": 1}),
+            await service.post("/sign-up/email", {"name": "A", "email": ADA, "password": PASSWORD}),
+            await service.post("/sign-up/email", {"name": "A", "email": EVE, "password": "password"}),
+            await service.post("/update-user", {"username": "ada l"}, headers=ada),
+            await service.post("/update-user", {"role": INPUT}, headers=ada),
+            await service.post("/update-user", {"name": INPUT}, headers={**by_cookie, "Origin": f"https://{INPUT}"}),
+            await service.post("/change-email", {"newEmail": ADA}, headers=ada),
+            await service.post("/change-email", {"newEmail": EVE, "callbackURL": f"//{INPUT}"}, headers=ada),
+            await service.post("/two-factor/verify-totp", {"code": INPUT}, headers=ada),
+            await service.post("/reset-password", {"token": INPUT, "newPassword": PASSWORD}),
         ]  # fmt: skip
-        answers = [await question() for question in ask]
         await steps.execute(service, "ALTER TABLE session RENAME TO gone")
         broken = [await service.get("/get-session", headers=ada), await sign_in(service)]
         await steps.execute(service, "ALTER TABLE gone RENAME TO session")
@@ -474,19 +456,8 @@ class TestErrors:
     ) -> None:
         refused = await self.refused(make_service, capfd)
 
-        assert {answer.status_code for answer in refused} == {
-            400,
-            401,
-            403,
-            404,
-            405,
-            413,
-            414,
-            415,
-            422,
-            431,
-            500,
-        }
+        statuses = {answer.status_code for answer in refused}
+        assert statuses == {400, 401, 403, 404, 405, 413, 414, 415, 422, 431, 500}
         for answer in refused:
             _, code_, message = steps.refusal(answer)
             assert answer.headers["content-type"] == "application/json"
