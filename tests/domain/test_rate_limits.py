@@ -151,13 +151,6 @@ class TestKnownNetworks:
 
         assert not await is_refused(ctx)
 
-    async def test_are_still_limited_otherwise(self, memory: Memory) -> None:
-        self.known(memory, timedelta(days=1))
-        ctx = context(memory, HERE, failures=Quota(1, MINUTE), account_failures=Quota(1, MINUTE))
-        await fail(ctx)
-
-        assert await is_refused(ctx)
-
     async def test_are_forgotten_after_90_days(self, memory: Memory) -> None:
         self.known(memory, timedelta(days=90))
         ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
