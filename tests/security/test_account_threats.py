@@ -385,6 +385,7 @@ FLOWS = {
 class TestPurposesOfTokens:
     """A token is taken for what it looks like, not for what it was given out for and to whom."""
 
+    @pytest.mark.threat("V23", "V85")
     async def test_a_token_of_another_kind_is_refused(self, open_service: Service) -> None:
         service = open_service
         ada, eve = await gather(service, ADA), await gather(service, EVE)
