@@ -100,17 +100,6 @@ class TestSignUpEmail:
         assert cookies_of(answer) == [COOKIE.format(token)]
         assert answer.headers["set-auth-token"] == token
 
-    @pytest.mark.parametrize("forget", [False, "fAlSe"])
-    async def test_a_session_that_is_not_remembered_ends_with_the_browser(
-        self, service: Service, forget: bool | str
-    ) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "rememberMe": forget})
-
-        token = answer.json()["token"]
-        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
-        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
-        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
-
     async def test_the_cookie_has_the_attributes_of_the_settings(self, make_service: MakeService) -> None:
         service = await make_service(
             {
@@ -477,35 +466,27 @@ class TestSignInEmail:
         assert answer.headers["set-auth-token"] == token
         assert await works(service, bearer(token))
 
-    @pytest.mark.parametrize(
-        ("callback_url", "redirect", "url"),
-        [
-            ("/welcome?a=b", True, "/welcome?a=b"),
-            ("http://localhost:3000/x", True, "http://localhost:3000/x"),
-            ("", False, None),
-        ],
-    )
-    async def test_repeats_where_to_go(
-        self, service: Service, callback_url: str, redirect: bool, url: str | None
-    ) -> None:
+    @pytest.mark.parametrize("callback_url", ["/welcome?a=b", "http://localhost:3000/x", ""])
+    async def test_repeats_where_to_go(self, service: Service, callback_url: str) -> None:
         await join(service)
 
         answer = await sign_in(service, callbackURL=callback_url)
 
-        assert (answer.json()["redirect"], answer.json()["url"]) == (redirect, url)
+        assert answer.json()["redirect"] is (callback_url != "")
+        assert answer.json()["url"] == (callback_url or None)
 
-    @pytest.mark.parametrize("forget", [False, "False"])
+    @pytest.mark.parametrize("forget", [False, "fAlSe"])
     async def test_a_session_that_is_not_remembered_ends_with_the_browser(
         self, service: Service, forget: bool | str
     ) -> None:
-        await join(service)
+        signed_up = await service.post("/sign-up/email", {**NEWCOMER, "rememberMe": forget})
+        signed_in = await sign_in(service, rememberMe=forget)
 
-        answer = await sign_in(service, rememberMe=forget)
-
-        token = answer.json()["token"]
-        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
-        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
-        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
+        for answer in (signed_up, signed_in):
+            token = answer.json()["token"]
+            session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
+            assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
+            assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
     @pytest.mark.threat("R34")
     async def test_notes_where_the_session_comes_from(self, service: Service) -> None:
@@ -606,13 +587,6 @@ class TestBan:
         assert after.status_code == 200
         user = await user_of(service, bearer(after.json()["token"]))
         assert (user["banned"], user["banReason"], user["banExpires"]) == (False, None, None)
-
-    async def test_comes_before_the_unverified_address(self, make_service: MakeService) -> None:
-        service = await make_service({"email_verification.required": "true"})
-        await service.post("/sign-up/email", NEWCOMER)
-        await set_user(service, banned=True)
-
-        assert code(await sign_in(service)) == "403 BANNED_USER"
 
 
 class TestVerificationRequired:
