@@ -44,6 +44,10 @@ def operation(document: dict[str, Any], path: str, method: str) -> dict[str, Any
 
 REFUSED: dict[str, tuple[Spoil, type[Exception], str]] = {
     "invalid": (lambda it: operation(it, "/ok", "get").pop("responses"), InvalidSpecification, "responses"),
+    "an unknown key": (lambda it: operation(it, "/ok", "get").update(surprise=1), InvalidSpecification, "surprise"),
+    "an unknown type": (
+        lambda it: it["components"].update(schemas={"User": {"type": "person"}}), InvalidSpecification, "User",
+    ),
     "no handler": (
         lambda it: operation(it, "/ok", "get").update(operationId="service.nobody"), ResolverError, "nobody",
     ),

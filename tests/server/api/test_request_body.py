@@ -56,17 +56,20 @@ class TestMediaTypes:
     async def test_anything_else_is_not(self, peer: Peer, media_type: str) -> None:
         assert await sign_in(peer, GOOD, [("content-type", media_type)]) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
+    @pytest.mark.threat("R30")
     @pytest.mark.parametrize(
         ("codings", "status"),
         [
+            (["gzip"], 415),
             (["gzip", "identity"], 415),
             (["identity", "gzip"], 415),
+            (["identity, br"], 415),
             (["identity", "Identity"], 200),
             (["identity,IDENTITY"], 200),
             ([""], 200),
         ],
     )
-    async def test_every_coding_counts(self, peer: Peer, codings: list[str], status: int) -> None:
+    async def test_no_coding_of_a_body_is_taken(self, peer: Peer, codings: list[str], status: int) -> None:
         headers = [*JSON, *(("content-encoding", coding) for coding in codings)]
 
         assert (await sign_in(peer, GOOD, headers))[0] == status
@@ -99,11 +102,6 @@ class TestMediaTypes:
 
     async def test_two_types_are_not(self, peer: Peer) -> None:
         assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
-
-    @pytest.mark.threat("R30")
-    @pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("identity, br", 415)])
-    async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
-        assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
 
 
 class TestForm:
