@@ -175,7 +175,7 @@ class TestFields:
 
 
 class TestBodies:
-    @pytest.mark.threat("V12")
+    @pytest.mark.threat("V12", "R26")
     @pytest.mark.parametrize("operation", by_name(POSTS))
     async def test_must_be_json_objects_with_every_required_field(
         self, service: Service, operation: Operation
@@ -195,10 +195,10 @@ class TestBodies:
             "multipart/form-data; boundary=x",
         ):
             assert code(await send(b'{"email":"a@b.c"}', media_type)) == "415 UNSUPPORTED_MEDIA_TYPE"
-        for body in (b"[]", b"1", b'"x"', b"null", b"true"):
+        for body in (b"[]", b"1", b'"x"', b"null", b"true", b'["\\u0000"]'):
             answer = await send(body)
-            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR")
-            assert answer.json()["message"].startswith("[body] ")
+            assert refusal(answer) == (400, "VALIDATION_ERROR", "[body] must be an object")
+            assert answer.json()["fields"] == []
         for field in schema_of(operation).get("required", []):
             incomplete = {name: value for name, value in example_of(operation).items() if name != field}
             answer = await service.post(operation.path, incomplete, headers=ada)

@@ -115,7 +115,9 @@ class TestDocument:
             "sid",
             "my.two-factor",
         )
-        assert (await service.get("/get-session", headers={"Cookie": f"sid={token}"})).status_code == 200
+        for name, status in (("sid", 200), ("service.session-token", 401), ("my.session-token", 401)):
+            answer = await service.get("/get-session", headers={"Cookie": f"{name}={token}"})
+            assert answer.status_code == status, name
 
     async def test_demands_the_current_password_only_where_the_service_does(
         self, service: Service, make_service: MakeService

@@ -20,18 +20,20 @@ async def name(peer: Peer, headers: Headers) -> str | None:
 
 
 class TestBearer:
-    @pytest.mark.parametrize("value", [f"Bearer {TOKEN} ", f"Bearer {TOKEN}\t", f" \t Bearer {TOKEN} \t"])
-    async def test_is_found_between_white_space(self, peer: Peer, value: str) -> None:
-        assert await name(peer, [("authorization", value)]) == "Ada"
-
     @pytest.mark.parametrize("end", ["\v", "\f", "\x1f", "\x85", "\xa0"])
     async def test_white_space_is_spaces_and_tabs_alone(self, peer: Peer, end: str) -> None:
         assert await name(peer, [("authorization", f"Bearer {TOKEN}{end}")]) is None
 
     @pytest.mark.threat("V28")
-    @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR "])
-    async def test_is_found_in_any_case(self, peer: Peer, scheme: str) -> None:
-        assert await name(peer, [("authorization", f"{scheme} {TOKEN}")]) == "Ada"
+    @pytest.mark.parametrize(
+        "value",
+        [
+            *(f"{scheme} {TOKEN}" for scheme in ("Bearer", "BEARER", "bEaReR ")),
+            *(f"Bearer {TOKEN} ", f"Bearer {TOKEN}\t", f" \t Bearer {TOKEN} \t"),
+        ],
+    )
+    async def test_is_found_in_any_case_and_between_white_space(self, peer: Peer, value: str) -> None:
+        assert await name(peer, [("authorization", value)]) == "Ada"
         assert peer.memory.looked_up == [(TOKEN, False)]
 
     @pytest.mark.threat("V28")
@@ -78,13 +80,6 @@ class TestCookie:
 
         assert (answer.status, answer.header("set-cookie")) == (401, None)
 
-    async def test_its_name_is_the_operators(self, make_peer: MakePeer, peer: Peer) -> None:
-        cookies = peer_cookies(session_name="__Host-sid", prefix="auth.")
-        renamed = make_peer(cookies=cookies)
-
-        assert await name(renamed, [("cookie", f"__Host-sid={TOKEN}")]) == "Ada"
-        assert await name(renamed, [("cookie", COOKIE)]) is None
-
     @pytest.mark.parametrize(
         "cookie",
         [
@@ -103,14 +98,6 @@ class TestCookie:
         answer = await ask(peer.app, "GET", "/get-session", [("cookie", cookie)])
 
         assert (answer.status, answer.header("set-cookie")) == (401, CLEARED)
-
-
-def peer_cookies(**changes: Any) -> Any:
-    from dataclasses import replace
-
-    from tests.server.api.conftest import policy
-
-    return replace(policy().cookies, **changes)
 
 
 class TestClasses:
