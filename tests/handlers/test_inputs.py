@@ -18,10 +18,7 @@ from tests.handlers.steps import (
     count,
     credentials_for,
     join,
-    last_link,
     refusal,
-    reset_token,
-    token_in,
     token_of,
     user_of,
 )
@@ -40,34 +37,18 @@ POSTS = {
     if operation.method == "post" and "application/json" in bodies(operation)
 }
 
-VERIFYING = "api_keys.verify"
-"""The operation that takes no cookie, which a page could send unasked."""
-
 LISTS = {"filterValue"}
 """The parameters that may be given several times."""
 
-TARGETS = {
-    "callbackURL": (403, "INVALID_CALLBACK_URL", "Invalid callbackURL"),
-    "redirectTo": (403, "INVALID_REDIRECT_URL", "Invalid redirectURL"),
-    "errorCallbackURL": (403, "INVALID_ERROR_CALLBACK_URL", "Invalid errorCallbackURL"),
-    "newUserCallbackURL": (403, "INVALID_NEW_USER_CALLBACK_URL", "Invalid newUserCallbackURL"),
-}
-
-L1 = [
-    "//evil.test", "///evil.test", "////evil.test", "/\\evil.test", "\\\\evil.test", "/\\/evil.test",
-    "/%2f%2fevil.test", "/%5cevil.test", "/.//evil.test", "/..//evil.test", "https:evil.test", "https:/evil.test",
-    "https:\\\\evil.test", "HTTPS://EVIL.TEST", "http://localhost@evil.test", "http://localhost%40evil.test",
-    "http://localhost.evil.test", "http://evillocalhost", "http://localhost:443@evil.test",
-    "https://evil.test\\@localhost", "https://evil.test#@localhost", "https://evil\u3002test",
-    "http://localhost%00.evil.test", "/\t/evil.test", "/%09/evil.test", "%0d%0aLocation:https://evil.test",
-    " https://evil.test", "https://localhost", "https://localhost:8443", "ftp://localhost", "//[::1]",
-    "/%0d%0aSet-Cookie:x=1", "/" + "a" * 10_000, ".", "?x", "#x", "http://[::1]:8000/", "http://127.1/",
-    "http://2130706433/", "http://localhost:3000.evil.test", "javascript:alert(1)", "JaVaScRiPt:alert(1)",
-    "java\tscript:alert(1)", "data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd",
-    "blob:http://localhost/x", "https://evil.test/?x=http://localhost", "https://evil.test", "evil.test",
-    "/a/../b", "/./a", "http://localhost:3000/ x", "http://user@localhost/", "myapp://callback",
+NEIGHBOURS = [
+    "//localhost", "http://localhost@evil.test", "http://user@localhost/", "http://localhost%40evil.test",
+    "http://localhost.evil.test", "http://localhost:3000.evil.test", "http://evillocalhost",
+    "http://localhost:443@evil.test", "https://evil.test\\@localhost", "https://evil.test#@localhost",
+    "https://evil.test/?x=http://localhost", "http://localhost%00.evil.test", "http://localhost:3000/ x",
+    "https://localhost", "https://localhost:8443", "ftp://localhost", "blob:http://localhost/x", "//[::1]",
+    "http://[::1]:8000/", "http://127.1/", "http://2130706433/", "myapp://callback",
 ]  # fmt: skip
-"""V2 to V7: list L1 of the attacks, with `localhost` as the trusted host, and what else leads astray."""
+"""What is near `http://localhost`, which is trusted in development, and is not trusted."""
 
 
 def schema_of(operation: Operation) -> dict[str, Any]:
@@ -84,16 +65,6 @@ def example_of(operation: Operation) -> dict[str, Any]:
         for name in required
         for example in resolve(DOCUMENT_3_1, properties[name])["examples"][:1]
     }
-
-
-def targets() -> list[Any]:
-    """Return every redirect target in a body, as (operation, field)."""
-    return [
-        pytest.param(operation, field, id=f"{name} {field}")
-        for name, operation in POSTS.items()
-        for field in TARGETS
-        if field in schema_of(operation).get("properties", {})
-    ]
 
 
 def query_parameters() -> list[Any]:
@@ -224,48 +195,6 @@ class TestAuthenticationFirst:
                 assert code(answer) == expected
 
 
-class TestOrigins:
-    @pytest.mark.threat("V11", "V12")
-    @pytest.mark.parametrize("operation", by_name({name: POSTS[name] for name in POSTS if name != VERIFYING}))
-    async def test_a_foreign_page_does_nothing(self, service: Service, operation: Operation) -> None:
-        cookie = {"Cookie": f"service.session-token={token_of(await join(service))}"}
-        mails = await service.inbox()
-
-        for headers, error in (
-            ({"Origin": "https://evil.test"}, "403 INVALID_ORIGIN"),
-            ({"Origin": "http://localhost.evil.test"}, "403 INVALID_ORIGIN"),
-            ({"Origin": "null"}, "403 MISSING_OR_NULL_ORIGIN"),
-            ({"Referer": "https://evil.test/page"}, "403 INVALID_ORIGIN"),
-            ({"Sec-Fetch-Site": "cross-site"}, "403 MISSING_OR_NULL_ORIGIN"),
-        ):
-            answer = await service.post(operation.path, example_of(operation), headers={**cookie, **headers})
-            assert code(answer) == error
-            assert "set-cookie" not in answer.headers
-            assert "access-control-allow-origin" not in answer.headers
-
-        assert await service.inbox() == mails
-        assert (await count(service, User), await count(service, Session)) == (1, 1)
-
-    @pytest.mark.threat("V11")
-    @pytest.mark.parametrize(
-        "path", ["/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social"]
-    )
-    async def test_no_link_or_form_signs_anybody_in(self, service: Service, path: str) -> None:
-        crossing = {
-            "Sec-Fetch-Site": "cross-site",
-            "Sec-Fetch-Mode": "navigate",
-            "Origin": "http://localhost:3000",
-        }
-
-        answer = await service.post(path, headers=crossing)
-
-        assert refusal(answer) == (
-            403,
-            "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
-            "Cross-site navigation login blocked",
-        )
-
-
 class TestCookies:
     @pytest.mark.threat("V42")
     async def test_an_answer_sets_each_once_when_the_session_is_extended_too(self, service: Service) -> None:
@@ -291,36 +220,16 @@ class TestCookies:
 
 
 class TestRedirectTargets:
-    @pytest.mark.threat("V2")
-    @pytest.mark.parametrize(("operation", "field"), targets())
-    async def test_refuses_every_untrusted_one_and_does_nothing(
-        self, service: Service, operation: Operation, field: str
-    ) -> None:
-        ada = await join(service)
-        before, mails = await user_of(service, ada), await service.inbox()
+    @pytest.mark.threat("V5", "V6")
+    async def test_trust_no_neighbour_of_localhost(self, service: Service) -> None:
+        await join(service)
 
-        for target in L1:
-            answer = await service.post(operation.path, {**example_of(operation), field: target}, headers=ada)
-            assert refusal(answer) == TARGETS[field], target
+        for target in NEIGHBOURS:
+            body = {"email": ADA, "password": PASSWORD, "callbackURL": target}
+            answer = await service.post("/sign-in/email", body)
+            assert refusal(answer) == (403, "INVALID_CALLBACK_URL", "Invalid callbackURL"), target
 
-        assert await user_of(service, ada) == before
-        assert await service.inbox() == mails
-        assert (await count(service, User), await count(service, Session)) == (1, 1)
-
-    @pytest.mark.threat("V1")
-    @pytest.mark.parametrize("path", ["/verify-email", "/reset-password/{token}", "/delete-user/callback"])
-    async def test_refuses_them_in_queries_too(self, service: Service, path: str) -> None:
-        ada = await join(service)
-        verification = token_in(await last_link(service, "verify-email"))
-        token = await reset_token(service) if "{token}" in path else verification
-
-        for target in L1[:30]:
-            answer = await service.get(
-                path.format(token=token), params={"token": token, "callbackURL": target}, headers=ada
-            )
-            assert refusal(answer) == TARGETS["callbackURL"], target
-
-        assert (await user_of(service, ada))["emailVerified"] is False
+        assert await count(service, Session) == 1
 
     async def test_comes_after_the_form_of_the_other_fields(self, service: Service) -> None:
         answer = await service.post("/sign-in/email", {"email": ADA, "callbackURL": "https://evil.test"})
