@@ -19,7 +19,6 @@ from tests.handlers.steps import (
     credentials_for,
     join,
     refusal,
-    token_of,
     user_of,
 )
 from tests.security.conftest import UNLIMITED
@@ -193,30 +192,6 @@ class TestAuthenticationFirst:
                     headers={**headers, "Origin": "https://evil.test"},
                 )
                 assert code(answer) == expected
-
-
-class TestCookies:
-    @pytest.mark.threat("V42")
-    async def test_an_answer_sets_each_once_when_the_session_is_extended_too(self, service: Service) -> None:
-        bodies_of = {
-            "/update-user": {"name": "B"},
-            "/change-password": {
-                "currentPassword": PASSWORD,
-                "newPassword": PASSWORD,
-                "revokeOtherSessions": True,
-            },
-            "/revoke-sessions": {},
-            "/sign-out": {},
-            "/delete-user": {"password": PASSWORD},
-        }
-
-        for n, (path, body) in enumerate(bodies_of.items()):
-            ada = await join(service, f"u{n}@example.com")
-            service.clock.advance(days=2)
-            cookie = {"Cookie": f"service.session-token={token_of(ada)}"}
-            answer = await service.post(path, body, headers=cookie)
-            assert answer.status_code == 200
-            assert len(answer.headers.get_list("set-cookie")) == 1
 
 
 class TestRedirectTargets:

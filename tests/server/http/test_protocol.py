@@ -385,6 +385,7 @@ class TestWhatIsNoHttp:
             post("/a", "Content-Length: 2", "Content-Length: 3") + b"xyz",
             post("/a", "Content-Length: 2", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
             post("/a", "Content-Length: -1"),
+            post("/a", "Content-Length: 2x"),
             post("/a", "Transfer-Encoding: chunked") + b"zz\r\n",
             get("/a", "Na me: x"),
             get("/a", "Name: a\0b"),
