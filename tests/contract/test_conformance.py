@@ -19,7 +19,7 @@ HEADERS = {
     "x-request-id": "r1",
     "content-type": "application/json",
 }
-DOOR = b'{"id": "front", "openedAt": null, "width": 90}'
+DOOR = b'{"id": "front", "openedAt": null, "width": 90, "frame": {"wood": "oak"}}'
 NOT_FOUND = b'{"message": "Not found", "code": "NOT_FOUND"}'
 NOT_ALLOWED = b'{"message": "Method not allowed", "code": "NOT_FOUND"}'
 
@@ -76,6 +76,7 @@ class TestRefuses:
             (200, DOOR, {"content-type": "text/plain"}, "'text/plain' instead of"),
             (200, b'{"id": "front", "openedAt": null, "width": 0}', {}, "width"),
             (200, b'{"id": "front", "openedAt": "yesterday", "width": 1}', {}, "date-time"),
+            (200, b'{"id": "front", "openedAt": null, "width": 1, "frame": {}}', {}, "frame"),
             (200, b"{", {}, "no JSON"),
             (404, b'{"message": "Gone", "code": "GONE"}', {}, "GONE is not documented here"),
             (404, b'{"message": "No", "code": "NOT_FOUND", "fields": []}', {}, "VALIDATION_ERROR has fields"),
