@@ -168,15 +168,6 @@ class TestFailures:
         events = [row.event for row in await service.rows("SELECT event FROM audit")]
         assert (events.count("limit.reached"), events.count("sign_in.failed")) == (1, 10)
 
-    async def test_of_an_address_and_a_username_are_of_one_user(self, service: Service) -> None:
-        await join(service, username="countess")
-        await spend(service, 9)
-        body = {"username": "countess", "password": WRONG}
-
-        answers = [await service.post("/sign-in/username", body), await guess(service, "ADA@example.com")]
-
-        assert [code(answer) for answer in answers] == ["401 INVALID_USERNAME_OR_PASSWORD", LIMITED]
-
     async def test_are_told_to_be_malformed_without_being_counted(self, service: Service) -> None:
         session = (await second_factor.enrol(service)).session
 
