@@ -303,25 +303,16 @@ class TestCompressedBodies:
 class TestEncodings:
     """Bytes that are no UTF-8, or say that they are something else."""
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            b"\xff",
-            b"\xc3",
-            b"\xc0\x80",
-            b"\xed\xa0\x80",
-            b"\xf4\x90\x80\x80",
-            b"\xe9t\xe9",
-            b"A\x80",
-            b"\xf8\x88\x80\x80\x80",
-        ],
-    )
-    async def test_what_is_no_utf_8_is_refused(self, service: Service, name: bytes) -> None:
+    async def test_what_is_no_utf_8_is_refused(self, service: Service) -> None:
         ada = await join(service)
 
-        answer = await send(service, b'{"name": "%b"}' % name, "/update-user", **ada)
+        for name in (
+            b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe9t\xe9", b"A\x80",
+            b"\xf8\x88\x80\x80\x80",
+        ):  # fmt: skip
+            answer = await send(service, b'{"name": "%b"}' % name, "/update-user", **ada)
+            assert refusal(answer) == NO_JSON, name
 
-        assert refusal(answer) == NO_JSON
         assert (await user_of(service, ada))["name"] == "Ada"
 
     @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7", "cp037"])
