@@ -185,13 +185,6 @@ class TestABurst:
 
         assert told(answers) == {"401 INVALID_CODE": 10, LIMITED: 90}
 
-    async def test_right_passwords_do_not_hinder_each_other(self, instances: list[Service]) -> None:
-        await join(instances[0])
-
-        answers = await at_once(instances, 50, enter_password)
-
-        assert told(answers) == {"200": 50}
-
     async def test_who_knows_the_password_is_let_in_beside_a_few_mistakes(
         self, instances: list[Service]
     ) -> None:
