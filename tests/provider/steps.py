@@ -112,9 +112,9 @@ async def sign_in_directly(
 async def held_back(
     provider: ProviderProcess, endpoint: str, request: Coroutine[Any, Any, httpx.Response], **answer: Any
 ) -> AsyncIterator["asyncio.Task[httpx.Response]"]:
-    """Begin a request; until the block ends, hold back what the provider is asked for it at an endpoint.
+    """Begin a request; until the block ends, hold back what the provider answers to it at an endpoint.
 
-    `answer` is a misbehaviour, to be answered then instead of the truth.
+    `answer` is a misbehaviour, to be answered then instead of the truth. One request at a time can be held back.
     """
     known = len(provider.log(endpoint))
     provider.control(misbehave={endpoint: {"hang": 60, **answer}})
