@@ -899,13 +899,14 @@ class TestRefreshToken:
         assert (await tokens(social, linked, "/refresh-token"))["accessToken"]
 
     @pytest.mark.long
+    @pytest.mark.parametrize("dialect", ["sqlite"])
     async def test_is_over_before_the_lease_is(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
         service = await make_service({**social_settings(provider), "oauth.http_timeout": "60s"})
         as_user(provider, ADA, "1001")
         session = await enter(service)
-        provider.control(misbehave={"token": {"hang": 30}})
+        provider.control(misbehave={"token": {"hang": 30, "status": 500}})
 
         async with asyncio.timeout(token_refresh.LEASE.total_seconds()):
             refused = await ask(service, session, "/refresh-token")
