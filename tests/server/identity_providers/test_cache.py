@@ -121,16 +121,3 @@ class TestRenewed:
         assert await copy.renewed() == 1
 
         assert source.fetches == 2
-
-
-class TestClose:
-    async def test_ends_the_fetch_under_way(self, copy: CachedDocument[int], source: Source) -> None:
-        source.gate.clear()
-        waiting = asyncio.create_task(copy.get())
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-
-        await copy.close()
-
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
