@@ -366,7 +366,7 @@ class TestLink:
 
         assert code(await coming) == "409 SOCIAL_ACCOUNT_ALREADY_LINKED"
 
-    @pytest.mark.threat("V54")
+    @pytest.mark.threat("V21", "V54")
     async def test_is_for_nobody_else_in_the_same_browser(self, social: Service, ada: Headers) -> None:
         eve = token_of(await join(social, EVE))
         social.client.cookies.clear()
@@ -669,33 +669,37 @@ class TestTokens:
 
 
 class TestGetAccessToken:
-    @pytest.mark.parametrize(("seconds", "renews"), [(3594, False), (3595, True), (3601, True)])
+    @pytest.mark.parametrize(
+        ("skew", "seconds", "renews"),
+        [
+            ({}, 3594, False),
+            ({}, 3595, True),
+            ({}, 3601, True),
+            ({"oauth.refresh_skew": "5m"}, 3299, False),
+            ({"oauth.refresh_skew": "5m"}, 3300, True),
+        ],
+    )
     async def test_renews_what_is_about_to_end(
-        self, social: Service, provider: ProviderProcess, linked: Headers, seconds: int, renews: bool
+        self,
+        make_service: MakeService,
+        provider: ProviderProcess,
+        skew: dict[str, str],
+        seconds: int,
+        renews: bool,
     ) -> None:
-        before = await tokens(social, linked)
-        social.clock.advance(seconds=seconds)
-        provider.control(now=social.clock.now.timestamp())
+        service = await make_service({**social_settings(provider), **skew})
+        as_user(provider, ADA, "1001")
+        ada = await enter(service)
+        before = await tokens(service, ada)
+        service.clock.advance(seconds=seconds)
+        provider.control(now=service.clock.now.timestamp())
 
-        after = await tokens(social, linked)
+        after = await tokens(service, ada)
 
         assert (after["accessToken"] != before["accessToken"]) is renews
         assert (after["refreshToken"] != before["refreshToken"]) is renews
         assert len(provider.log("token")) == 1 + renews
-        assert await tokens(social, linked) == after
-
-    @pytest.mark.parametrize(("seconds", "renews"), [(3299, False), (3300, True)])
-    async def test_renews_as_early_as_the_operator_says(
-        self, make_service: MakeService, provider: ProviderProcess, seconds: int, renews: bool
-    ) -> None:
-        service = await make_service({**social_settings(provider), "oauth.refresh_skew": "5m"})
-        as_user(provider, ADA, "1001")
-        ada = await enter(service)
-
-        service.clock.advance(seconds=seconds)
-        await tokens(service, ada)
-
-        assert len(provider.log("token")) == 1 + renews
+        assert await tokens(service, ada) == after
 
     async def test_without_a_refresh_token_ends_with_the_access_token(
         self, social: Service, provider: ProviderProcess

@@ -156,21 +156,6 @@ class TestPreparedAccounts:
 class TestMailboxOwners:
     """Whoever proves to own the mailbox ends the sessions and the password of who did not."""
 
-    async def test_a_reset_by_mail_ends_what_the_stranger_prepared(
-        self, social: Service, provider: ProviderProcess
-    ) -> None:
-        attacker = await join(social, VICTIM, "chosen by a stranger")
-        as_user(provider, VICTIM, "7")
-        assert error_of(await sign_in(social)) == "account_not_linked"
-
-        token = await steps.reset_token(social, VICTIM)
-        answer = await social.post("/reset-password", {"token": token, "newPassword": NEW_PASSWORD})
-
-        assert answer.status_code == 200
-        assert not await works(social, attacker)
-        assert not await opens(social, "chosen by a stranger", VICTIM)
-        assert await opens(social, NEW_PASSWORD, VICTIM)
-
     async def test_a_reset_by_mail_ends_the_identity_the_stranger_came_in_with(
         self, social: Service, provider: ProviderProcess
     ) -> None:
