@@ -187,11 +187,6 @@ async def origins_not_refused(service: Service, origins: Iterable[str]) -> list[
 class TestMailedLinks:
     """A GET that a mail leads to redirects to whatever `callbackURL` says."""
 
-    def test_covers_every_link_of_a_mail(self) -> None:
-        paths = {site.operation.path for site in BY_LINK}
-
-        assert paths >= {"/verify-email", "/reset-password/{token}", "/delete-user/callback"}
-
     @BOTH_DATABASES
     @pytest.mark.parametrize("site", BY_LINK, ids=str)
     async def test_a_link_leads_nowhere_else_and_is_not_used_up(
@@ -218,12 +213,13 @@ class TestSpellings:
 
     def test_every_field_is_found(self) -> None:
         assert {site.name for site in SITES} == set(REFUSALS)
-        assert len(BY_BODY) >= 11
-        assert {site.operation_id for site in SITES} >= {
+        assert {site.operation_id for site in BY_BODY} >= {
             "authentication.sign_up_email", "authentication.sign_in_email", "authentication.sign_in_username",
             "authentication.sign_in_social", "accounts.link_social", "passwords.request_reset",
-            "passwords.forget", "passwords.check_reset_token", "emails.verify", "emails.send_verification",
-            "emails.change", "users.delete", "users.confirm_deletion",
+            "passwords.forget", "emails.send_verification", "emails.change", "users.delete",
+        }  # fmt: skip
+        assert {site.operation_id for site in BY_LINK} >= {
+            "passwords.check_reset_token", "emails.verify", "users.confirm_deletion",
         }  # fmt: skip
 
     @pytest.mark.threat("V8")
@@ -596,6 +592,7 @@ class TestForeignForms:
     """A page of another origin signs somebody in, signs them up, or makes the service send mail."""
 
     # The verification of API keys takes no cookie, which a page could send unasked.
+    @pytest.mark.threat("V12")
     async def test_no_page_of_another_origin_gets_through(self, browser: tuple[Service, Caller]) -> None:
         service, caller = browser
         before = await stored(service)
@@ -639,18 +636,9 @@ class TestForeignForms:
         assert await works(service, caller.session)
 
 
-WITH_COOKIE = sorted(name for name, one in POSTS.items() if one.spec.get("security") is None)
-
-
 @pytest.mark.threat("V12")
 class TestForeignPages:
     """A page uses the victim's cookie from another origin, or hides JSON in a type that needs no preflight."""
-
-    def test_covers_what_changes_something(self) -> None:
-        assert set(WITH_COOKIE) >= {
-            "emails.change", "users.update", "users.delete", "passwords.change", "sessions.revoke",
-            "sessions.revoke_all", "two_factor.enable", "two_factor.disable", "accounts.unlink",
-        }  # fmt: skip
 
     async def test_a_form_has_no_body_to_send_either(self, browser: tuple[Service, Caller]) -> None:
         """An empty body counts as `{}`, so that for these operations the origin alone decides."""
@@ -727,18 +715,6 @@ class TestSpellingsOfPaths:
 
         assert [code(answer) for answer in first] == ["401 INVALID_EMAIL_OR_PASSWORD"] * 3
         assert [code(answer) for answer in beyond] == ["429 TOO_MANY_REQUESTS"] * 2
-
-    async def test_beyond_the_limit_no_other_spelling_is_known_either(
-        self, make_service: MakeService
-    ) -> None:
-        service = await make_service({"limits.requests": "3", "limits.failures": "0"})
-        body = {"email": "nobody@example.com", "password": PASSWORD}
-        spent = [await service.post("/sign-in/email", body) for _ in range(4)]
-
-        told = {one: code(await service.post(one, body)) for one in SPELLINGS if one.isascii()}
-
-        assert code(spent[-1]) == "429 TOO_MANY_REQUESTS"
-        assert set(told.values()) <= {"404 NOT_FOUND", "429 TOO_MANY_REQUESTS"}, told
 
     async def test_what_is_switched_off_stays_off(self, live: LiveService, make_service: MakeService) -> None:
         service = await make_service({"enable_session_listing": "false"})

@@ -168,11 +168,6 @@ class TestNames:
 
 
 class TestCompleted:
-    def test_takes_what_is_missing_from_userinfo(self, one: Configuration) -> None:
-        profile = completed(one, {"sub": "1001", "name": "Ada"}, {**ADA, "name": "Other", "picture": "p"})
-
-        assert profile == {**ADA, "picture": "p"}
-
     def test_keeps_the_mark_with_its_address(self, one: Configuration) -> None:
         signed = {"sub": "1001", "email": "ada@example.com"}
 
