@@ -572,7 +572,7 @@ class TestFailure:
     ) -> None:
         service = await make_service({"limits.enabled": "false"})
 
-        answers = await asyncio.gather(*(service.get(f"/callback/{number}") for number in range(300)))
+        answers = await asyncio.gather(*(service.get(f"/callback/{number}") for number in range(220)))
 
         assert {error_of(answer) for answer in answers} == {"state_not_found"}
         assert 1 <= len(await trail(service)) <= 200

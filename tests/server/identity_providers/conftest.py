@@ -14,6 +14,7 @@ from domain import tokens
 from domain.identity_provider import AuthorizationParams, CallbackParams, VerifiedIdentity
 from server.config.settings import Settings
 from server.identity_providers.client import ProviderClient
+from server.identity_providers.configuration import Configuration, configurations
 from server.identity_providers.registry import providers_of
 from server.services import load_settings
 from tests.provider.process import ProviderProcess
@@ -25,6 +26,7 @@ REDIRECT_URI = "http://127.0.0.1:8000/callback/test"
 ADA = "ada@example.com"
 
 Load = Callable[..., Settings]
+Configured = Callable[..., Configuration]
 
 
 @dataclass
@@ -78,6 +80,17 @@ def load(tmp_path: Path) -> Load:
         return load_settings(environment("sqlite:///absent.db", tmp_path / "mail", settings), tmp_path)
 
     return load
+
+
+@pytest.fixture
+def configured(load: Load) -> Configured:
+    """Complete the settings of one provider, given by the keys of its table."""
+
+    def configured(**table: str) -> Configuration:
+        known = {"client_id": "ours", "client_secret": "hush", **table}
+        return configurations(load({f"providers.x.{key}": value for key, value in known.items()}))["x"]
+
+    return configured
 
 
 @pytest.fixture

@@ -2,27 +2,13 @@
 
 import pytest
 
-from server.identity_providers.configuration import Configuration, configurations, stored_issuers
+from server.identity_providers.configuration import configurations, stored_issuers
 from server.identity_providers.presets import PRESETS
-from tests.server.identity_providers.conftest import Load
+from tests.server.identity_providers.conftest import Configured, Load
 
 OPENID = ("openid", "email", "profile")
 TENANT = "11111111-2222-3333-4444-555555555555"
 BASE = "https://login.example.com"
-
-
-@pytest.fixture
-def configured(load: Load) -> "Configured":
-    return Configured(load)
-
-
-class Configured:
-    def __init__(self, load: Load) -> None:
-        self._load = load
-
-    def __call__(self, **table: str) -> Configuration:
-        known = {"client_id": "ours", "client_secret": "hush", **table}
-        return configurations(self._load({f"providers.x.{key}": value for key, value in known.items()}))["x"]
 
 
 class TestPresets:
