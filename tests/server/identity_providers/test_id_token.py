@@ -42,17 +42,6 @@ async def accepted(visitor: Visitor, tokens: Mapping[Any, str]) -> list[Any]:
 
 
 class TestAnIdTokenOfThisProvider:
-    async def test_proves_who_somebody_is(self, visitor: Visitor, provider: ProviderProcess) -> None:
-        token = provider.mint()
-
-        proof = await bring(visitor, token, access_token="theirs", refresh_token="too")
-
-        assert proof.identity.issuer == provider.issuer
-        assert (proof.identity.subject, proof.identity.email) == ("1001", "ada@example.com")
-        assert proof.identity.email_verified
-        tokens = proof.tokens
-        assert (tokens.access_token, tokens.refresh_token, tokens.id_token) == ("theirs", "too", token)
-
     async def test_may_be_signed_with_each_algorithm(
         self, visitor: Visitor, provider: ProviderProcess
     ) -> None:

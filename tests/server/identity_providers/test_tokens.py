@@ -6,7 +6,7 @@ import pytest
 
 from domain.identity_provider import IdentityRefused, RefreshRefused, Tokens, VerifiedIdentity
 from tests.provider.process import ProviderProcess
-from tests.server.identity_providers.conftest import MakeVisitor, Visitor, announced
+from tests.server.identity_providers.conftest import Visitor, announced
 
 
 async def renewed(visitor: Visitor, token: str | None) -> Tokens:
@@ -79,13 +79,11 @@ class TestIdentify:
             with pytest.raises(IdentityRefused):
                 await visitor.client.identify("a", token, "1001")
 
-    @pytest.mark.parametrize("id_", ["test", "plain"])
-    async def test_is_refused_for_somebody_else(self, make_visitor: MakeVisitor, id_: str) -> None:
-        visitor = make_visitor(id_)
-        proof = await visitor.sign_in()
+    async def test_is_refused_for_somebody_else_without_openid(self, plain: Visitor) -> None:
+        proof = await plain.sign_in()
 
         with pytest.raises(IdentityRefused):
-            await told(visitor, proof, "1002")
+            await told(plain, proof, "1002")
 
     async def test_is_refused_without_a_good_token(self, visitor: Visitor) -> None:
         for token in ("expired", "a b", "a\r\nX: 1", "é", "", "x" * 100_000):
