@@ -67,7 +67,7 @@ from tests.security.second_factor import (
     trusted_device,
 )
 from tests.security.second_factor import enter as enter_code
-from tests.service import BASE_URL, PASSWORD, Service, close_service, open_service
+from tests.service import BASE_URL, NO_TLS, PASSWORD, Service, close_service, open_service
 from tests.trail import only, trail
 
 NOT_LINKED = (401, "OAUTH_LINK_ERROR", "account not linked")
@@ -290,7 +290,7 @@ class TestWayBack:
         as_user(provider, ADA, "1001")
         here = f"{BASE_URL}/api/auth/callback/test"
         flow = begun(await ask(service))
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as browser:
+        async with httpx.AsyncClient(trust_env=False, verify=NO_TLS, timeout=30) as browser:
             led = (await browser.get(flow.url)).headers["location"]
         sent = dict(httpx.URL(led).params)
 

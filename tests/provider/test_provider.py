@@ -6,7 +6,6 @@ from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from authlib.integrations.base_client.errors import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
@@ -45,7 +44,7 @@ def come_back(provider: ProviderProcess, oauth: OAuth2Session, path: str = "/aut
     """Ask for a code as the first test user; give the address the provider leads back to."""
     parameters = {"code_verifier": VERIFIER, "nonce": "n-1", "login_hint": "ada@example.com", **more}
     address, _ = oauth.create_authorization_url(provider.issuer + path, **parameters)
-    answer = httpx.get(address)
+    answer = provider.http.get(address)
     assert answer.status_code == 302, answer.text
     return answer.headers["location"]
 
@@ -61,7 +60,7 @@ def exchange(
 
 
 def keys(provider: ProviderProcess) -> KeySet:
-    return KeySet.import_key_set(httpx.get(f"{provider.issuer}/jwks").json())
+    return KeySet.import_key_set(provider.http.get(f"{provider.issuer}/jwks").json())
 
 
 def claims_of(provider: ProviderProcess, token: str) -> dict[str, Any]:
@@ -71,12 +70,12 @@ def claims_of(provider: ProviderProcess, token: str) -> dict[str, Any]:
 
 class TestStandards:
     def test_discovery_is_valid(self, provider: ProviderProcess) -> None:
-        metadata = httpx.get(f"{provider.issuer}/.well-known/openid-configuration").json()
+        metadata = provider.http.get(f"{provider.issuer}/.well-known/openid-configuration").json()
 
         secure = {name: _as_https(value) for name, value in metadata.items()}
         OpenIDProviderMetadata(secure).validate()
         assert metadata["issuer"] == provider.issuer
-        assert httpx.get(metadata["jwks_uri"]).json()["keys"]
+        assert provider.http.get(metadata["jwks_uri"]).json()["keys"]
 
     def test_a_code_becomes_tokens(self, provider: ProviderProcess, oauth: OAuth2Session) -> None:
         token = exchange(provider, oauth, come_back(provider, oauth))
@@ -115,7 +114,9 @@ class TestStandards:
     ) -> None:
         address = f"{provider.issuer}/authorize?response_type=code&client_id={CLIENT_ID}&scope=openid"
 
-        answer = httpx.get(f"{address}&redirect_uri=https://evil.test/callback/test&login_hint=a@b.test")
+        answer = provider.http.get(
+            f"{address}&redirect_uri=https://evil.test/callback/test&login_hint=a@b.test"
+        )
 
         assert answer.status_code == 400
 
