@@ -7,8 +7,18 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 
+from models import User
+from tests.handlers.steps import ADA, join, set_user
 from tests.service import Service
 
+APP = "https://app.example.com"
+SETTINGS = {
+    "session.cookie_secure": "false",
+    "trusted_origins": f'["{APP}"]',
+    "api_keys.enabled": "true",
+    "api_keys.grantable": '{"files": ["read"]}',
+}
+"""Settings of most tests of pages. The test's browser keeps no cookies for https at an address of http."""
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 """What browsers say of a form that one of our pages sends."""
 
@@ -133,3 +143,33 @@ class Browser:
             )
         self.page = Page(answer)
         return self.page
+
+
+async def send(
+    service: Service, path: str, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str
+) -> httpx.Response:
+    """Post a form that none of the pages may have shown."""
+    return await service.client.post(path, data=fields, headers=headers)
+
+
+async def signed_in(service: Service) -> str | None:
+    """Return the address of who the browser is signed in as."""
+    answer = await service.get("/get-session")
+    return answer.json()["user"]["email"] if answer.status_code == 200 else None
+
+
+async def stored_user(service: Service, email: str = ADA) -> User:
+    """Return the row of a user."""
+    [row] = await service.rows('SELECT * FROM "user" WHERE email = :email', email=email)
+    user: User = row
+    return user
+
+
+async def act_as(service: Service, email: str = ADA) -> None:
+    """Sign the browser in as an administrator who acts in the name of a user."""
+    user = await stored_user(service, email)
+    service.client.cookies.clear()
+    await join(service, "root@example.com")
+    await set_user(service, "root@example.com", role="admin")
+    answer = await service.post("/admin/impersonate-user", {"userId": user.id})
+    assert answer.status_code == 200, answer.text
