@@ -1,6 +1,7 @@
 """A browser without scripts: it opens pages, fills in their forms and follows redirects."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -156,6 +157,16 @@ async def signed_in(service: Service) -> str | None:
     """Return the address of who the browser is signed in as."""
     answer = await service.get("/get-session")
     return answer.json()["user"]["email"] if answer.status_code == 200 else None
+
+
+@contextmanager
+def other_profile(service: Service) -> Iterator[None]:
+    """Use a profile of the browser without cookies; the former one is back after the block."""
+    kept = dict(service.client.cookies)
+    service.client.cookies.clear()
+    yield
+    service.client.cookies.clear()
+    service.client.cookies.update(kept)
 
 
 async def stored_user(service: Service, email: str = ADA) -> User:

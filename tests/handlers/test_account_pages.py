@@ -16,7 +16,16 @@ from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.contract.reading import OPERATIONS
 from tests.handlers import passkey_steps
-from tests.handlers.pages import SAME_ORIGIN, SETTINGS, Browser, Page, act_as, send, stored_user
+from tests.handlers.pages import (
+    SAME_ORIGIN,
+    SETTINGS,
+    Browser,
+    Page,
+    act_as,
+    other_profile,
+    send,
+    stored_user,
+)
 from tests.handlers.steps import (
     ADA,
     EVE,
@@ -113,6 +122,12 @@ async def refused(
     return answers
 
 
+async def add_key_and_passkey(browser: Browser) -> None:
+    await passkey_steps.add(browser.service, {}, Authenticator())
+    await browser.open(KEYS)
+    await browser.submit(KEYS, name="ci")
+
+
 def statuses(answers: Mapping[str, httpx.Response]) -> dict[str, int]:
     return {path: answer.status_code for path, answer in answers.items()}
 
@@ -178,9 +193,7 @@ class TestEveryPage:
 
     @pytest.mark.threat("H3")
     async def test_shows_hostile_names_as_text(self, service: Service, ada: Browser) -> None:
-        await passkey_steps.add(service, {}, Authenticator())
-        await ada.open(KEYS)
-        await ada.submit(KEYS, name="ci")
+        await add_key_and_passkey(ada)
         await set_user(service, name=HOSTILE, username="ada", display_username=HOSTILE, image=f'"{HOSTILE}')
         for change in (
             "audit SET user_agent = :text, address = :text WHERE user_id IS NOT NULL",
@@ -253,6 +266,36 @@ class TestEveryForm:
         assert await state(service) == before
         assert (await service.get(EXPORT)).status_code == 403
         assert f"You are acting as {ADA} ." in (await ada.open("/account")).text
+
+    @pytest.mark.threat("V22")
+    async def test_leaves_what_belongs_to_others(self, service: Service, ada: Browser) -> None:
+        token = service.client.cookies["service.session-token"]
+        await add_key_and_passkey(ada)
+        await execute(
+            service,
+            "INSERT INTO account (id, user_id, provider_id, issuer, account_id, created_at, updated_at)"
+            " SELECT :id, id, 'github', 'https://github.com', '1', created_at, created_at FROM \"user\"",
+            id=UNKNOWN,
+        )
+        await execute(
+            service,
+            "INSERT INTO trusted_device (id, user_id, digest, expires_at, created_at, updated_at)"
+            ' SELECT :id, id, :digest, created_at, created_at, created_at FROM "user"',
+            id=UNKNOWN,
+            digest=b"d" * 32,
+        )
+        for table in ("session", "api_key", "passkey"):
+            await execute(service, f"UPDATE {table} SET id = :id", id=UNKNOWN)
+
+        with other_profile(service):
+            await join(service, EVE)
+            before = await state(service)
+            for path, fields in FORMS.items():
+                if UNKNOWN in "".join(fields.values()) or path in OWN_SESSIONS:
+                    assert (await send(service, path, account=EVE, **fields)).status_code in (303, 422)
+            for handle in (UNKNOWN, token):
+                await send(service, f"{SESSIONS}/end", account=EVE, session=handle)
+            assert await state(service) == before
 
 
 class TestOverview:
