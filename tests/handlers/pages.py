@@ -184,3 +184,8 @@ async def act_as(service: Service, email: str = ADA) -> None:
     await set_user(service, "root@example.com", role="admin")
     answer = await service.post("/admin/impersonate-user", {"userId": user.id})
     assert answer.status_code == 200, answer.text
+
+
+async def recorded(service: Service, event: str) -> int:
+    """Return how often an event is in the audit trail."""
+    return len(await service.rows("SELECT id FROM audit WHERE event = :event", event=event))
