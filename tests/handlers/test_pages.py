@@ -3,11 +3,9 @@
 import re
 from itertools import product
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import httpx
-import pyotp
 import pytest
 
 from models import Session, User
@@ -17,6 +15,7 @@ from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.pages import APP, SETTINGS, Browser, Page, send, signed_in, stored_user
 from tests.handlers.steps import ADA, EVE, count, join, set_user, sign_in, token_in, works
+from tests.security.second_factor import Owner, enrol_again
 from tests.service import BASE_URL, PASSWORD, Service
 
 WELCOME = f"{APP}/welcome?from=sign-in"
@@ -147,14 +146,14 @@ class TestSignIn:
 
 class TestSecondFactor:
     async def test_asks_for_a_code_and_leads_back(self, service: Service, browser: Browser) -> None:
-        secret = await enrolled(service)
+        owner = await enrolled(service)
         await browser.open(at("/sign-in", callbackURL=WELCOME))
 
         page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
         assert page.path.startswith("/account/two-factor")
         assert page.inputs["code"]["autocomplete"] == "one-time-code"
         assert page.inputs["code"]["inputmode"] == "numeric"
-        page = await browser.submit("/account/two-factor", code=now(service, secret))
+        page = await browser.submit("/account/two-factor", code=owner.code(service))
 
         assert page.path == WELCOME
         assert await signed_in(service) == ADA
@@ -183,30 +182,29 @@ class TestSecondFactor:
         assert await signed_in(service) == ADA
 
     async def test_takes_a_backup_code(self, service: Service, browser: Browser) -> None:
-        codes: list[str] = []
-        await enrolled(service, codes)
+        owner = await enrolled(service)
         await browser.open(SIGN_IN)
         page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
         await browser.open(page.links["Use a backup code"])
 
-        await browser.submit("/account/two-factor", code=codes[0])
+        await browser.submit("/account/two-factor", code=owner.backup_codes[0])
 
         assert await signed_in(service) == ADA
 
     async def test_leads_to_the_sign_in_page_when_it_took_too_long(
         self, service: Service, browser: Browser
     ) -> None:
-        secret = await enrolled(service)
+        owner = await enrolled(service)
         await browser.open(at("/sign-in", callbackURL=WELCOME, ui_locales="de"))
         await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
         service.clock.advance(hours=1)
 
-        page = await browser.submit("/account/two-factor", code=now(service, secret))
+        page = await browser.submit("/account/two-factor", code=owner.code(service))
 
         assert page.query == {"callbackURL": WELCOME, "ui_locales": "de", "reason": "expired"}
         assert page.language == "de"
         page = await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
-        page = await browser.submit("/account/two-factor", code=now(service, secret))
+        page = await browser.submit("/account/two-factor", code=owner.code(service))
         assert page.path == WELCOME
 
     async def test_says_when_codes_are_accepted_again(self, service: Service, browser: Browser) -> None:
@@ -545,7 +543,7 @@ class TestEveryPage:
 
     @pytest.mark.threat("H4")
     async def test_keeps_the_target_through_every_step(self, service: Service, browser: Browser) -> None:
-        secret = await enrolled(service)
+        owner = await enrolled(service)
         page = await browser.open(at("/sign-up", callbackURL=WELCOME, ui_locales="en"))
         page = await browser.open(page.links["Sign in"])
         page = await browser.open(page.links["Forgot your password?"])
@@ -556,7 +554,7 @@ class TestEveryPage:
         page = await browser.open(page.links["Use your authenticator app"])
         page = await browser.submit("/account/two-factor", code="000000")
 
-        page = await browser.submit("/account/two-factor", code=now(service, secret))
+        page = await browser.submit("/account/two-factor", code=owner.code(service))
 
         assert page.path == WELCOME
 
@@ -729,20 +727,9 @@ async def reset_token(service: Service) -> str:
     return await steps.reset_token(service)
 
 
-async def enrolled(service: Service, codes: list[str] | None = None) -> str:
-    """Ada with an authenticator, signed out; return its secret."""
-    headers = await join(service)
-    answer: dict[str, Any] = (
-        await service.post("/two-factor/enable", {"password": PASSWORD}, headers=headers)
-    ).json()
-    secret = httpx.URL(answer["totpURI"]).params["secret"]
-    await service.post("/two-factor/verify-totp", {"code": now(service, secret)}, headers=headers)
+async def enrolled(service: Service) -> Owner:
+    """Return Ada, who has an authenticator and is signed out."""
+    owner = await enrol_again(service, ADA, await join(service))
     service.client.cookies.clear()
     service.clock.advance(minutes=1)
-    if codes is not None:
-        codes += answer["backupCodes"]
-    return secret
-
-
-def now(service: Service, secret: str) -> str:
-    return pyotp.TOTP(secret).at(service.clock.now)
+    return owner
