@@ -136,6 +136,8 @@ class TestSecondFactor:
         assert page.status == 422
         assert page.links["This code is not right. Check it, or wait for the next one."] == "#code"
         assert page.inputs["code"].get("value") == ""
+        assert page.inputs["code"]["autocomplete"] == "one-time-code"
+        assert page.inputs["code"]["inputmode"] == "numeric"
         assert not (await stored_user(service)).two_factor_enabled
         page = await ada.submit(CONFIRM, code=owner.code(service))
         assert page.query["reason"] == "enabled"
