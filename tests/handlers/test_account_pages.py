@@ -40,6 +40,7 @@ from tests.handlers.steps import (
     opens,
     set_user,
     token_in,
+    works,
 )
 from tests.service import BASE_URL, PASSWORD, Service
 
@@ -204,13 +205,13 @@ class TestEveryPage:
         ):
             await execute(service, f"UPDATE {change}", text=HOSTILE)
 
-        answers = {path: await service.get(path) for path in PAGES}
+        answers = {path: await service.get(path) for path in (*PAGES, "/account/sign-in")}
 
-        assert statuses(answers) == dict.fromkeys(PAGES, 200)
+        assert statuses(answers) == dict.fromkeys(answers, 200)
         assert {answer.text.count("<script") for answer in answers.values()} == {1}
         assert not any("<script>alert" in answer.text for answer in answers.values())
         shown = {path for path, answer in answers.items() if "&lt;script&gt;alert(1)" in answer.text}
-        assert shown >= {"/account", PROFILE, HISTORY, SESSIONS, KEYS, PASSKEYS}
+        assert shown >= {"/account", PROFILE, HISTORY, SESSIONS, KEYS, PASSKEYS, "/account/sign-in"}
 
 
 class TestEveryForm:
@@ -300,13 +301,19 @@ class TestEveryForm:
 
 
 class TestOverview:
-    async def test_shows_who_is_signed_in_and_what_happened(self, ada: Browser) -> None:
-        page = await ada.open("/account")
+    async def test_shows_who_is_signed_in_and_what_happened_and_signs_out(
+        self, service: Service, browser: Browser
+    ) -> None:
+        session = await join(service)
+
+        page = await browser.open("/account")
 
         assert f"Email address {ADA} not verified" in page.text
         assert "1 January 2026" in page.text
         assert "Password set" in page.text
         assert "The account was created" in page.text
+        await browser.submit("/account/sign-out")
+        assert not await works(service, session)
 
 
 class TestProfile:
@@ -321,13 +328,7 @@ class TestProfile:
         assert "Your profile is saved." in page.text
         assert (user.name, user.username, user.display_username) == ("Ada King", "ada.king", "Ada.King")
         assert user.image == page.inputs["image"]["value"] == "https://images.example.com/ada.png"
-
-    async def test_removes_the_picture(self, service: Service, ada: Browser) -> None:
-        await set_user(service, image="https://images.example.com/ada.png")
-        await ada.open(PROFILE)
-
         await ada.submit(PROFILE, image="")
-
         assert (await stored_user(service)).image is None
 
     async def test_changes_the_language_of_pages_and_emails_at_once(
@@ -692,9 +693,12 @@ class TestHistory:
 
 
 class TestData:
-    async def test_is_downloaded_as_a_file(self, service: Service, ada: Browser) -> None:
+    async def test_names_everything_that_goes_and_is_downloaded(self, service: Service, ada: Browser) -> None:
         page = await ada.open(DATA)
 
+        assert f"Your profile, with the email address {ADA}" in page.text
+        assert "1 way to sign in" in page.text
+        assert "1 place where you are signed in" in page.text
         answer = await service.get(page.links["Download"])
 
         assert answer.headers["content-disposition"] == 'attachment; filename="account.json"'
@@ -703,13 +707,6 @@ class TestData:
         assert held["user"]["email"] == ADA
         assert held["accounts"][0]["password"] is True
         assert {record["event"] for record in held["audit"]} >= {"user.created"}
-
-    async def test_names_everything_that_goes(self, service: Service, ada: Browser) -> None:
-        page = await ada.open(DATA)
-
-        assert f"Your profile, with the email address {ADA}" in page.text
-        assert "1 way to sign in" in page.text
-        assert "1 place where you are signed in" in page.text
 
     async def test_deletes_with_the_password(self, service: Service, ada: Browser) -> None:
         await ada.open(DATA)

@@ -153,21 +153,14 @@ class TestSecondFactor:
         assert page.path.startswith("/account/two-factor")
         assert page.inputs["code"]["autocomplete"] == "one-time-code"
         assert page.inputs["code"]["inputmode"] == "numeric"
+        page = await browser.submit("/account/two-factor", code="000 000")
+        assert page.status == 422
+        assert "This code is not right." in page.text
+        assert await signed_in(service) is None
         page = await browser.submit("/account/two-factor", code=owner.code(service))
 
         assert page.path == WELCOME
         assert await signed_in(service) == ADA
-
-    async def test_says_that_a_code_is_wrong(self, service: Service, browser: Browser) -> None:
-        await enrolled(service)
-        await browser.open(SIGN_IN)
-        await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)
-
-        page = await browser.submit("/account/two-factor", code="000 000")
-
-        assert page.status == 422
-        assert "This code is not right." in page.text
-        assert await signed_in(service) is None
 
     async def test_sends_a_code_by_email(self, service: Service, browser: Browser) -> None:
         await enrolled(service)
@@ -352,20 +345,13 @@ class TestSignInByMail:
         await browser.submit("/account/sign-in/email", email=ADA, method="code")
         code = (await service.inbox(ADA, "sign-in-code"))[-1]["code"]
 
+        page = await browser.submit("/account/sign-in/code", code="111111" if code == "000000" else "000000")
+        assert page.status == 422
+        assert "This code is not right." in page.text
         page = await browser.submit("/account/sign-in/code", code=f"{code[:3]} {code[3:]}")
 
         assert page.path == WELCOME
         assert await signed_in(service) == ADA
-
-    async def test_says_that_a_code_is_wrong(self, service: Service, browser: Browser) -> None:
-        await browser.open("/account/sign-in/email")
-        await browser.submit("/account/sign-in/email", email=ADA, method="code")
-        await service.inbox()
-
-        page = await browser.submit("/account/sign-in/code", code="000000")
-
-        assert page.status == 422
-        assert "This code is not right." in page.text
 
     @pytest.mark.threat("H9")
     async def test_a_link_asks_for_a_click(self, service: Service, browser: Browser) -> None:
@@ -440,14 +426,6 @@ class TestOverview:
 
         assert page.path == "/account"
         assert page.title == f"Your account · {service.services.policy.app_name}"
-
-    async def test_signs_out(self, service: Service, browser: Browser) -> None:
-        token = await join(service)
-        await browser.open("/account")
-
-        await browser.submit("/account/sign-out")
-
-        assert not await works(service, token)
 
 
 class TestConfirm:
@@ -697,16 +675,6 @@ class TestEveryPage:
         answer = await service.get("/.well-known/change-password")
 
         assert (answer.status_code, answer.headers["location"]) == (302, "/account/password")
-
-    @pytest.mark.threat("H3")
-    async def test_shows_markup_as_text(self, service: Service, browser: Browser) -> None:
-        name = '<img src=x onerror="alert(1)">&"\''
-        await service.post("/sign-up/email", {"name": name, "email": ADA, "password": PASSWORD})
-
-        answer = await service.get(SIGN_IN)
-
-        assert "<img" not in answer.text
-        assert "&lt;img src=x" in answer.text
 
     async def test_leads_who_is_banned_nowhere(self, service: Service, browser: Browser) -> None:
         await join(service)
