@@ -320,13 +320,6 @@ class TestChallenge:
 
         assert answers == [NO_CHALLENGE, NO_CHALLENGE, "200"]
 
-    @pytest.mark.threat("P6")
-    async def test_it_ends_with_the_session(self, service: Service, ada: Headers, sign_in: SignIn) -> None:
-        created = Authenticator().create(await register_options(service, ada))
-        await service.post("/sign-out", headers=ada)
-
-        assert await finish(service, await sign_in(ADA), created) == NO_CHALLENGE
-
     @pytest.mark.threat("P5", "P8")
     async def test_it_may_be_of_one_user(
         self, service: Service, ada: Headers, device: Authenticator, eve: Headers
