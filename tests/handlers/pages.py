@@ -30,7 +30,6 @@ class Form:
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
-    buttons: list[str] = field(default_factory=list)
 
 
 class Page(HTMLParser):
@@ -48,7 +47,6 @@ class Page(HTMLParser):
         self._texts: list[str] = []
         self._open: list[str] = []
         self._link: str | None = None
-        self._button = False
         self._choice = ""
         self.feed(answer.text)
 
@@ -85,16 +83,12 @@ class Page(HTMLParser):
                 self.forms[-1].fields[self._choice] = said["value"] or ""
             case "a":
                 self._link = said.get("href")
-            case "button":
-                self._button = True
             case "meta" if said.get("http-equiv") == "refresh":
                 self.refresh = (said["content"] or "").partition("url=")[2]
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "a":
             self._link = None
-        if tag == "button":
-            self._button = False
 
     def handle_data(self, data: str) -> None:
         words = " ".join(data.split())
@@ -104,8 +98,6 @@ class Page(HTMLParser):
             self.title = self.title or words
         if self._link is not None:
             self.links[words] = self._link
-        if self._button and self.forms:
-            self.forms[-1].buttons.append(words)
         self._texts.append(words)
 
 
