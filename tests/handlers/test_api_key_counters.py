@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 
-from tests.conftest import MakeService, SignIn
-from tests.handlers.steps import bearer
-from tests.service import VERIFIER, Service
+from tests.conftest import Headers, MakeService
+from tests.handlers.people import add_person
+from tests.handlers.test_api_keys import ask
+from tests.service import Service
 
 BOUNDED = settings(
     max_examples=25,
@@ -67,17 +67,19 @@ async def service(make_service: MakeService) -> Service:
     return await make_service({"api_keys.limit_per_owner": "10000"})
 
 
+@pytest.fixture
+async def admin(service: Service) -> Headers:
+    """The session of an administrator, who creates all keys."""
+    return (await add_person(service, "admin")).headers
+
+
 @pytest.mark.threat("KEY8")
 @pytest.mark.both_databases
 @BOUNDED
 @given(limits=LIMITS, pauses=PAUSES)
 async def test_they_count_as_the_model_does(
-    service: Service, sign_up: SignIn, limits: dict[str, Any], pauses: list[int]
+    service: Service, admin: Headers, limits: dict[str, Any], pauses: list[int]
 ) -> None:
-    await service.reset()
-    admin = await sign_up("admin@example.com")
-    async with service.services.database.transaction() as db:
-        await db.execute(text("UPDATE \"user\" SET role = 'admin'"))
     body = {key: value for key, value in limits.items() if key == "remaining"}
     if "refill" in limits:
         body |= {"refillAmount": limits["refill"][0], "refillInterval": limits["refill"][1] * 1000}
@@ -90,8 +92,7 @@ async def test_they_count_as_the_model_does(
     for pause in pauses:
         service.clock.advance(seconds=pause)
         expected = model.verify(service.clock.now)
-        answer = await service.post("/api-key/verify", {"key": made["key"]}, headers=bearer(VERIFIER))
-        verdict = answer.json()
+        verdict = (await ask(service, made["key"])).json()
         assert (verdict["error"] or {"code": ""})["code"] == expected
         if not expected:
             assert verdict["key"]["remaining"] == model.remaining
