@@ -25,12 +25,12 @@ LIMITS = st.fixed_dictionaries(
     {},
     optional={
         "remaining": st.integers(0, 4),
-        "refill": st.tuples(st.integers(1, 4), st.integers(1, 5)),
-        "rate": st.tuples(st.integers(1, 4), st.integers(1, 5)),
+        "refill": st.tuples(st.integers(1, 3), st.integers(1, 3)),
+        "rate": st.tuples(st.integers(1, 3), st.integers(1, 3)),
     },
 )
-PAUSES = st.lists(st.integers(0, 3), min_size=5, max_size=25)
-"""Seconds before each verification."""
+PAUSES = st.lists(st.sampled_from([0, 0, 1, 499, 500, 999, 1000, 2000]), min_size=5, max_size=25)
+"""Milliseconds before each verification."""
 
 
 @dataclass
@@ -45,21 +45,27 @@ class Model:
     window: datetime | None = None
     count: int = 0
 
-    def verify(self, now: datetime) -> str:
-        """Return the code of a refusal, or an empty text."""
-        in_window = self.rate and self.window and now < self.window + timedelta(seconds=self.rate[1])
-        if self.rate and in_window and self.count >= self.rate[0]:
-            return "RATE_LIMITED"
-        is_due = self.refill and now >= (self.refilled or self.created) + timedelta(seconds=self.refill[1])
+    def verify(self, now: datetime) -> tuple[str, timedelta | None]:
+        """Return the code of a refusal, or an empty text, and after what time the key can be used again."""
+        window_end = self.window + timedelta(seconds=self.rate[1]) if self.rate and self.window else now
+        if self.rate and now < window_end and self.count >= self.rate[0]:
+            return "RATE_LIMITED", window_end - now
+        due = (self.refilled or self.created) + timedelta(seconds=self.refill[1]) if self.refill else None
+        is_due = due is not None and now >= due
         if self.remaining == 0 and not is_due:
-            return "USAGE_EXCEEDED"
+            return "USAGE_EXCEEDED", due - now if due else None
         if self.rate:
-            self.count, self.window = (self.count + 1, self.window) if in_window else (1, now)
+            self.count, self.window = (self.count + 1, self.window) if now < window_end else (1, now)
         if self.remaining is not None and self.refill and is_due:
             self.remaining, self.refilled = self.refill[0] - 1, now
         elif self.remaining is not None:
             self.remaining -= 1
-        return ""
+        return "", None
+
+
+def written(moment: datetime | None) -> str | None:
+    """Return a moment as answers write it."""
+    return None if moment is None else f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
 
 
 @pytest.fixture
@@ -90,10 +96,15 @@ async def test_they_count_as_the_model_does(
     model = Model(service.clock.now, made["remaining"], limits.get("refill"), limits.get("rate"))
 
     for pause in pauses:
-        service.clock.advance(seconds=pause)
-        expected = model.verify(service.clock.now)
+        service.clock.advance(milliseconds=pause)
+        refused, wait = model.verify(service.clock.now)
         verdict = (await ask(service, made["key"])).json()
-        assert (verdict["error"] or {"code": ""})["code"] == expected
-        if not expected:
-            assert verdict["key"]["remaining"] == model.remaining
-            assert verdict["key"]["requestCount"] == model.count
+        error, key = verdict["error"] or {"code": ""}, verdict["key"]
+        assert error["code"] == refused
+        milliseconds = wait and wait / timedelta(milliseconds=1)
+        assert error.get("details", {}).get("tryAgainIn") == milliseconds
+        if not refused:
+            assert (key["remaining"], key["requestCount"]) == (model.remaining, model.count)
+            assert key["lastRefillAt"] == written(model.refilled)
+            if limits:  # Keys without any are not written to at each use.
+                assert key["lastRequest"] == written(service.clock.now)
