@@ -41,6 +41,10 @@ def settings(**names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("service", [values], indirect=True)
 
 
+unusual = settings(starting_characters="0", default_prefix="", metadata="true", disable_on_reset="true")
+"""Run a test with settings that do not touch each other."""
+
+
 @pytest.fixture
 async def ada(sign_up: SignIn) -> Headers:
     return await sign_up(ADA)
@@ -134,7 +138,7 @@ class TestCreate:
         assert (made["name"], made["permissions"]) == ("ci", {"files": ["read"]})
         assert made["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
-    @settings(starting_characters="0", default_prefix="")
+    @unusual
     async def test_nothing_may_be_shown_of_a_key(self, ada: Headers, call: Call) -> None:
         made = await call(ada, "create")
 
@@ -193,7 +197,7 @@ class TestCreate:
         assert await call(ada, "update", keyId=made["id"], expiresIn=None) == "EXPIRES_IN_IS_TOO_LARGE"
 
     @pytest.mark.threat("KEY18")
-    @settings(metadata="true")
+    @unusual
     async def test_metadata_is_kept_up_to_its_size(self, ada: Headers, call: Call) -> None:
         made = await call(ada, "create", metadata={"team": {"name": "build"}})
         assert made["metadata"] == {"team": {"name": "build"}}
@@ -721,7 +725,6 @@ class TestSession:
 
 
 @pytest.mark.threat("KEY11")
-@settings(sessions="false")
 async def test_keys_are_no_sessions_unless_the_settings_say_so(
     service: Service, ada: Headers, call: Call
 ) -> None:
@@ -750,7 +753,7 @@ class TestReset:
         assert "2 of your API keys still work." in notice["text"]
         assert isinstance(await verify(made[1]["key"]), dict)
 
-    @settings(disable_on_reset="true")
+    @unusual
     async def test_a_reset_may_disable_them(
         self, service: Service, ada: Headers, call: Call, verify: Call
     ) -> None:

@@ -323,10 +323,11 @@ class TestKeyDocument:
             {"If-None-Match": '"'}, {"If-Modified-Since": "never"}, {"Accept": "text/html"}, {"Accept-Encoding": "br"},
             {"Authorization": "Bearer x y"}, {"Origin": "null"}, {"If-Match": '"other"'},
         ]  # fmt: skip
-        queries = ("", "?", "?kid=../../x", "?a=%00", "?" + "x" * 7000, "?format[]=1&format[]=2")
+        queries = ("?", "?kid=../../x", "?a=%00", "?" + "x" * 7000, "?format[]=1&format[]=2")
 
         answers = [
-            await service.get(f"/jwks{query}", headers=headers) for query in queries for headers in odd
+            *[await service.get("/jwks", headers=headers) for headers in odd],
+            *[await service.get(f"/jwks{query}") for query in queries],
         ]
 
         assert {(answer.status_code, answer.content) for answer in answers} == {(200, plain.content)}
