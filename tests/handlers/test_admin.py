@@ -53,6 +53,18 @@ def person(service: Service) -> Make:
     return partial(add_person, service)
 
 
+@pytest.fixture
+async def admin(service: Service) -> Person:
+    """An administrator."""
+    return await add_person(service, "admin")
+
+
+@pytest.fixture
+async def user(service: Service) -> Person:
+    """A user without any power."""
+    return await add_person(service)
+
+
 async def call(service: Service, by: Person, name: str, /, **body: Any) -> tuple[int, Any]:
     """Return status and body of an operation; of an error only the code."""
     answer = await service.post(f"/admin/{name}", body, headers=by.headers)
@@ -176,8 +188,7 @@ class TestPermission:
 
     @pytest.mark.threat("ADM22")
     @settings(require_two_factor="true")
-    async def test_permissions_can_demand_a_second_factor(self, service: Service, person: Make) -> None:
-        admin = await person("admin")
+    async def test_permissions_can_demand_a_second_factor(self, service: Service, admin: Person) -> None:
         assert (await call(service, admin, "unban-user", userId="x"))[1] == "TWO_FACTOR_REQUIRED"
         asked = {"permissions": {"user": ["ban"]}}
         assert (await call(service, admin, "has-permission", **asked))[1]["success"] is False
@@ -187,15 +198,13 @@ class TestPermission:
         assert (await call(service, admin, "unban-user", userId=admin.id))[0] == 200
 
     @pytest.mark.threat("ADM14")
-    async def test_consequential_changes_need_a_fresh_session(self, service: Service, person: Make) -> None:
-        admin = await person("admin")
+    async def test_consequential_changes_need_a_fresh_session(self, service: Service, admin: Person) -> None:
         service.clock.advance(days=1, seconds=1)
 
         for name in ("set-role", "set-user-password", "reset-two-factor", "remove-user"):
             assert await call(service, admin, name, **EVERY[name]) == (403, "SESSION_NOT_FRESH"), name
 
-    async def test_unknown_users_are_404(self, service: Service, person: Make) -> None:
-        admin = await person("admin")
+    async def test_unknown_users_are_404(self, service: Service, admin: Person) -> None:
         for name, body in EVERY.items():
             if name not in ("create-user", "revoke-user-session", "revoke-user-sessions"):
                 assert await call(service, admin, name, **body) == (404, "USER_NOT_FOUND"), name
@@ -203,9 +212,7 @@ class TestPermission:
         assert (await call(service, admin, "revoke-user-sessions", userId="x"))[1]["count"] == 0
 
     @pytest.mark.threat("ADM17")
-    async def test_ids_are_never_coerced(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
-
+    async def test_ids_are_never_coerced(self, service: Service, admin: Person, user: Person) -> None:
         for wrong in (1, ["x"], None, "", "x" * 65, {}):
             assert await call(service, admin, "ban-user", userId=wrong) == (400, "VALIDATION_ERROR"), wrong
         assert (await call(service, admin, "ban-user", userId=user.email))[1] == "USER_NOT_FOUND"
@@ -252,10 +259,8 @@ class TestRank:
         ],
     )
     async def test_unsound_roles_are_400(
-        self, service: Service, person: Make, role: Any, refusal: str
+        self, service: Service, admin: Person, role: Any, refusal: str
     ) -> None:
-        admin = await person("admin")
-
         assert await call(service, admin, "set-role", userId=admin.id, role=role) == (400, refusal)
 
     @pytest.mark.threat("ADM2")
@@ -278,9 +283,8 @@ class TestRank:
 
     @pytest.mark.threat("ADM14")
     async def test_administrators_do_not_bypass_proofs_for_their_own_account(
-        self, service: Service, person: Make
+        self, service: Service, admin: Person
     ) -> None:
-        admin = await person("admin")
         no_password, no_reset, no_email, no_ban, no_removal = (
             (403, "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_PASSWORD"),
             (403, "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR"),
@@ -314,8 +318,7 @@ class TestRank:
 
 
 class TestChanges:
-    async def test_the_field_of_unsound_roles_is_named(self, service: Service, person: Make) -> None:
-        admin = await person("admin")
+    async def test_the_field_of_unsound_roles_is_named(self, service: Service, admin: Person) -> None:
         body = {"userId": admin.id, "data": {"role": ""}}
 
         refused = await service.post("/admin/update-user", body, headers=admin.headers)
@@ -323,9 +326,8 @@ class TestChanges:
         assert [field["name"] for field in refused.json()["fields"]] == ["data.role"]
 
     async def test_a_user_can_have_sixteen_roles_of_the_longest_names(
-        self, service: Service, person: Make
+        self, service: Service, admin: Person, user: Person
     ) -> None:
-        admin, user = await person("admin"), await person()
         names = [role for role in ROLES if len(role) == 32]
 
         answer = await call(service, admin, "set-role", userId=user.id, role=names)
@@ -333,8 +335,7 @@ class TestChanges:
         assert answer[1]["user"]["role"] == ",".join(names)
         assert len(names) == 16
 
-    async def test_create_user(self, service: Service, person: Make) -> None:
-        admin = await person("admin")
+    async def test_create_user(self, service: Service, admin: Person) -> None:
         data = {"username": "Grace.H", "emailVerified": True, "banned": True, "banReason": "Later",
                 "banExpires": "2027-01-01T00:00:00Z", "locale": "de-AT"}  # fmt: skip
         body = {"email": "Grace@Example.com", "name": "Grace", "role": ["editor", "support"], "data": data}
@@ -369,17 +370,16 @@ class TestChanges:
         ],
     )
     async def test_unsound_users_are_not_created(
-        self, service: Service, person: Make, body: dict[str, Any], refusal: str
+        self, service: Service, admin: Person, body: dict[str, Any], refusal: str
     ) -> None:
-        admin = await person("admin")
-
         refused = await call(service, admin, "create-user", **{"email": "n@example.com", "name": "N", **body})
 
         assert refused == (400, refusal)
         assert await listed(service, admin) == ["admin@example.com"]
 
-    async def test_a_user_without_a_password_gets_in_by_a_reset(self, service: Service, person: Make) -> None:
-        admin = await person("admin")
+    async def test_a_user_without_a_password_gets_in_by_a_reset(
+        self, service: Service, admin: Person
+    ) -> None:
         await call(service, admin, "create-user", email="grace@example.com", name="Grace")
 
         assert not await steps.opens(service, PASSWORD, "grace@example.com")
@@ -416,14 +416,13 @@ class TestChanges:
         ],
     )
     async def test_unsound_updates_are_400(
-        self, service: Service, person: Make, data: dict[str, Any], refusal: str
+        self, service: Service, admin: Person, user: Person, data: dict[str, Any], refusal: str
     ) -> None:
-        admin, user = await person("admin"), await person()
-
         assert await call(service, admin, "update-user", userId=user.id, data=data) == (400, refusal)
 
-    async def test_a_role_counts_from_the_next_request(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
+    async def test_a_role_counts_from_the_next_request(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
         promoted = (await call(service, admin, "set-role", userId=user.id, role="admin"))[1]["user"]
 
         assert (promoted["role"], len(await listed(service, user))) == ("admin", 2)
@@ -432,8 +431,9 @@ class TestChanges:
         assert (await service.get("/admin/list-users", headers=user.headers)).status_code == 403
         assert len(await of_event(service, "user.role_changed")) == 2
 
-    async def test_set_user_password_ends_sessions(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
+    async def test_set_user_password_ends_sessions(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
         new = "another good password"
 
         changed = await call(service, admin, "set-user-password", userId=user.id, newPassword=new)
@@ -450,9 +450,9 @@ class TestChanges:
             assert refused == (400, refusal)
 
     @pytest.mark.threat("ADM12")
-    async def test_a_ban_shuts_a_user_out_at_once(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
-
+    async def test_a_ban_shuts_a_user_out_at_once(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
         answer = (await call(service, admin, "ban-user", userId=user.id, banExpiresIn=60))[1]["user"]
 
         assert (answer["banned"], answer["banReason"], answer["banExpires"]) == (
@@ -467,8 +467,7 @@ class TestChanges:
         assert (lifted["banned"], lifted["banReason"], lifted["banExpires"]) == (False, None, None)
         assert len(await of_event(service, "user.banned")) == 2
 
-    async def test_reset_two_factor(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
+    async def test_reset_two_factor(self, service: Service, admin: Person, user: Person) -> None:
         enabled = {"password": PASSWORD, "method": "otp"}
         await steps.set_user(service, user.email, email_verified=True)
         assert (await service.post("/two-factor/enable", enabled, headers=user.headers)).status_code == 200
@@ -479,9 +478,7 @@ class TestChanges:
         assert not await works(service, user)
         assert (await call(service, admin, "reset-two-factor", userId=user.id))[0] == 200
 
-    async def test_remove_user(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
-
+    async def test_remove_user(self, service: Service, admin: Person, user: Person) -> None:
         assert await call(service, admin, "remove-user", userId=user.id) == (200, {"success": True})
 
         assert not await works(service, user)
@@ -491,8 +488,9 @@ class TestChanges:
 
 class TestSessions:
     @pytest.mark.threat("ADM10")
-    async def test_sessions_of_others_are_listed_without_tokens(self, service: Service, person: Make) -> None:
-        admin, user = await person("admin"), await person()
+    async def test_sessions_of_others_are_listed_without_tokens(
+        self, service: Service, admin: Person, user: Person
+    ) -> None:
         [session] = (await call(service, admin, "list-user-sessions", userId=user.id))[1]["sessions"]
 
         assert session["token"] == f"rvk_{session['id']}"
@@ -503,9 +501,8 @@ class TestSessions:
         assert (ended, await works(service, user)) == ((200, {"success": True}), False)
 
     async def test_the_own_session_has_its_token_and_can_be_ended(
-        self, service: Service, person: Make
+        self, service: Service, admin: Person
     ) -> None:
-        admin = await person("admin")
         [session] = (await call(service, admin, "list-user-sessions", userId=admin.id))[1]["sessions"]
 
         answer = await service.post(
@@ -515,8 +512,9 @@ class TestSessions:
         assert "Max-Age=0" in answer.headers["set-cookie"]
         assert not await works(service, admin)
 
-    async def test_revoke_user_sessions(self, service: Service, person: Make, sign_in: SignIn) -> None:
-        admin, user = await person("admin"), await person()
+    async def test_revoke_user_sessions(
+        self, service: Service, admin: Person, user: Person, sign_in: SignIn
+    ) -> None:
         await sign_in(user.email)
 
         assert (await call(service, admin, "revoke-user-sessions", userId=user.id))[1]["count"] == 2
@@ -615,10 +613,8 @@ class TestListing:
         ],
     )
     async def test_whatever_is_not_listed_is_400(
-        self, service: Service, person: Make, query: dict[str, Any], field: str
+        self, service: Service, admin: Person, query: dict[str, Any], field: str
     ) -> None:
-        admin = await person("admin")
-
         answer = await service.get("/admin/list-users", headers=admin.headers, params=query)
 
         assert (answer.status_code, answer.json()["fields"][0]["name"].partition(".")[0]) == (400, field)
