@@ -66,8 +66,8 @@ BOTH_DATABASES = (
     "server/jobs/test_scheduler.py",
     "server/rate_limit",
 )
-"""Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show is decided
-by SQL, locks or times. All other tests run there in `make test-long`."""
+"""Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show
+is decided by SQL, locks or times. All other tests run there in `make test-long`."""
 
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
 """Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
