@@ -134,7 +134,7 @@ async def test_an_operation_needs_the_permission_and_the_powers_of_the_user(
     service: Service, person: Make
 ) -> None:
     """Every operation on another user, by every role, on users of every rank."""
-    wrong = []
+    wrong: list[tuple[Any, ...]] = []
     for role in ("user", "clerk", "support", "manager", "admin"):
         caller = await person(role)
         for name, permission in NEEDED.items():
@@ -213,7 +213,8 @@ class TestPermission:
 
     @pytest.mark.threat("ADM17")
     async def test_ids_are_never_coerced(self, service: Service, admin: Person, user: Person) -> None:
-        for wrong in (1, ["x"], None, "", "x" * 65, {}):
+        wrong_ids: list[Any] = [1, ["x"], None, "", "x" * 65, {}]
+        for wrong in wrong_ids:
             assert await call(service, admin, "ban-user", userId=wrong) == (400, "VALIDATION_ERROR"), wrong
         assert (await call(service, admin, "ban-user", userId=user.email))[1] == "USER_NOT_FOUND"
 
@@ -527,7 +528,7 @@ class TestListing:
         """An administrator, and four users created one second after the other."""
         admin = await person("admin", "zoe@example.com")
         await steps.set_user(service, admin.email, name="Zoe")
-        users = (
+        users: tuple[dict[str, Any], ...] = (
             {"email": "ada@example.com", "name": "Ada", "username": "ada", "banned": True},
             {"email": "b_ob@example.com", "name": "bob", "username": "bob", "role": "support,editor"},
             {"email": "bxob@example.com", "name": "Émile", "role": "editor"},
