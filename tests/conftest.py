@@ -58,9 +58,17 @@ LONG_FILES = (
 )
 """Files of `make test-long`: almost every test starts processes of the service, which takes seconds of a processor."""
 
-BOTH_DATABASES = ("models", "server/database", "server/importers", "server/jobs", "server/rate_limit")
-"""Folders that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show is decided
-by SQL, locks or times. All other tests run there in `make test-long`."""
+BOTH_DATABASES = (
+    "models",
+    "server/database",
+    "server/importers",
+    "server/jobs/test_cleanup.py",
+    "server/jobs/test_key_rotation.py",
+    "server/jobs/test_scheduler.py",
+    "server/rate_limit",
+)
+"""Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show
+is decided by SQL, locks or times. All other tests run there in `make test-long`."""
 
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
 """Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
