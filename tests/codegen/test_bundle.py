@@ -1,5 +1,6 @@
 """The bundle: one document, no references to files, never the same object twice."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,38 +8,41 @@ import pytest
 from openapi_spec_validator import validate
 
 from codegen.bundle import bundle
+from codegen.client_forms import client_forms
+from codegen.links import without_links
+from codegen.operation_ids import bare_ids, flat_ids
+from codegen.requests_only import without_answers
+from codegen.version_3_1 import to_3_1
 
 INDEX = Path(__file__).parent / "contract" / "openapi.yaml"
 
 
+DOCUMENT = bundle(index=INDEX)
+
+
 class TestBundle:
     def test_is_a_valid_document(self) -> None:
-        validate(bundle(index=INDEX))
+        validate(DOCUMENT)
 
-    def test_inlines_paths(self) -> None:
-        document = bundle(index=INDEX)
+    def test_inlines_paths_and_keeps_components_as_references(self) -> None:
+        paths, components = DOCUMENT["paths"], DOCUMENT["components"]
+        responses = paths["/open-doors"]["post"]["responses"]
 
-        assert document["paths"]["/doors/{door}"]["get"]["operationId"] == "doors.get_one"
-        assert document["paths"]["/open-doors"]["post"]["operationId"] == "doors.open_all"
-
-    def test_keeps_components_as_references(self) -> None:
-        document = bundle(index=INDEX)
-
-        responses = document["paths"]["/open-doors"]["post"]["responses"]
-
+        assert paths["/doors/{door}"]["get"]["operationId"] == "doors.get_one"
+        assert paths["/open-doors"]["post"]["operationId"] == "doors.open_all"
         assert responses["404"] == {"$ref": "#/components/responses/NotFound"}
         assert responses["200"]["content"]["application/json"]["schema"]["items"] == {
             "$ref": "#/components/schemas/Door"
         }
-        assert document["components"]["responses"]["NotFound"]["content"]["application/json"]["examples"] == {
+        assert components["responses"]["NotFound"]["content"]["application/json"]["examples"] == {
             "NOT_FOUND": {"$ref": "#/components/examples/NOT_FOUND"}
         }
-        assert document["components"]["schemas"]["Door"]["properties"]["frame"]["allOf"] == [
+        assert components["schemas"]["Door"]["properties"]["frame"]["allOf"] == [
             {"$ref": "#/components/schemas/Frame"}
         ]
 
     def test_reads_an_unquoted_time_as_the_string_that_was_written(self) -> None:
-        answer = bundle(index=INDEX)["paths"]["/doors/{door}"]["get"]["responses"]["200"]
+        answer = DOCUMENT["paths"]["/doors/{door}"]["get"]["responses"]["200"]
 
         assert answer["content"]["application/json"]["example"]["openedAt"] == "2026-01-01T00:00:00.000Z"
 
@@ -55,18 +59,20 @@ class TestBundle:
             bundle(index=tmp_path / "openapi.yaml")
 
 
-class TestExtension:
-    """What an operation says to the service alone."""
+def test_what_an_operation_says_to_the_service_alone_is_in_the_internal_document_alone() -> None:
+    doors = bundle(index=INDEX, internal=True)["paths"]["/doors/{door}"]
 
-    def test_is_in_the_internal_document(self) -> None:
-        doors = bundle(index=INDEX, internal=True)["paths"]["/doors/{door}"]
+    assert doors["get"]["x-gatewright"] == {"answersHead": True}
+    assert "x-gatewright" not in str(bundle(index=INDEX))
 
-        assert doors["get"]["x-gatewright"] == {"answersHead": True}
 
-    def test_is_in_no_other(self) -> None:
-        bundle(index=INDEX, internal=True)
+@pytest.mark.parametrize("change", [bare_ids, client_forms, flat_ids, to_3_1, without_answers, without_links])
+def test_no_change_touches_the_document_it_is_given(change: Callable[[Any], Any]) -> None:
+    document = bundle()
 
-        assert "x-gatewright" not in str(bundle(index=INDEX))
+    change(document)
+
+    assert document == bundle()
 
 
 class TestComponents:

@@ -18,14 +18,6 @@ def test_dots_become_underscores() -> None:
     ]
 
 
-def test_the_document_given_stays_as_it_was() -> None:
-    document = bundle(index=INDEX)
-
-    flat_ids(document)
-
-    assert document == bundle(index=INDEX)
-
-
 def test_links_follow() -> None:
     answer = flat_ids(bundle(index=INDEX))["paths"]["/doors/{door}"]["get"]["responses"]["200"]
 

@@ -33,13 +33,6 @@ class TestTo31:
         assert converted["components"]["parameters"]["Door"]["schema"]["type"] == ["string", "null"]
         assert converted["components"]["parameters"]["Door"]["example"] == "front"
 
-    def test_the_document_given_stays_as_it_was(self) -> None:
-        document = bundle(index=INDEX)
-
-        to_3_1(document)
-
-        assert document == bundle(index=INDEX)
-
 
 @pytest.mark.parametrize(
     ("old", "new"),
