@@ -214,12 +214,13 @@ def unhashed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class TestCommand:
-    def test_one_user(self, run: Run, tmp_path: Path) -> None:
+    def test_one_user_and_all_of_them(self, run: Run, tmp_path: Path) -> None:
         write_lines(tmp_path / "users.jsonl", [{"email": ADA, "passwordHash": HASH}, {"email": BOB}])
         run("import", "json-lines", "users.jsonl")
 
         printed = run("export", "user", "Ada@Example.com")
         written = run("export", "user", ADA, "--output", "ada.json")
+        everybody = run("export", "users")
 
         assert (printed.exit_code, written.exit_code, written.stdout) == (0, 0, "")
         held = json.loads((tmp_path / "ada.json").read_text("utf-8"))
@@ -227,6 +228,9 @@ class TestCommand:
         assert held["user"]["createdAt"].endswith("Z")
         assert mode(tmp_path / "ada.json") == "0o600"
         assert HASH not in printed.stdout
+        rows = [json.loads(line) for line in everybody.stdout.splitlines()]
+        assert {row["email"]: row.get("passwordHash") for row in rows} == {ADA: HASH, BOB: None}
+        assert everybody.stderr.endswith("Exported 2 users.\n")
 
     def test_a_file_that_others_could_read_is_closed_first(self, run: Run, tmp_path: Path) -> None:
         write_lines(tmp_path / "users.jsonl", [{"email": ADA}])
@@ -238,16 +242,6 @@ class TestCommand:
 
         assert mode(tmp_path / "out.jsonl") == "0o600"
         assert [row["email"] for row in lines(tmp_path / "out.jsonl")] == [ADA]
-
-    def test_all_of_them(self, run: Run, tmp_path: Path) -> None:
-        write_lines(tmp_path / "users.jsonl", [{"email": ADA, "passwordHash": HASH}, {"email": BOB}])
-        run("import", "json-lines", "users.jsonl")
-
-        done = run("export", "users")
-
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        assert {row["email"]: row.get("passwordHash") for row in rows} == {ADA: HASH, BOB: None}
-        assert done.stderr.endswith("Exported 2 users.\n")
 
     @pytest.mark.parametrize(
         "words", [["user", "nobody@example.com"], ["users", "--output", "no/such/folder"]]
