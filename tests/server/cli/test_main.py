@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 from server.cli.main import app
+from tests.live import PROGRAM, ROOT, launch, serving
 from tests.security import second_factor
 from tests.server.terminal import Run, complaint
 from tests.service import Service, close_service, open_service
@@ -32,8 +33,6 @@ pytestmark = pytest.mark.long
 
 PASSWORD = "correct horse battery"
 ADA = "ada@example.com"
-CODE = "from server.cli.main import app; app(prog_name='gatewright')"
-ROOT = Path(__file__).parents[3]
 DEVELOPMENT = {
     "GATEWRIGHT_PROFILE": "development",
     "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
@@ -55,22 +54,6 @@ def ada(run: Run) -> str:
     done = run("users", "create", ADA, "--name", "Ada", "--username", "ada_l", stdin=f"{PASSWORD}\n")
     assert done.exit_code == 0, done.output
     return done.stdout.split()[-1].rstrip(".")
-
-
-def start(directory: Path, *words: str, code: str = CODE, **variables: str) -> subprocess.Popen[str]:
-    """Start a command as a process of its own."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    chosen = {**inherited, **DEVELOPMENT, **variables, "PYTHONPATH": str(ROOT)}
-    environ = {name: value for name, value in chosen.items() if value}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        cwd=directory,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def every_command() -> list[tuple[str, ...]]:
@@ -121,17 +104,22 @@ class TestHelp:
             "import it inside the function that uses it"
         )
 
-    def test_completes_in_a_shell(self, tmp_path: Path) -> None:
+    def test_completes_in_a_shell(self) -> None:
         typed = {
             "_GATEWRIGHT_COMPLETE": "complete_bash",
             "COMP_WORDS": "gatewright users l",
             "COMP_CWORD": "2",
         }
 
-        with start(tmp_path, **typed) as process:
-            found, _ = process.communicate()
+        done = subprocess.run(
+            [PROGRAM],
+            env={**os.environ, **typed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
 
-        assert found.split() == ["list"]
+        assert done.stdout.split() == ["list"]
 
     def test_prints_the_version(self, run: Run) -> None:
         assert run("--version").stdout == f"gatewright {version('gatewright')}\n"
@@ -612,29 +600,27 @@ class TestServe:
     def test_serves_beside_other_commands_until_told_to_stop(
         self, run: Run, tmp_path: Path, end: signal.Signals, has_documents: bool
     ) -> None:
-        chosen = {"GATEWRIGHT_DOCUMENTS__ENABLED": str(has_documents).lower()}
+        chosen = {"mail.sender": "console", "documents.enabled": str(has_documents).lower()}
         new = {"name": "Ada", "email": ADA, "password": PASSWORD}
-        with start(tmp_path, "serve", "--port", "0", **chosen) as process:
-            try:
-                address = f"http://{_started(process)['address']}"
-                answer = httpx.get(f"{address}/ok")
-                documents = httpx.get(f"{address}/docs")
-                signed_up = httpx.post(f"{address}/sign-up/email", json=new)
-                # The file that the start created selects the profile.
-                listed = run("users", "list", "--json", **dict.fromkeys(DEVELOPMENT))
-            finally:
-                process.send_signal(end)
-            greeting, rest = process.communicate()
+        with serving(tmp_path, chosen) as live:
+            answer = httpx.get(f"{live.url}/ok")
+            documents = httpx.get(f"{live.url}/docs")
+            signed_up = httpx.post(f"{live.url}/sign-up/email", json=new)
+            # The file that the start created selects the profile.
+            listed = run("users", "list", "--json", **dict.fromkeys(DEVELOPMENT))
+            live.process.send_signal(end)
+            live.process.wait(timeout=60)
 
+        printed = "".join(live.output.lines)
         assert (answer.status_code, answer.json(), signed_up.status_code) == (200, {"ok": True}, 200)
         assert "server" not in answer.headers
         assert [user["email"] for user in json.loads(listed.stdout)] == [ADA], listed.output
-        assert process.returncode == 0
-        assert [json.loads(line) for line in rest.splitlines()][-1]["event"] == "service.stopped"
-        assert f"Settings:    {tmp_path / 'gatewright.toml'} (created)\n" in greeting
-        assert "Emails:      console\n" in greeting
+        assert (live.process.returncode, live.output.faults()) == (0, [])
+        assert json.loads(live.output.lines[-1])["event"] == "service.stopped"
+        assert f"Settings:    {tmp_path / 'gatewright.toml'} (created)\n" in printed
+        assert "Emails:      console\n" in printed
         assert documents.status_code == (200 if has_documents else 404)
-        assert ("/docs" in greeting) == has_documents
+        assert ("/docs\n" in printed) == has_documents
 
     def test_does_not_start_with_a_faulty_file(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "layout.txt").write_text("{% block %}")
@@ -647,11 +633,13 @@ class TestServe:
     def test_does_not_start_on_a_taken_port(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = str(other.getsockname()[1])
-            with start(tmp_path, "serve", "--port", port) as process:
-                _, errors = process.communicate()
+            with launch(tmp_path, {}, "--port", port) as process:
+                printed, _ = process.communicate()
 
+        refusal, configuration = printed.decode().splitlines()[-2:]
         assert process.returncode == 1
-        assert complaint(errors) == f"server.port: 127.0.0.1:{port}: Address already in use"
+        assert refusal == f"gatewright: server.port: 127.0.0.1:{port}: Address already in use"
+        assert configuration.startswith("gatewright: configuration: ")
 
     @pytest.mark.threat("R43")
     def test_does_not_start_as_configured(self, run: Run) -> None:
@@ -660,16 +648,6 @@ class TestServe:
         assert done.exit_code == 1
         assert "Traceback" not in done.stderr
         assert all(line.startswith("gatewright: ") for line in done.stderr.splitlines())
-
-
-def _started(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Wait for the line that says that the service has started."""
-    assert process.stderr is not None
-    for line in process.stderr:
-        event: dict[str, Any] = json.loads(line)
-        if event["event"] == "service.started":
-            return event
-    raise AssertionError("the service did not start")
 
 
 async def _with_service(url: str, directory: Path, job: Job) -> Any:
