@@ -144,17 +144,8 @@ class TestMovingOn:
         [row] = await moving_out(new)
         assert row["twoFactor"]["issuer"] == issuer
 
-    async def test_page_after_page(self, service: Service, tmp_path: Path) -> None:
-        many = [{"email": f"user{number}@example.com"} for number in range(2 * export.PAGE + 1)]
-        await take_lines(service, tmp_path / "users.jsonl", many)
-
-        rows = await moving_out(service)
-
-        assert {row["email"] for row in rows} == {row["email"] for row in many}
-        assert len(rows) == len(many)
-
     async def test_all_are_as_they_were_at_one_moment(self, service: Service, tmp_path: Path) -> None:
-        many = [{"email": f"user{number}@example.com"} for number in range(export.PAGE + 1)]
+        many = [{"email": f"user{number}@example.com"} for number in range(2 * export.PAGE + 1)]
         await take_lines(service, tmp_path / "users.jsonl", many)
         url = service.services.settings.database_url.get_secret_value()
         statement = "UPDATE \"user\" SET name = 'Eve'"
@@ -166,7 +157,9 @@ class TestMovingOn:
         rows = [json.loads(line) for line in first.getvalue().splitlines()]
         assert number == len(many)
         assert {row["name"] for row in rows} == {row["email"].partition("@")[0] for row in many}
-        assert {row["name"] for row in await moving_out(service)} == {"Eve"}
+        after = await moving_out(service)
+        assert {row["name"] for row in after} == {"Eve"}
+        assert sorted(row["email"] for row in after) == sorted(row["email"] for row in many)
 
     async def test_a_secret_under_a_lost_key_is_no_silent_loss(self, service: Service) -> None:
         await second_factor.enrol(service)
