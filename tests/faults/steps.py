@@ -1,6 +1,5 @@
 """What tests of running instances do by HTTP: join, sign in, look, and count what they are told."""
 
-from collections import Counter
 from typing import Any
 
 import httpx
@@ -58,11 +57,3 @@ def faults(answers: list[Answer]) -> set[str]:
     """Return the codes of faults, but for those of the provider, which the journey makes fail."""
     codes = {answer.body["code"] for answer in answers if answer.response.status_code >= 500}
     return codes - {"PROVIDER_UNAVAILABLE"}
-
-
-def told(answers: list[httpx.Response]) -> Counter[str]:
-    """Count answers by status and code."""
-    return Counter(
-        f"{answer.status_code} {answer.json()['code']}" if answer.status_code >= 400 else "200"
-        for answer in answers
-    )

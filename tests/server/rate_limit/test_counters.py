@@ -17,10 +17,10 @@ from redis.exceptions import TimeoutError as RedisTimeout
 from domain.errors import Unavailable
 from domain.ports import Limit, LimitResult, Transaction
 from server.database.database import Database, open_database
-from server.database.migrations import prepare
 from server.rate_limit import Store
 from server.rate_limit.database import DatabaseCounters
 from server.rate_limit.redis import Backoff, RedisCounters, redis_address
+from tests.conftest import create_database
 from tests.redis_server import RedisServer
 from tests.rows import NOW
 
@@ -53,13 +53,13 @@ class Counting:
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "redis"])
-async def counting(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Counting]:
+async def counting(
+    request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path
+) -> AsyncIterator[Counting]:
     """Each store; the counters on Redis stand beside a SQLite file."""
-    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("cluster").create()
+    dialect = "postgresql" if request.param == "postgresql" else "sqlite"
+    url = create_database(request, dialect, tmp_path, migrated_file)
     database = await open_database(url, pool_size=7, timeout=5, patience=0)
-    await prepare(database, "auto")
     counters: Store = DatabaseCounters(lambda: database)
     if request.param == "redis":
         server: RedisServer = request.getfixturevalue("redis_server")
