@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx
 
+from tests.handlers.steps import bearer
 from tests.security.witness import Answer
-
-PASSWORD = "correct horse battery"
+from tests.service import PASSWORD
 
 
 def join(client: httpx.Client, name: str, **more: str) -> str:
@@ -27,10 +27,6 @@ def token_of(answer: httpx.Response) -> str:
     assert answer.status_code == 200, answer.text
     token: str = answer.json()["token"]
     return token
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 def status(client: httpx.Client, token: str) -> int:

@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import asyncpg
 import pytest
@@ -34,16 +34,6 @@ MOST = 400
 """Sign-ups that are tried until the disk is full: what is allocated already is used up first."""
 
 LONG_NAME = "Ada" * 60
-
-
-class Disk(Protocol):
-    """What can be full."""
-
-    def fill(self, process: int) -> None:
-        """Leave no space."""
-
-    def free(self, process: int) -> None:
-        """Free the space."""
 
 
 @dataclass(frozen=True)

@@ -302,19 +302,6 @@ class TestFaults:
         row = await office.row()
         assert (row.state, row.payload, row.attempts) == (MailState.FAILED, None, 7)
 
-    async def test_a_mail_that_cannot_be_read_waits_for_its_key(self, office: Office) -> None:
-        await office.file()
-        right, office.cipher = office.cipher, Keyring(["other" * 8])
-        worker = office.worker()
-
-        await worker.drain()
-        assert (await office.row()).last_error == "no key fits the payload"
-
-        office.cipher = right
-        office.advance(seconds=30)
-        await worker.drain()
-        assert len(office.peer.envelopes) == 1
-
     async def test_a_mail_for_a_sender_that_is_gone_ends_with_its_time(self, office: Office) -> None:
         office.policy = policy(mail={"sender": "console"})
         await office.file()
