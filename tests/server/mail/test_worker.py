@@ -376,6 +376,7 @@ class TestUnresolved:
         await sweep(office.database, office.now)
         assert await office.count(OneTimeToken) == 0
 
+    @pytest.mark.usefixtures("log_stream")  # A traceback for a terminal takes seconds of a processor.
     async def test_a_resolver_that_fails_leaves_the_request_as_it_was(self, office: Office) -> None:
         await office.request("ada@example.com")
 
