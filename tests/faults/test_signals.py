@@ -66,6 +66,7 @@ class TestTermination:
             ([signal.SIGHUP], 1),
             ([signal.SIGHUP], 2),
         ],
+        ids=["once-1", "once-2", "twice-1", "twice-2", "lost terminal-1", "lost terminal-2"],
     )
     async def test_what_is_in_flight_is_finished_and_nothing_new_is_taken(
         self, place: Place, signals: list[signal.Signals], workers: int
