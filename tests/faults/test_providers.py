@@ -127,7 +127,8 @@ class TestProviderDown:
 
         assert [code(answer) for answer in (begun_, direct, plain)] == [UNAVAILABLE, UNAVAILABLE, "200"]
         assert await came_of_it(service) == [0, 0, 0]
-        assert await works(service, await join(service))
+        assert await works(service, await join(service, "eve@example.com"))
+        service.client.cookies.clear()
         mortal.return_()
         assert await attempt(service) == "signed in"
 
@@ -229,7 +230,7 @@ class TestSlowProvider:
         endpoint: str,
         slowness: dict[str, Any],
     ) -> None:
-        service = await make_cold_service({**social_settings(provider), "oauth.http_timeout": "1s"})
+        service = await make_cold_service({**social_settings(provider), "oauth.http_timeout": "2s"})
         session = await join(service)
         as_user(provider, "bob@example.com", "1002")
         provider.control(misbehave={endpoint: slowness}, id_token={"email": None})
