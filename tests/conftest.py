@@ -244,7 +244,7 @@ async def make_service(
         if service is None:
             directory: Path = tmp_path_factory.mktemp("service")
             is_left = dialect == "postgresql" and left
-            url = left.pop() if is_left else _database(request, dialect, directory, migrated_file)
+            url = left.pop() if is_left else create_database(request, dialect, directory, migrated_file)
             service = await open_service(url, directory, overrides or {})
         opened[key] = service
         await service.reset()
@@ -258,12 +258,20 @@ async def make_service(
             left.append(service.services.settings.database_url.get_secret_value())
 
 
-def _database(request: pytest.FixtureRequest, dialect: str, directory: Path, migrated_file: Path) -> str:
-    """Return the address of an empty database."""
+def create_database(
+    request: pytest.FixtureRequest, dialect: str, directory: Path, migrated_file: Path
+) -> str:
+    """Return the address of a database with the current schema and no rows."""
     if dialect == "postgresql":
         return str(request.getfixturevalue("cluster").create(migrated=True))
     shutil.copy(migrated_file, directory)
     return f"sqlite:///{directory / 'gatewright.db'}"
+
+
+@pytest.fixture
+def migrated_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    """The address of a database with the current schema and no rows."""
+    return create_database(request, dialect, tmp_path, migrated_file)
 
 
 @pytest.fixture
@@ -276,7 +284,7 @@ async def make_cold_service(
         async def make(overrides: dict[str, str] | None = None) -> Service:
             directory = tmp_path / f"cold-{secrets.token_hex(4)}"
             directory.mkdir()
-            url = _database(request, dialect, directory, migrated_file)
+            url = create_database(request, dialect, directory, migrated_file)
             service = await open_service(url, directory, overrides or {})
             ends.push_async_callback(close_service, service)
             return service
