@@ -122,9 +122,11 @@ class TestLinks:
                     ctx, purpose, None, expires_in=lives, email=EVE, payload=payload, remembered=True
                 )
 
-            answer = await open_link(service, await service.services.unit_of_work.run(issue))
-            is_link = purpose is Purpose.MAGIC_LINK
-            assert code(answer) == ("200" if is_link else "401 INVALID_TOKEN"), purpose
+            token = await service.services.unit_of_work.run(issue)
+            peeked = await service.get("/magic-link/peek", params={"token": token})
+            opened = await open_link(service, token)
+            expected = "200" if purpose is Purpose.MAGIC_LINK else "401 INVALID_TOKEN"
+            assert (code(peeked), code(opened)) == (expected, expected), purpose
 
     @pytest.mark.threat("M3")
     async def test_it_leads_nowhere_else(self, make_service: MakeService) -> None:
