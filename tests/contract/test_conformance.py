@@ -9,7 +9,7 @@ import pytest
 from codegen.bundle import bundle
 from tests.contract.conformance import CheckingTransport, Contract
 
-INDEX = Path(__file__).parent.parent / "codegen" / "contract" / "openapi.yaml"
+INDEX = Path(__file__).parent / "doors" / "openapi.yaml"
 CONTRACT = Contract(bundle(index=INDEX))
 HEADERS = {
     "cache-control": "no-store",
