@@ -447,7 +447,8 @@ class TestErrors:
         await steps.execute(service, "ALTER TABLE session RENAME TO gone")
         broken = [await service.get("/get-session", headers=ada), await sign_in(service)]
         await steps.execute(service, "ALTER TABLE gone RENAME TO session")
-        assert [code(answer) for answer in broken] == ["500 INTERNAL_SERVER_ERROR"] * 2
+        defect = (500, "INTERNAL_SERVER_ERROR", "Internal server error")
+        assert [steps.refusal(answer) for answer in broken] == [defect] * 2
         capfd.readouterr()  # Two defects were logged, as they should be; nobody needs to see them.
         return [*answers, *broken]
 
