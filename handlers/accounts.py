@@ -9,9 +9,10 @@ from domain.social import authorization_request, callback, linking, tokens
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.callback import CallbackRequest
 from domain.social.tokens import Choice
-from handlers import cookies, oauth_redirects, shapes, wire
-from handlers.reply import Redirect, Reply
-from handlers.session_responses import authorization_redirect
+from handlers import shapes, wire
+from handlers.responses import cookies, oauth_redirects
+from handlers.responses.reply import Redirect, Reply
+from handlers.responses.session_responses import authorization_redirect
 
 _FORM = ("code", "state", "error", "error_description", "iss", "user")
 """The fields a provider may send by form."""

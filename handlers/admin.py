@@ -11,9 +11,10 @@ from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.sessions.sessions import OpenedSession
 from domain.users.errors import FieldNotAllowed
-from handlers import cookies, shapes, wire
-from handlers.reply import Reply
-from handlers.session_responses import (
+from handlers import shapes, wire
+from handlers.responses import cookies
+from handlers.responses.reply import Reply
+from handlers.responses.session_responses import (
     impersonated_response,
     restored_response,
     sign_out_response,

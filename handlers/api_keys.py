@@ -5,7 +5,7 @@ from typing import Any
 from domain.api_keys import fields, keys, verification
 from domain.context import Context
 from handlers import shapes, wire
-from handlers.reply import Reply
+from handlers.responses.reply import Reply
 
 _SORTED = {
     "createdAt": "created_at",

@@ -11,8 +11,8 @@ from domain.social import sign_in as social_sign_in
 from domain.social.authorization_request import AuthorizationRequest
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
-from handlers.reply import Reply
-from handlers.session_responses import (
+from handlers.responses.reply import Reply
+from handlers.responses.session_responses import (
     authorization_redirect,
     session_response,
     sign_out_response,

@@ -3,8 +3,9 @@
 from domain import errors
 from domain.context import Context
 from domain.emails import emails
-from handlers import redirects, shapes, wire
-from handlers.reply import Redirect
+from handlers import shapes, wire
+from handlers.responses import redirects
+from handlers.responses.reply import Redirect
 
 
 async def verify(

@@ -11,9 +11,10 @@ from domain.passwordless.magic_links import LinkRequest
 from domain.passwordless.proof import MailboxSignIn
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
-from handlers import redirects, shapes, wire
-from handlers.reply import Redirect, Reply
-from handlers.session_responses import (
+from handlers import shapes, wire
+from handlers.responses import redirects
+from handlers.responses.reply import Redirect, Reply
+from handlers.responses.session_responses import (
     pending_cookies,
     session_cookies,
     session_response,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from domain import errors
 from domain.context import Context
 from domain.ports import Mailbox, SentMail
-from handlers.reply import Header, Page
+from handlers.responses.reply import Header, Page
 
 if TYPE_CHECKING:
     from jinja2 import Environment

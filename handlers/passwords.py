@@ -3,9 +3,10 @@
 from domain.context import Context
 from domain.passwords import passwords
 from domain.passwords.errors import InvalidResetToken
-from handlers import redirects, shapes, wire
-from handlers.reply import Redirect, Reply
-from handlers.session_responses import clear_trusted_device_cookie, session_response
+from handlers import shapes, wire
+from handlers.responses import redirects
+from handlers.responses.reply import Redirect, Reply
+from handlers.responses.session_responses import clear_trusted_device_cookie, session_response
 
 
 async def request_reset(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:

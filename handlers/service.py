@@ -5,7 +5,7 @@ import re
 from domain import errors
 from domain.context import Context, PageRequest
 from handlers import shapes
-from handlers.reply import Page
+from handlers.responses.reply import Page
 
 _SHOWN = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200

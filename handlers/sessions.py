@@ -10,8 +10,8 @@ from domain.sessions import sessions
 from domain.signing_keys import session_tokens
 from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes, wire
-from handlers.reply import Reply
-from handlers.session_responses import sign_out_response
+from handlers.responses.reply import Reply
+from handlers.responses.session_responses import sign_out_response
 
 
 async def get_current(

@@ -8,7 +8,7 @@ from domain.ports import KeyDocument
 from domain.signing_keys import session_tokens
 from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes
-from handlers.reply import Document
+from handlers.responses.reply import Document
 
 
 async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToken:

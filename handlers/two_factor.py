@@ -4,8 +4,8 @@ from domain.context import Context
 from domain.two_factor import setup, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes, wire
-from handlers.reply import Reply
-from handlers.session_responses import clear_trusted_device_cookie, session_body, session_response
+from handlers.responses.reply import Reply
+from handlers.responses.session_responses import clear_trusted_device_cookie, session_body, session_response
 
 
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:

@@ -6,9 +6,10 @@ from domain.context import Context
 from domain.user_deletion import deletion
 from domain.users import profile
 from domain.users.errors import EmailCanNotBeUpdated, FieldNotAllowed
-from handlers import redirects, shapes
-from handlers.reply import Redirect, Reply
-from handlers.session_responses import sign_out_response
+from handlers import shapes
+from handlers.responses import redirects
+from handlers.responses.reply import Redirect, Reply
+from handlers.responses.session_responses import sign_out_response
 
 _PROFILE = {
     "name": "name",

@@ -30,8 +30,8 @@ from domain.policy import Policy
 from domain.ports import Cipher, Counters, Hasher, KeyUsage, Mailbox, SigningKeys
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
-from handlers import cookies
-from handlers.reply import Redirect, Reply
+from handlers.responses import cookies
+from handlers.responses.reply import Redirect, Reply
 from models import AuditRecord, Outcome
 from models.statements import ADD_MAIL
 from server.api.headers import RequestHeaders

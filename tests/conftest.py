@@ -25,6 +25,7 @@ from tests.service import PASSWORD, START, Service, close_service, open_service
 Headers = dict[str, str]
 MakeService = Callable[..., Awaitable[Service]]
 SignIn = Callable[..., Awaitable[Headers]]
+Carry = Callable[[str], Headers]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -57,9 +58,17 @@ LONG_FILES = (
 )
 """Files of `make test-long`: almost every test starts processes of the service, which takes seconds of a processor."""
 
-BOTH_DATABASES = ("models", "server/database", "server/importers", "server/jobs", "server/rate_limit")
-"""Folders that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show is decided
-by SQL, locks or times. All other tests run there in `make test-long`."""
+BOTH_DATABASES = (
+    "models",
+    "server/database",
+    "server/importers",
+    "server/jobs/test_cleanup.py",
+    "server/jobs/test_key_rotation.py",
+    "server/jobs/test_scheduler.py",
+    "server/rate_limit",
+)
+"""Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show
+is decided by SQL, locks or times. All other tests run there in `make test-long`."""
 
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
 """Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
@@ -79,6 +88,12 @@ LONGEST = (
 
 WAITING = (*LONG, "contract")
 """Folders whose tests often wait: for processes, browsers, packages and time-outs."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read nothing of what `make test` leaves out as a whole."""
+    is_left_out = config.option.markexpr == "not long" and _is_long_place(collection_path)
+    return True if is_left_out else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -136,10 +151,15 @@ def _crossed(items: list[pytest.Item]) -> list[pytest.Item]:
     ]
 
 
+def _is_long_place(path: Path) -> bool:
+    place = path.relative_to(TESTS)
+    return bool(place.parts) and (place.parts[0] in LONG or place.as_posix() in LONG_FILES)
+
+
 def _is_long(item: pytest.Item) -> bool:
     path = item.path.relative_to(TESTS).as_posix()
     variants = _params(item).values()
-    if path.startswith(LONG) or path in LONG_FILES or "redis" in variants:
+    if _is_long_place(item.path) or "redis" in variants:
         return True
     is_on_both = path.startswith(BOTH_DATABASES) or item.get_closest_marker("both_databases")
     return "postgresql" in variants and not is_on_both
@@ -224,7 +244,7 @@ async def make_service(
         if service is None:
             directory: Path = tmp_path_factory.mktemp("service")
             is_left = dialect == "postgresql" and left
-            url = left.pop() if is_left else _database(request, dialect, directory, migrated_file)
+            url = left.pop() if is_left else create_database(request, dialect, directory, migrated_file)
             service = await open_service(url, directory, overrides or {})
         opened[key] = service
         await service.reset()
@@ -238,12 +258,20 @@ async def make_service(
             left.append(service.services.settings.database_url.get_secret_value())
 
 
-def _database(request: pytest.FixtureRequest, dialect: str, directory: Path, migrated_file: Path) -> str:
-    """Return the address of an empty database."""
+def create_database(
+    request: pytest.FixtureRequest, dialect: str, directory: Path, migrated_file: Path
+) -> str:
+    """Return the address of a database with the current schema and no rows."""
     if dialect == "postgresql":
         return str(request.getfixturevalue("cluster").create(migrated=True))
     shutil.copy(migrated_file, directory)
     return f"sqlite:///{directory / 'gatewright.db'}"
+
+
+@pytest.fixture
+def migrated_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    """The address of a database with the current schema and no rows."""
+    return create_database(request, dialect, tmp_path, migrated_file)
 
 
 @pytest.fixture
@@ -256,7 +284,7 @@ async def make_cold_service(
         async def make(overrides: dict[str, str] | None = None) -> Service:
             directory = tmp_path / f"cold-{secrets.token_hex(4)}"
             directory.mkdir()
-            url = _database(request, dialect, directory, migrated_file)
+            url = create_database(request, dialect, directory, migrated_file)
             service = await open_service(url, directory, overrides or {})
             ends.push_async_callback(close_service, service)
             return service
@@ -313,15 +341,23 @@ def client(service: Service) -> httpx.AsyncClient:
 
 
 @pytest.fixture
-def carry(request: pytest.FixtureRequest) -> Callable[[str], Headers]:
+def carry(request: pytest.FixtureRequest) -> Carry:
     """How a session token travels: by bearer, and in `BOTH_CARRIERS` by cookie too."""
     if getattr(request, "param", "bearer") == "bearer":
         return lambda token: {"Authorization": f"Bearer {token}"}
     return lambda token: {"Cookie": f"service.session-token={token}"}
 
 
+@pytest.fixture(params=["bearer", "cookie"])
+def carry_pending(request: pytest.FixtureRequest) -> Carry:
+    """How a pending token travels; every test that asks for it runs once each way."""
+    if request.param == "bearer":
+        return lambda token: {"Authorization": f"Bearer {token}"}
+    return lambda token: {"Cookie": f"service.two-factor={token}"}
+
+
 @pytest.fixture
-def sign_up(service: Service, carry: Callable[[str], Headers]) -> SignIn:
+def sign_up(service: Service, carry: Carry) -> SignIn:
     """Make a user; give the headers of their session."""
 
     async def sign_up(email: str = "ada@example.com", *, on: Service = service, **more: Any) -> Headers:
@@ -336,7 +372,7 @@ def sign_up(service: Service, carry: Callable[[str], Headers]) -> SignIn:
 
 
 @pytest.fixture
-def sign_in(service: Service, sign_up: SignIn, carry: Callable[[str], Headers]) -> SignIn:
+def sign_in(service: Service, sign_up: SignIn, carry: Carry) -> SignIn:
     """Sign a user in, making them first if need be; give the headers of the new session."""
 
     async def sign_in(

@@ -38,13 +38,16 @@ class Output:
                 self.lines.append(line.decode("utf-8", "replace"))
                 self.grown.notify_all()
 
-    def wait_for(self, pattern: str) -> re.Match[str]:
-        """Return the last match of a pattern over all lines. Raises AssertionError with all lines if none comes."""
+    def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
+        """Return the last match of a pattern over all lines, or those after the first `since`.
+
+        Raises AssertionError with all lines if none comes.
+        """
         wanted = re.compile(pattern, re.DOTALL | re.MULTILINE)
         found: list[re.Match[str]] = []
 
         def look() -> bool:
-            found[:] = wanted.finditer("".join(self.lines))
+            found[:] = wanted.finditer("".join(self.lines[since:]))
             return bool(found)
 
         with self.grown:

@@ -10,6 +10,7 @@ from domain import tokens
 from domain.ports import Transaction
 from models import Session, User
 from models.statements import insert, values_of
+from server.database.database import Database
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -25,6 +26,13 @@ def user(name: str, **more: Any) -> User:
         **more,
     }
     return User(name=name, **values)
+
+
+async def add(database: Database, *rows: SQLModel) -> None:
+    """Store rows in a transaction of their own."""
+    async with database.transaction() as db:
+        for row in rows:
+            db.add(row)
 
 
 async def insert_many(db: Transaction, model: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -167,3 +168,15 @@ async def close_service(service: Service) -> None:
     """Close what `open_service` opened."""
     await service.client.aclose()
     await service.services.close()
+
+
+@asynccontextmanager
+async def running_service(
+    database_url: str, directory: Path, overrides: Mapping[str, str]
+) -> AsyncIterator[Service]:
+    """Yield a service on an existing database, and close it at the end."""
+    service = await open_service(database_url, directory, overrides)
+    try:
+        yield service
+    finally:
+        await close_service(service)

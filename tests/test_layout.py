@@ -1,4 +1,4 @@
-"""The packages of the server and the domain stay small enough to be read at a glance."""
+"""The packages of the server, the handlers and the domain stay small enough to be read at a glance."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +9,8 @@ MOST_IN_A_PACKAGE = 20
 
 
 def packages() -> Iterator[tuple[Path, int]]:
-    """Yield each package of the server and the domain with the number of its modules."""
-    for name in ("domain", "server"):
+    """Yield each package of the server, the handlers and the domain with the number of its modules."""
+    for name in ("domain", "handlers", "server"):
         for marker in (ROOT / name).rglob("__init__.py"):
             yield marker.parent.relative_to(ROOT), len(list(marker.parent.glob("*.py")))
 

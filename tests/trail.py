@@ -17,9 +17,14 @@ async def trail(service: Service) -> list[Any]:
         return list(await db.execute(select(Audit)))
 
 
+async def of_event(service: Service, event: str) -> list[Any]:
+    """Return the records of an event."""
+    return [record for record in await trail(service) if record.event == event]
+
+
 async def only(service: Service, event: str) -> Any:
     """Return the one record of an event."""
-    [record] = [record for record in await trail(service) if record.event == event]
+    [record] = await of_event(service, event)
     return record
 
 

@@ -14,7 +14,7 @@ from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {
     "deleted": N_("The key is deleted. Programs that use it are refused from now on."),

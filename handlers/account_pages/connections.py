@@ -13,8 +13,8 @@ from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
-from handlers.session_responses import authorization_redirect
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.session_responses import authorization_redirect
 from models import CREDENTIAL
 
 _NOTICES = {

@@ -11,7 +11,7 @@ from handlers.account_pages import frame
 from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {
     "changed": N_("If no other account has the new address, it is yours now."),

@@ -9,7 +9,7 @@ from domain.localization import N_
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
-from handlers.reply import Page
+from handlers.responses.reply import Page
 
 SECTIONS = (
     ("", N_("Overview")),

@@ -5,7 +5,7 @@ from domain.audit.history import Position
 from domain.context import Context
 from handlers.account_pages import events, frame
 from handlers.pages import view as views
-from handlers.reply import Page
+from handlers.responses.reply import Page
 from models.base import from_milliseconds, to_milliseconds
 
 

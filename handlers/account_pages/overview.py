@@ -7,7 +7,7 @@ from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
 from handlers.account_pages import events, frame
 from handlers.pages import view as views
-from handlers.reply import Page
+from handlers.responses.reply import Page
 from models import CREDENTIAL
 
 _LATEST = 5

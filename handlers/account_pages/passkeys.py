@@ -13,7 +13,7 @@ from handlers.account_pages import frame, user_agents
 from handlers.pages import view as views
 from handlers.pages.passkeys import public_key_credential
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {
     "added": N_("Your passkey is added. You can sign in with it from now on."),

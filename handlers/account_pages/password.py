@@ -4,13 +4,14 @@ from domain.context import Context
 from domain.localization import N_
 from domain.passwords import passwords
 from domain.sessions import sessions
-from handlers import cookies, shapes, wire
+from handlers import shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
-from handlers.reply import Header, Page, Redirect
-from handlers.session_responses import session_cookies
+from handlers.responses import cookies
+from handlers.responses.reply import Header, Page, Redirect
+from handlers.responses.session_responses import session_cookies
 
 _NOTICES = {
     "changed": N_("Your password is changed."),

@@ -11,13 +11,14 @@ from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
-from handlers import cookies, shapes
+from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.pages.view import View
-from handlers.reply import Header, Page, Redirect
+from handlers.responses import cookies
+from handlers.responses.reply import Header, Page, Redirect
 
 _NOTICES = {
     "enabled": N_("Your authenticator app is set up. From now on, signing in requires a code."),

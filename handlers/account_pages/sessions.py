@@ -11,8 +11,8 @@ from handlers import shapes
 from handlers.account_pages import frame, user_agents
 from handlers.pages import view as views
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
-from handlers.session_responses import sign_out_response
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.session_responses import sign_out_response
 from models.queries import SessionRow
 
 _NOTICES = {

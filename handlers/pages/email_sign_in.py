@@ -10,7 +10,7 @@ from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 
 async def show_email_sign_in(

@@ -7,7 +7,7 @@ from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
 from handlers import shapes
 from handlers.pages import view as views
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 _SENT = {
     "verify": N_("We have sent you a link. Open it to verify your email address, then sign in."),

@@ -12,7 +12,7 @@ from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 
 async def can_use(ctx: Context, user_id: str) -> bool:

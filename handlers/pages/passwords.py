@@ -6,7 +6,7 @@ from domain.passwords.policy import PasswordResetPolicy
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 
 async def show_forgot_password(

@@ -4,7 +4,7 @@ from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import PageRequest
 from domain.policy import Policy
 from handlers.pages import view
-from handlers.reply import Page
+from handlers.responses.reply import Page
 
 
 def page(policy: Policy, asked: PageRequest, *, version: str) -> Page:

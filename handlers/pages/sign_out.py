@@ -7,12 +7,13 @@ from domain.authentication import sign_in
 from domain.context import Context
 from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
-from handlers import redirects, shapes
+from handlers import shapes
 from handlers.pages import passkeys, ways_in
 from handlers.pages import view as views
 from handlers.pages.signed_in import other_account
-from handlers.reply import Page, Redirect
-from handlers.session_responses import sign_out_response
+from handlers.responses import redirects
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.session_responses import sign_out_response
 from models import CREDENTIAL
 
 

@@ -7,7 +7,7 @@ from domain.context import Context
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 
 
 async def show_sign_up(

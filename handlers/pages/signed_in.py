@@ -5,7 +5,7 @@ from typing import Any
 
 from domain.context import Context
 from handlers.pages.view import View
-from handlers.reply import Page
+from handlers.responses.reply import Page
 
 
 def other_account(ctx: Context, view: View, body: Mapping[str, Any]) -> Page | None:

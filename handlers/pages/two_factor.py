@@ -8,8 +8,8 @@ from domain.two_factor.verification import Verified
 from handlers import shapes
 from handlers.pages import passkeys
 from handlers.pages import view as views
-from handlers.reply import Page, Redirect
-from handlers.session_responses import session_cookies
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.session_responses import session_cookies
 
 
 async def show_two_factor(

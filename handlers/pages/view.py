@@ -12,10 +12,10 @@ from domain.localization import LANGUAGES, Localization
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.trusted_origins import TrustedOrigins
-from handlers import redirects
 from handlers.pages import assets, texts
 from handlers.pages.environment import environment
-from handlers.reply import Header, Page, Redirect
+from handlers.responses import redirects
+from handlers.responses.reply import Header, Page, Redirect
 from models.queries import UserRow
 
 _SECRET_FIELDS = frozenset({"password", "currentPassword", "newPassword", "code", "token"})

@@ -16,8 +16,8 @@ from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
 from domain.users.policy import UsernamePolicy
 from handlers.pages.view import View
-from handlers.reply import Redirect
-from handlers.session_responses import pending_cookies, session_cookies
+from handlers.responses.reply import Redirect
+from handlers.responses.session_responses import pending_cookies, session_cookies
 from models import CREDENTIAL
 
 _NAMES = {

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from domain import errors
 from domain.trusted_origins import TrustedOrigins, origin_of
-from handlers.reply import Header
+from handlers.responses.reply import Header
 from server.api.headers import RequestHeaders
 
 _ORIGINS_REMEMBERED = 256

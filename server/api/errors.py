@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from domain import errors
 from domain.errors import Refusal
-from handlers.reply import Header
+from handlers.responses.reply import Header
 from server.database.errors import reason
 from server.observability import logs
 

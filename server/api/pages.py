@@ -10,7 +10,7 @@ from domain.context import PageRequest
 from domain.errors import Refusal
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
-from handlers.reply import Page, Redirect
+from handlers.responses.reply import Page, Redirect
 from server.api import cors, request_body
 from server.api.errors import ErrorResponse, log_defect, status_headers
 from server.api.headers import RequestHeaders

@@ -14,8 +14,8 @@ from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.context import PageRequest
 from domain.errors import InternalServerError, Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
-from handlers import cookies
-from handlers.reply import Redirect
+from handlers.responses import cookies
+from handlers.responses.reply import Redirect
 from server.api import cors, errors, request_body, responses
 from server.api.client_address import client_of
 from server.api.errors import ErrorResponse

@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope
 
 from domain import errors
 from domain.context import Caller, Client, PageRequest
-from handlers.reply import Header
+from handlers.responses.reply import Header
 from server.api.arguments import Handler, OperationInputs
 from server.api.headers import RequestHeaders
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict
 import orjson
 from starlette.types import Scope, Send
 
-from handlers.reply import Document, Download, Header, Page, Redirect, Reply
+from handlers.responses.reply import Document, Download, Header, Page, Redirect, Reply
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
 from server.api.headers import RequestHeaders

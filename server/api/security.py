@@ -11,8 +11,8 @@ from domain.context import Caller
 from domain.policy import Cookies
 from domain.two_factor.challenges import PREFIX as PENDING_PREFIX
 from domain.two_factor.errors import InvalidTwoFactorCookie
-from handlers import cookies
-from handlers.reply import Header
+from handlers.responses import cookies
+from handlers.responses.reply import Header
 from server.api.headers import MALFORMED
 from server.api.interfaces import ApiKeys, Challenges, Dependencies, Sessions
 from server.api.request import Request, Security

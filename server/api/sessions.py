@@ -17,7 +17,7 @@ from domain.ports import Reads
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
-from handlers import cookies
+from handlers.responses import cookies
 from models.queries import SessionRow, UserRow
 from server.api.request import Request
 

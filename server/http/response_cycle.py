@@ -11,7 +11,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import errors, tokens
-from handlers.reply import Header
+from handlers.responses.reply import Header
 from server.api.errors import CLOSE, render_refusal
 from server.api.responses import FULL_RESPONSE, JSON, send_answer
 

@@ -1,72 +1,45 @@
 """The bundle: one document, no references to files, never the same object twice."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from openapi_spec_validator import validate
 
 from codegen.bundle import bundle
-
-INDEX = Path(__file__).parent / "contract" / "openapi.yaml"
-
-
-class TestBundle:
-    def test_is_a_valid_document(self) -> None:
-        validate(bundle(index=INDEX))
-
-    def test_inlines_paths(self) -> None:
-        document = bundle(index=INDEX)
-
-        assert document["paths"]["/doors/{door}"]["get"]["operationId"] == "doors.get_one"
-        assert document["paths"]["/open-doors"]["post"]["operationId"] == "doors.open_all"
-
-    def test_keeps_components_as_references(self) -> None:
-        document = bundle(index=INDEX)
-
-        responses = document["paths"]["/open-doors"]["post"]["responses"]
-
-        assert responses["404"] == {"$ref": "#/components/responses/NotFound"}
-        assert responses["200"]["content"]["application/json"]["schema"]["items"] == {
-            "$ref": "#/components/schemas/Door"
-        }
-        assert document["components"]["responses"]["NotFound"]["content"]["application/json"]["examples"] == {
-            "NOT_FOUND": {"$ref": "#/components/examples/NOT_FOUND"}
-        }
-        assert document["components"]["schemas"]["Door"]["properties"]["frame"]["allOf"] == [
-            {"$ref": "#/components/schemas/Frame"}
-        ]
-
-    def test_reads_an_unquoted_time_as_the_string_that_was_written(self) -> None:
-        answer = bundle(index=INDEX)["paths"]["/doors/{door}"]["get"]["responses"]["200"]
-
-        assert answer["content"]["application/json"]["example"]["openedAt"] == "2026-01-01T00:00:00.000Z"
-
-    def test_gives_a_fresh_copy_every_time(self) -> None:
-        bundle(index=INDEX)["paths"].clear()
-
-        assert bundle(index=INDEX)["paths"]
-
-    def test_names_a_reference_that_leads_nowhere(self, tmp_path: Path) -> None:
-        (tmp_path / "paths.yaml").write_text("there: {get: {}}\n")
-        (tmp_path / "openapi.yaml").write_text("paths: {/here: {$ref: 'paths.yaml#/here'}}\n")
-
-        with pytest.raises(KeyError, match=r"paths\.yaml#/here leads nowhere"):
-            bundle(index=tmp_path / "openapi.yaml")
+from codegen.client_forms import client_forms
+from codegen.links import without_links
+from codegen.operation_ids import bare_ids, flat_ids
+from codegen.requests_only import without_answers
+from codegen.version_3_1 import to_3_1
 
 
-class TestExtension:
-    """What an operation says to the service alone."""
+def test_every_call_gives_a_fresh_copy() -> None:
+    bundle()["paths"].clear()
 
-    def test_is_in_the_internal_document(self) -> None:
-        doors = bundle(index=INDEX, internal=True)["paths"]["/doors/{door}"]
+    assert bundle()["paths"]
 
-        assert doors["get"]["x-gatewright"] == {"answersHead": True}
 
-    def test_is_in_no_other(self) -> None:
-        bundle(index=INDEX, internal=True)
+def test_what_an_operation_says_to_the_service_alone_is_in_the_internal_document_alone() -> None:
+    assert "x-gatewright" in bundle(internal=True)["paths"]["/ok"]["get"]
+    assert "x-gatewright" not in str(bundle())
 
-        assert "x-gatewright" not in str(bundle(index=INDEX))
+
+def test_a_reference_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    (tmp_path / "paths.yaml").write_text("there: {get: {}}\n")
+    (tmp_path / "openapi.yaml").write_text("paths: {/here: {$ref: 'paths.yaml#/here'}}\n")
+
+    with pytest.raises(KeyError, match=r"paths\.yaml#/here leads nowhere"):
+        bundle(index=tmp_path / "openapi.yaml")
+
+
+@pytest.mark.parametrize("change", [bare_ids, client_forms, flat_ids, to_3_1, without_answers, without_links])
+def test_no_change_touches_the_document_it_is_given(change: Callable[[Any], Any]) -> None:
+    document = bundle()
+
+    change(document)
+
+    assert document == bundle()
 
 
 class TestComponents:
@@ -85,7 +58,7 @@ class TestComponents:
     def test_a_file_of_another_name_than_a_section_has_sections_of_its_own(self, tmp_path: Path) -> None:
         document = self.bundled(
             tmp_path,
-            schemas="Door: {type: object}",
+            schemas="Door: {type: object, example: 2026-01-01T00:00:00.000Z}",
             keys="""
                 schemas:
                   Key: {properties: {door: {$ref: "schemas.yaml#/Door"}, twin: {$ref: "#/schemas/Key"}}}
@@ -99,7 +72,8 @@ class TestComponents:
         }
         assert document["components"]["responses"] == {"Keys": {"description": "The keys."}}
         assert document["components"]["schemas"] == {
-            "Door": {"type": "object"},
+            # A time without quotes is the string that was written.
+            "Door": {"type": "object", "example": "2026-01-01T00:00:00.000Z"},
             "Key": {
                 "properties": {
                     "door": {"$ref": "#/components/schemas/Door"},
@@ -121,17 +95,13 @@ class TestComponents:
             self.bundled(tmp_path, keys="{shemas: {}, responses: {Keys: {description: The keys.}}}")
 
 
-class TestSettings:
-    def test_cookies_carry_their_configured_names(self) -> None:
-        schemes = bundle(index=INDEX, cookie_name="__Host-sid", pending_cookie="__Host-2fa")["components"][
-            "securitySchemes"
-        ]
+def test_cookies_and_server_are_those_of_the_settings() -> None:
+    chosen = bundle(cookie_name="__Host-sid", pending_cookie="__Host-2fa", base_path="/api/auth")
 
-        assert schemes["cookieAuth"]["name"] == "__Host-sid"
-        assert schemes["pendingCookieAuth"]["name"] == "__Host-2fa"
-
-    def test_the_default_server_is_the_root(self) -> None:
-        assert bundle(index=INDEX)["servers"] == [{"url": "/"}]
-
-    def test_the_server_is_the_base_path(self) -> None:
-        assert bundle(index=INDEX, base_path="/api/auth")["servers"] == [{"url": "/api/auth"}]
+    schemes = chosen["components"]["securitySchemes"]
+    assert (schemes["cookieAuth"]["name"], schemes["pendingCookieAuth"]["name"]) == (
+        "__Host-sid",
+        "__Host-2fa",
+    )
+    assert chosen["servers"] == [{"url": "/api/auth"}]
+    assert bundle()["servers"] == [{"url": "/"}]

@@ -1,40 +1,32 @@
-"""Operation ids of the published document."""
-
-from pathlib import Path
+"""Operation ids of the published document, and links between operations."""
 
 from codegen.bundle import bundle
+from codegen.links import link_holders, without_links
 from codegen.operation_ids import bare_ids, flat_ids
 from codegen.walk import operations
 
-INDEX = Path(__file__).parent / "contract" / "openapi.yaml"
+DOCUMENT = bundle()
 
 
-def test_dots_become_underscores() -> None:
-    document = flat_ids(bundle(index=INDEX))
+def test_dots_become_underscores_in_links_too() -> None:
+    document = flat_ids(DOCUMENT)
+    signed_up = document["paths"]["/sign-up/email"]["post"]["responses"]["200"]
 
-    assert [operation.spec["operationId"] for operation in operations(document)] == [
-        "doors_get_one",
-        "doors_open_all",
-    ]
-
-
-def test_the_document_given_stays_as_it_was() -> None:
-    document = bundle(index=INDEX)
-
-    flat_ids(document)
-
-    assert document == bundle(index=INDEX)
-
-
-def test_links_follow() -> None:
-    answer = flat_ids(bundle(index=INDEX))["paths"]["/doors/{door}"]["get"]["responses"]["200"]
-
-    assert answer["links"]["open"]["operationId"] == "doors_open_all"
+    assert document["paths"]["/get-session"]["get"]["operationId"] == "sessions_get_current"
+    assert [one.path for one in operations(document) if "." in one.spec["operationId"]] == []
+    assert signed_up["links"]["signIn"]["operationId"] == "authentication_sign_in_email"
 
 
 def test_bare_ids_leave_the_tag_and_links_out() -> None:
-    document = bare_ids(bundle(index=INDEX))
+    document = bare_ids(DOCUMENT)
 
-    assert [operation.spec["operationId"] for operation in operations(document)] == ["get_one", "open_all"]
-    assert "links" not in document["paths"]["/doors/{door}"]["get"]["responses"]["200"]
-    assert "links" not in document["components"]
+    assert document["paths"]["/get-session"]["get"]["operationId"] == "get_current"
+    assert not any("links" in holder for holder in link_holders(document))
+
+
+def test_without_links_the_rest_stays() -> None:
+    stripped = without_links(DOCUMENT)
+
+    assert any("links" in holder for holder in link_holders(DOCUMENT))
+    assert not any("links" in holder for holder in link_holders(stripped))
+    assert list(stripped["paths"]) == list(DOCUMENT["paths"])

@@ -30,11 +30,3 @@ def test_no_schema_is_kept_that_only_answers_are_made_of() -> None:
     assert "SignInEmailRequest" in schemas
     assert "Error" not in schemas
     assert len(schemas) < len(document["components"]["schemas"]) / 2
-
-
-def test_the_contract_itself_stays_whole() -> None:
-    document = bundle()
-
-    without_answers(document)
-
-    assert document == bundle()

@@ -1,7 +1,5 @@
 """The contract read for the house rules: what is named where, with every reference followed."""
 
-import builtins
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +29,6 @@ class Example:
     where: str
     schema: dict[str, Any]
     value: Any
-
-
-def pythonic(name: str) -> str:
-    """A parameter's name as handlers take it: `callbackURL` is `callback_url`, `id` is `id_`."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    return f"{snake}_" if hasattr(builtins, snake) else snake
 
 
 def parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -74,43 +74,30 @@ def with_files(environ: Mapping[str, str], directory: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "environ", [of_compose(), of_systemd(), of_kubernetes()], ids=["compose", "systemd", "kubernetes"]
 )
-class TestSettings:
-    def test_would_let_it_start(self, environ: dict[str, str], tmp_path: Path) -> None:
-        settings = load_settings(with_files(environ, tmp_path), tmp_path)
+def test_its_settings_are_known_hold_no_secret_and_let_it_start(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    secrets = {name for name in environ if re.search(r"SECRETS|PASSWORD(?!_RESET)|DATABASE_URL", name)}
+    chosen = with_files(environ, tmp_path)
 
-        assert settings.profile == "production"
-        assert settings.mail.sender == "smtp"
-        assert settings.base_url == "https://auth.example.com"
+    settings = load_settings(chosen, tmp_path)
 
-    def test_hold_no_secret(self, environ: dict[str, str]) -> None:
-        secret = re.compile(r"SECRETS|PASSWORD(?!_RESET)|DATABASE_URL")
-
-        assert {name for name in environ if secret.search(name)} == {
-            name for name in environ if secret.search(name) and name.endswith("_FILE")
-        }
-
-    def test_are_all_known(self, environ: dict[str, str], tmp_path: Path) -> None:
-        assert profiles.warnings(with_files(environ, tmp_path)) == []
+    assert settings.profile == "production"
+    assert settings.mail.sender == "smtp"
+    assert settings.base_url == "https://auth.example.com"
+    assert profiles.warnings(chosen) == []
+    assert [name for name in secrets if not name.endswith("_FILE")] == []
 
 
-class TestStop:
-    """Whoever stops the service waits longer than the service waits for requests in flight."""
-
+def test_whoever_stops_the_service_waits_longer_than_the_service_for_requests_in_flight() -> None:
     grace = Server().shutdown_grace
+    unit = (DEPLOY / "systemd/gatewright.service").read_text("utf-8")
+    pod = pod_of("deployment.yaml")
+    *_, pause = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
 
-    def test_of_compose(self) -> None:
-        assert seconds(COMPOSE["services"]["service"]["stop_grace_period"]) > self.grace
-
-    def test_of_systemd(self) -> None:
-        unit = (DEPLOY / "systemd/gatewright.service").read_text("utf-8")
-
-        assert seconds(re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)[0]) > self.grace
-
-    def test_of_kubernetes(self) -> None:
-        pod = pod_of("deployment.yaml")
-        *_, pause = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
-
-        assert seconds(pod["terminationGracePeriodSeconds"]) > seconds(pause) + self.grace
+    assert seconds(COMPOSE["services"]["service"]["stop_grace_period"]) > grace
+    assert seconds(re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)[0]) > grace
+    assert seconds(pod["terminationGracePeriodSeconds"]) > seconds(pause) + grace
 
 
 def seconds(written: int | str) -> timedelta:
@@ -122,21 +109,16 @@ def pod_of(manifest: str) -> Any:
     return read(f"kubernetes/{manifest}")["spec"]["template"]["spec"]
 
 
-class TestProbes:
-    def test_of_kubernetes_are_operations(self) -> None:
-        paths = bundle()["paths"]
-        container = pod_of("deployment.yaml")["containers"][0]
-        probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
+def test_the_probes_are_operations() -> None:
+    paths = bundle()["paths"]
+    container = pod_of("deployment.yaml")["containers"][0]
+    probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
+    command = COMPOSE["services"]["service"]["healthcheck"]["test"][-1]
+    [of_compose] = re.findall(r"http://127\.0\.0\.1:8000(/[a-z]+)", command)
 
-        assert all("get" in paths[probe["path"]] for probe in probes)
-        assert {probe["port"] for probe in probes} <= {port["name"] for port in container["ports"]}
-
-    def test_of_compose_is_an_operation(self) -> None:
-        command = COMPOSE["services"]["service"]["healthcheck"]["test"][-1]
-        path = re.findall(r"http://127\.0\.0\.1:8000(/[a-z]+)", command)
-
-        assert path == ["/ready"]
-        assert "get" in bundle()["paths"][path[0]]
+    assert all("get" in paths[path] for path in (of_compose, *(probe["path"] for probe in probes)))
+    assert of_compose == "/ready"
+    assert {probe["port"] for probe in probes} <= {port["name"] for port in container["ports"]}
 
 
 class TestKubernetes:
@@ -160,9 +142,11 @@ class TestKubernetes:
         assert all(len(rule["from"]) == len(rule["ports"]) == 1 for rule in policy["ingress"])
 
     @pytest.mark.parametrize("name", ["deployment.yaml", "migration.yaml"])
-    def test_gives_pods_nothing_they_do_not_need(self, name: str) -> None:
+    def test_gives_pods_their_secrets_and_nothing_they_do_not_need(self, name: str) -> None:
         pod = pod_of(name)
         rights = pod["containers"][0]["securityContext"]
+        mounts = pod["containers"][0]["volumeMounts"]
+        files = [value for name, value in of_kubernetes().items() if name.endswith("_FILE")]
 
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["automountServiceAccountToken"] is False
@@ -170,12 +154,6 @@ class TestKubernetes:
         assert rights["readOnlyRootFilesystem"] is True
         assert rights["allowPrivilegeEscalation"] is False
         assert rights["capabilities"] == {"drop": ["ALL"]}
-
-    @pytest.mark.parametrize("name", ["deployment.yaml", "migration.yaml"])
-    def test_mounts_the_secrets_where_the_settings_look(self, name: str) -> None:
-        mounts = pod_of(name)["containers"][0]["volumeMounts"]
-        files = [value for name, value in of_kubernetes().items() if name.endswith("_FILE")]
-
         assert [str(Path(file).parent) for file in files] == [mounts[0]["mountPath"]] * 3
 
     def test_and_compose_migrate_before_they_serve(self) -> None:

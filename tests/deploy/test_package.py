@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Thread
 
@@ -22,6 +23,7 @@ NEWEST = 20
 """The highest minor version of Python 3 that is looked for."""
 
 
+@cache
 def interpreters() -> dict[str, str]:
     """Return the Python interpreters that the package admits, by version."""
     found = {}

@@ -14,6 +14,9 @@ from tests.postgres import Cluster
 
 PAGE = (PAGES / "contributing" / "add-a-capability.md").read_text("utf-8")
 
+PYTEST = ".venv/bin/python -m pytest"
+"""Without workers: each of them would import the whole project for two files of tests."""
+
 GENERATED = {
     "handlers/shapes.py",
     "docs/pages/reference/settings.md",
@@ -63,7 +66,13 @@ def git(directory: Path, *arguments: str) -> str:
 def typed(directory: Path, commands: str, **variables: str) -> None:
     """Run commands in the copy, with the packages that are installed already."""
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands.replace("make ", "make -o .venv/installed ")],
+        [
+            "bash",
+            "-euo",
+            "pipefail",
+            "-c",
+            commands.replace("make ", f"make -o .venv/installed PYTEST='{PYTEST}' "),
+        ],
         cwd=directory,
         env=surroundings({"PYTHONPATH": str(directory), **variables}),
         stdin=subprocess.DEVNULL,

@@ -2,29 +2,46 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import pytest
 
-from server.cli import settings as cli_settings
 from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
 from server.services import load_settings
 from tests.bench.servers import free_port
-from tests.docs.typing_in import BASE, PAGES, Shell, blocks, first_steps, follow, guide, placed, walk
-from tests.live import ROOT, serving
+from tests.docs.typing_in import BASE, Shell, blocks, follow, guide, placed, walk
+from tests.live import LiveService, serving
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 
 SOCIAL = guide("social-sign-in")
-FIRST_CLIENT = "build/first-client"
-"""A folder beside the SDKs stands for the one beside the repository."""
 
 
-def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
-    printing = {"mail.sender": "console", "password_reset.sender": "console"}
-    with serving(tmp_path, printing) as live:
-        printed = walk(guide("two-factor"), live, tmp_path, {BASE: live.url})
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the service that guides share whose users differ."""
+    return tmp_path_factory.mktemp("guides")
+
+
+@pytest.fixture(scope="module")
+def live(folder: Path) -> Iterator[LiveService]:
+    """A service that prints its mails, for guides whose users differ."""
+    settings = {
+        "mail.sender": "console",
+        "password_reset.sender": "console",
+        "email_otp.enabled": "true",
+        "magic_link.enabled": "true",
+        "magic_link.confirm": "false",
+    }
+    with serving(folder, settings) as service:
+        yield service
+
+
+def test_two_factor_is_turned_on_as_it_says(live: LiveService, folder: Path) -> None:
+    printed = walk(guide("two-factor"), live, folder, {BASE: live.url})
 
     enabled, confirmed, by_app, _, by_mail, by_backup, trusted, disabled, again, lost = printed
     assert "otpauth://totp/" in enabled
@@ -43,10 +60,19 @@ def test_two_factor_is_turned_on_as_it_says(tmp_path: Path) -> None:
     assert "pending" not in lost.partition("Unauthorized")[2]
 
 
-def test_users_are_administered_as_it_says(tmp_path: Path) -> None:
+def test_users_are_administered_and_recorded_as_it_says(tmp_path: Path) -> None:
+    [records] = blocks(guide("audit"), "sh")
+    wrong = '{"email": "ada@example.com", "password": "not this one"}'
     with serving(tmp_path, {"mail.sender": "console"}) as live:
         printed = walk(guide("administer-users"), live, tmp_path, {BASE: live.url})
+        shell = Shell(tmp_path, {"GATEWRIGHT_PROFILE": "development"})
+        shell.type(f"curl -s {live.url}/sign-in/email -H 'Content-Type: application/json' -d '{wrong}'")
+        of_ada, failed, _ = (shell.type(placed(line, {})) for line in records.text.splitlines())
 
+    assert shell.leave() == 0
+    assert "user.created" in of_ada
+    assert "sign_in.failed" in failed
+    assert "user.created" not in failed
     first, found, banned, helped, acting, shared = printed
     assert "Roles of ada@example.com: user,admin." in first
     assert [found.count(part) for part in ('"total":1', "eve@example.com")] == [1, 2]
@@ -84,15 +110,8 @@ def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
     assert "2 keys" in ended
 
 
-def test_users_sign_in_by_mail_as_it_says(tmp_path: Path) -> None:
-    settings = {
-        "mail.sender": "console",
-        "email_otp.enabled": "true",
-        "magic_link.enabled": "true",
-        "magic_link.confirm": "false",
-    }
-    with serving(tmp_path, settings) as live:
-        printed = walk(guide("sign-in-by-mail"), live, tmp_path, {BASE: live.url})
+def test_users_sign_in_by_mail_as_it_says(live: LiveService, folder: Path) -> None:
+    printed = walk(guide("sign-in-by-mail"), live, folder, {BASE: live.url})
 
     requested, by_code, mailed, by_link = printed
     assert requested.startswith('{"success":true}')
@@ -102,9 +121,8 @@ def test_users_sign_in_by_mail_as_it_says(tmp_path: Path) -> None:
     assert [by_link.count(part) for part in parts] == [1, 1, 1]
 
 
-def test_hosted_pages_are_used_as_it_says(tmp_path: Path) -> None:
-    with serving(tmp_path, {}) as live:
-        refused, found = walk(guide("hosted-pages"), live, tmp_path, {BASE: live.url})
+def test_hosted_pages_are_used_as_it_says(live: LiveService, folder: Path) -> None:
+    refused, found = walk(guide("hosted-pages"), live, folder, {BASE: live.url})
 
     assert refused.strip() == "403"
     assert found.strip() == f"302 {live.url}/account/password"
@@ -142,16 +160,15 @@ def test_pages_are_made_yours_as_it_says(tmp_path: Path) -> None:
     assert any(text.startswith("<svg") for text in files.values())
 
 
-def test_the_links_of_emails_lead_to_the_pages_of_the_application(tmp_path: Path) -> None:
-    printing = {"mail.sender": "console", "password_reset.sender": "console"}
+def test_the_links_of_emails_lead_to_the_pages_of_the_application(live: LiveService, folder: Path) -> None:
     pages = f"127.0.0.1:{free_port()}"
-    with serving(tmp_path, printing) as live:
-        places = {
-            "127.0.0.1:3000": pages,
-            "http.server 3000": f"http.server {pages.partition(':')[2]}",
-            BASE: live.url,
-        }
-        printed = walk(guide("reset-and-verification-pages"), live, tmp_path, places)
+    places = {
+        "127.0.0.1:3000": pages,
+        "http.server 3000": f"http.server {pages.partition(':')[2]}",
+        BASE: live.url,
+    }
+
+    printed = walk(guide("reset-and-verification-pages"), live, folder, places)
 
     _, _, signed_up, verified, requested, reset, refused, _ = printed
     assert '"email":"mary@example.com"' in signed_up
@@ -216,28 +233,3 @@ def test_production_starts_with_the_settings_it_names(tmp_path: Path) -> None:
     assert shell.leave() == 0
     assert "database    postgresql://gatewright:***@localhost/gatewright" in printed
     assert "The configuration is valid." in printed
-
-
-def test_the_records_are_asked_for_as_it_says(tmp_path: Path) -> None:
-    wrong = '{"email": "ada@example.com", "password": "not this one"}'
-    with serving(tmp_path, {"mail.sender": "console", "password_reset.sender": "console"}) as live:
-        walk(first_steps().partition("Its link")[0], live, ROOT, {BASE: live.url})
-        shell = Shell(tmp_path, {"GATEWRIGHT_PROFILE": "development"})
-        shell.type(f"curl -s {live.url}/sign-in/email -H 'Content-Type: application/json' -d '{wrong}'")
-        [block] = blocks(guide("audit"), "sh")
-        of_ada, failed, _ = (shell.type(placed(line, {})) for line in block.text.splitlines())
-
-    assert shell.leave() == 0
-    assert "user.created" in of_ada
-    assert "sign_in.failed" in failed
-    assert "user.created" not in failed
-
-
-def test_the_table_of_settings_shows_every_setting() -> None:
-    page = (PAGES / "reference" / "settings.md").read_text("utf-8")
-    named = set(re.findall(r"^\| `([a-z0-9_.<>]+)`<br>", page, re.MULTILINE))
-
-    every = set(re.findall(r"^\| `([a-z0-9_.]+)` \|", cli_settings.table(), re.MULTILINE))
-
-    assert len(every) > 80
-    assert every <= named

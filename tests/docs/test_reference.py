@@ -14,7 +14,6 @@ from codegen.walk import Operation, operations
 from docs import commands, errors, settings
 from docs.curl import command
 from docs.operations import camel, pages, refusals, security
-from docs.site import made
 from server.config.settings import Settings
 from server.config.sources import fields, variable
 from tests.docs.typing_in import PAGES, README, Shell
@@ -151,9 +150,3 @@ def test_its_command_is_understood(operation: Operation, live: LiveService, tmp_
         answer = json.loads("".join(body))
         assert answer["code"] in refusals(DOCUMENT, operation)[int(status)]
         assert answer["code"] not in {"VALIDATION_ERROR", "BAD_REQUEST", "UNAUTHORIZED"}
-
-
-def test_the_security_policy_is_on_the_site() -> None:
-    texts = {one.path: one.text for one in made()}
-
-    assert texts["security/index.md"].startswith("# Security\n")

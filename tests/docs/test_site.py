@@ -3,14 +3,14 @@
 import functools
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from docs.hooks import completed
 from docs.links import mended
@@ -69,6 +69,7 @@ def test_it_holds_what_was_promised(built: Path) -> None:
         "contributing/how-a-request-travels",
         "concepts/one-time-tokens",
         "contributing/layout",
+        "security",
     } <= pages
     assert "SESSION_EXPIRED" in (built / "search" / "search_index.json").read_text("utf-8")
 
@@ -82,10 +83,19 @@ def test_it_takes_nothing_from_elsewhere(built: Path) -> None:
     }
 
 
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all pages."""
+    async with started() as browser:
+        yield browser
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
-async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], width: int) -> None:
+async def test_it_can_be_read(
+    browser: Browser, address: str, scheme: Literal["light", "dark"], width: int
+) -> None:
     asked: list[str] = []
-    async with started() as browser, browsing(browser) as page:
+    async with browsing(browser) as page:
         page.on("request", lambda one: asked.append(one.url))
         await page.emulate_media(color_scheme=scheme)
         await page.set_viewport_size({"width": width, "height": 800})
@@ -111,8 +121,10 @@ async def test_it_can_be_read(address: str, scheme: Literal["light", "dark"], wi
         ("roles", "/concepts/roles/"),
     ],
 )
-async def test_search_finds_the_right_page_first(address: str, query: str, first: str) -> None:
-    async with started() as browser, browsing(browser) as page:
+async def test_search_finds_the_right_page_first(
+    browser: Browser, address: str, query: str, first: str
+) -> None:
+    async with browsing(browser) as page:
         await page.goto(f"{address}/")
         # What is typed before the page has loaded its index is lost.
         await page.wait_for_selector("text=Type to start searching", state="attached")
@@ -132,40 +144,39 @@ def test_paths_in_the_layout_exist() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-class TestLinks:
-    def test_a_document_with_a_page_of_its_own_is_led_to(self) -> None:
-        text = "[rows](SECURITY-TESTS.md) [limits](docs/pages/guides/limits.md#behind)"
+@pytest.mark.parametrize(
+    ("text", "document", "page", "expected"),
+    [
+        (
+            "[rows](SECURITY-TESTS.md) [limits](docs/pages/guides/limits.md#behind)",
+            "SECURITY.md",
+            "security/index.md",
+            "[rows](tests.md) [limits](../guides/limits.md#behind)",
+        ),
+        (
+            "[the errors](../../../domain/errors.py), [`Makefile`](../../../Makefile)",
+            "docs/pages/guides/x.md",
+            "guides/x.md",
+            "`the errors`, `Makefile`",
+        ),
+        *(
+            (text, "docs/pages/guides/x.md", "guides/x.md", text)
+            for text in ("[x](nowhere.md)", "[x](https://example.com/a.md)", "[x](#here)")
+        ),
+        ("```sh\n[x](Makefile)\n```", "README.md", "index.md", "```sh\n[x](Makefile)\n```"),
+    ],
+)
+def test_links_lead_to_pages_and_other_files_become_names(
+    text: str, document: str, page: str, expected: str
+) -> None:
+    assert mended(text, document, page) == expected
 
-        assert mended(text, "SECURITY.md", "security/index.md") == (
-            "[rows](tests.md) [limits](../guides/limits.md#behind)"
-        )
 
-    def test_a_file_that_is_no_page_becomes_its_name(self) -> None:
-        text = "[the errors](../../../domain/errors.py), [`Makefile`](../../../Makefile)"
+def test_navigation_leaves_out_what_is_gone_and_ends_with_pages_that_it_does_not_name() -> None:
+    named = ["guides/c.md", {"Guides": ["guides/index.md", "guides/gone.md", "guides/b.md"]}]
+    there = {"guides/index.md", "guides/a.md", "guides/b.md", "guides/c.md", "other/d.md"}
 
-        assert mended(text, "docs/pages/guides/x.md", "guides/x.md") == "`the errors`, `Makefile`"
-
-    @pytest.mark.parametrize("text", ["[x](nowhere.md)", "[x](https://example.com/a.md)", "[x](#here)"])
-    def test_others_are_left(self, text: str) -> None:
-        assert mended(text, "docs/pages/guides/x.md", "guides/x.md") == text
-
-    def test_code_is_left(self) -> None:
-        text = "```sh\n[x](Makefile)\n```"
-
-        assert mended(text, "README.md", "index.md") == text
-
-
-class TestNavigation:
-    def test_pages_that_are_not_there_are_left_out_and_new_ones_come_last(self) -> None:
-        navigation = ["index.md", {"Guides": ["guides/index.md", "guides/gone.md", "guides/b.md"]}]
-        there = {"index.md", "guides/index.md", "guides/a.md", "guides/b.md", "other/c.md"}
-
-        assert completed(navigation, there) == [
-            "index.md",
-            {"Guides": ["guides/index.md", "guides/b.md", "guides/a.md"]},
-        ]
-
-    def test_a_page_that_is_named_elsewhere_is_not_repeated(self) -> None:
-        navigation = ["guides/a.md", {"Guides": ["guides/index.md"]}]
-
-        assert completed(navigation, {"guides/index.md", "guides/a.md"}) == navigation
+    assert completed(named, there) == [
+        "guides/c.md",
+        {"Guides": ["guides/index.md", "guides/b.md", "guides/a.md"]},
+    ]

@@ -130,13 +130,13 @@ class Shell:
         return int(self.process.returncode)
 
 
-def as_printed(live: LiveService, text: str) -> str:
-    """Return commands with what the mails said that the service printed."""
+def as_printed(live: LiveService, text: str, since: int = 0) -> str:
+    """Return commands with what the mails said that the service printed, after its first lines `since`."""
 
     def mailed(placeholder: re.Match[str]) -> str:
         kind, template = placeholder.groups()
         value = r"https?://[^/]+(\S+)" if kind == "link" else r"code +(\S+)"
-        found = live.output.wait_for(rf"^── email: {template} [^\n]*\n.*?^{value}$")
+        found = live.output.wait_for(rf"^── email: {template} [^\n]*\n.*?^{value}$", since)
         return f"'{live.url if kind == 'link' else ''}{found[1]}'"
 
     return _PLACEHOLDER.sub(mailed, text)
@@ -161,11 +161,11 @@ def follow(
 def walk(text: str, live: LiveService, start: Path, places: Places) -> list[str]:
     """Type the commands of a document, beginning in the folder `start`, and write its files; give what was printed."""
     shell = Shell(start, {"GATEWRIGHT_PROFILE": "development", **SPARING})
-    printed = []
+    printed, since = [], len(live.output.lines)
     for block in blocks(text):
         if block.title:
             shell.write(Block(block.language, block.title, placed(block.text, places)))
         elif block.language == "sh":
-            printed.append(shell.type(placed(as_printed(live, block.text), places)))
+            printed.append(shell.type(placed(as_printed(live, block.text, since), places)))
     assert shell.leave() == 0, "".join(printed)
     return printed

@@ -27,13 +27,6 @@ def test_a_tag_is_served_by_its_language(tag: str | None, language: str | None) 
     assert supported(tag) == language
 
 
-def test_a_wish_counts_more_than_the_browser_and_the_browser_more_than_the_default() -> None:
-    assert negotiate("nl fr de", "es", accept_language="ar", default="pt-BR") == "fr"
-    assert negotiate(None, "es", accept_language="ar", default="pt-BR") == "es"
-    assert negotiate(None, "nl", accept_language="nl, ar;q=0.5", default="pt-BR") == "ar"
-    assert negotiate(None, accept_language="nl", default="pt-BR") == "pt-BR"
-
-
 @pytest.mark.parametrize(
     ("header", "language"),
     [

@@ -58,7 +58,7 @@ async def call(page: Page, path: str, body: Any = None) -> Any:
     return answer["body"]
 
 
-async def test_a_new_user_signs_up_out_and_in(
+async def test_a_new_user_denies_signs_up_out_and_in(
     browser: Browser, live: LiveService, provider: ProviderProcess
 ) -> None:
     async with browsing(browser) as page:
@@ -67,9 +67,13 @@ async def test_a_new_user_signs_up_out_and_in(
         await page.get_by_role("button", name="Sign in through provider").click()
         await expect(page.get_by_role("button", name="Ada")).to_be_visible()
         await picture(page, "2-provider")
-        await page.get_by_role("button", name="Ada").click()
+        await page.get_by_role("button", name="Nobody").click()
+        await expect(page.locator("#error")).to_contain_text("access_denied")
+        await expect(page.locator("#stranger")).to_be_visible()
+        await picture(page, "3-denied")
+        await choose(page, "Ada")
         await expect(page.locator("#email")).to_have_text("ada@example.com")
-        await picture(page, "3-signed-up")
+        await picture(page, "4-signed-up")
         await page.get_by_role("button", name="Sign out").click()
         await expect(page.locator("#stranger")).to_be_visible()
         await choose(page, "Ada")
@@ -80,19 +84,6 @@ async def test_a_new_user_signs_up_out_and_in(
         assert set(cookies) == {"service.session-token"}
         assert cookies["service.session-token"]["httpOnly"] is True
         assert cookies["service.session-token"]["sameSite"] == "Lax"
-
-
-async def test_somebody_who_denies_is_told_so(
-    browser: Browser, live: LiveService, provider: ProviderProcess
-) -> None:
-    async with browsing(browser) as page:
-        await open_application(page, live, provider)
-
-        await choose(page, "Nobody")
-
-        await expect(page.locator("#error")).to_contain_text("access_denied")
-        await expect(page.locator("#stranger")).to_be_visible()
-        await picture(page, "4-denied")
 
 
 async def test_a_user_with_a_password_links_reads_refreshes_and_unlinks(

@@ -34,8 +34,7 @@ def installed() -> Path:
     return packages.better_auth(HERE)
 
 
-@pytest.mark.parametrize("base_path", ["", "/api/auth"])
-@pytest.mark.parametrize("carried_by", ["bearer", "cookie"])
+@pytest.mark.parametrize(("base_path", "carried_by"), [("", "bearer"), ("/api/auth", "cookie")])
 def test_every_method_of_the_client_works(
     installed: Path, provider_process: ProviderProcess, tmp_path: Path, base_path: str, carried_by: str
 ) -> None:

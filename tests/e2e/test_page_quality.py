@@ -258,8 +258,6 @@ def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
 
     scores = json.loads(run(judges, "lighthouse.mjs", program(), json.dumps(pages)))
 
-    # The performance depends on the machine: it is for people to read.
-    print("Lighthouse:", scores)
     for name, score in scores.items():
         rated = score["accessibility"], score["best-practices"], score["url"]
         assert rated == (100, 100, pages[name][0]), score["broken"]

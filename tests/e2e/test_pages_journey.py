@@ -17,7 +17,7 @@ from tests.live import LiveService, serving
 from tests.service import PASSWORD
 from tests.smtp_peer import SmtpPeer
 
-ADA, NEW = "ada@example.com", "nine green boats"
+ADA, EVE, BOB, NEW = "ada@example.com", "eve@example.com", "bob@example.com", "nine green boats"
 BY_CONSOLE = {"mail.sender": "console", "password_reset.sender": "console"}
 """As in the development profile, without further settings."""
 
@@ -52,19 +52,19 @@ async def follow(page: Page, name: str) -> None:
     await page.get_by_role("link", name=name, exact=True).first.click()
 
 
-async def sign_in(page: Page, password: str) -> None:
+async def sign_in(page: Page, password: str, email: str = ADA) -> None:
     """Fill in and send the form of the sign-in page."""
-    await page.get_by_label("Email address or username").fill(ADA)
+    await page.get_by_label("Email address or username").fill(email)
     await page.get_by_label("Password", exact=True).fill(password)
     await press(page, "Sign in")
 
 
-async def create_account(page: Page, live: LiveService) -> None:
+async def create_account(page: Page, live: LiveService, email: str = ADA) -> None:
     """Create an account at the printed address."""
     await page.goto(printed_address(live, "Sign in"))
     await follow(page, "Create an account")
     await page.get_by_label("Name", exact=True).fill("Ada")
-    await page.get_by_label("Email address").fill(ADA)
+    await page.get_by_label("Email address").fill(email)
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await press(page, "Create an account")
     await heading(page, "Your account")
@@ -81,19 +81,22 @@ async def verify_address(page: Page, open_mail: OpenMail) -> Page:
     return page
 
 
-async def turn_on_two_factor(page: Page) -> pyotp.TOTP:
-    """Scan the QR code, and confirm with the code of the authenticator, which is returned."""
+async def scan_qr_code(page: Page) -> pyotp.TOTP:
+    """Begin to set up two-factor authentication; return the authenticator that has scanned the picture."""
     await follow(page, "Two-factor authentication")
     await follow(page, "Set up")
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await press(page, "Continue")
     await heading(page, "Set up your authenticator app")
     uri = qr_codes.in_picture(await page.locator("svg.qr").screenshot())
-    authenticator = pyotp.TOTP(parse_qs(urlsplit(uri).query)["secret"][0])
+    return pyotp.TOTP(parse_qs(urlsplit(uri).query)["secret"][0])
+
+
+async def turn_on_two_factor(page: Page, authenticator: pyotp.TOTP) -> None:
+    """Confirm with the code of the authenticator."""
     await page.get_by_label("Code from your authenticator app").fill(authenticator.now())
     await press(page, "Turn on")
     await expect(page.get_by_role("status")).to_contain_text("signing in requires a code")
-    return authenticator
 
 
 async def journey(page: Page, live: LiveService, open_mail: OpenMail) -> None:
@@ -105,7 +108,8 @@ async def journey(page: Page, live: LiveService, open_mail: OpenMail) -> None:
     await follow(page, "Sign in again")
     await sign_in(page, PASSWORD)
     await heading(page, "Your account")
-    authenticator = await turn_on_two_factor(page)
+    authenticator = await scan_qr_code(page)
+    await turn_on_two_factor(page, authenticator)
     await press(page, "Sign out")
     await follow(page, "Sign in again")
     await follow(page, "Forgot your password?")
@@ -126,16 +130,16 @@ async def journey(page: Page, live: LiveService, open_mail: OpenMail) -> None:
     await heading(page, "Your account")
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Iterator[LiveService]:
-    """A service in an empty folder, with the settings of `make run`."""
-    with serving(tmp_path, BY_CONSOLE, port=free_port()) as service:
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """A service in an empty folder, with the settings of `make run`; every test has a user of its own."""
+    with serving(tmp_path_factory.mktemp("service"), BY_CONSOLE, port=free_port()) as service:
         yield service
 
 
 async def test_a_newcomer_clicks_through_everything_with_scripts(browser: Browser, live: LiveService) -> None:
     async def open_mail(page: Page, template: str) -> Page:
-        await sent(live, template, r"^── email: %s ")
+        await sent(live, template, rf"^── email: %s [^\n]*\nto +{ADA}$")
         mailbox = page.get_by_role("link", name=printed_address(live, "Mailbox"))
         if await mailbox.count():
             await mailbox.click()
@@ -195,11 +199,11 @@ async def focused(page: Page) -> str:
 
 async def test_a_user_signs_in_with_the_keyboard_alone(browser: Browser, live: LiveService) -> None:
     async with browsing(browser) as page:
-        await create_account(page, live)
+        await create_account(page, live, BOB)
         await page.context.clear_cookies()
         await page.goto(printed_address(live, "Sign in"))
         assert await focused(page) == "identifier"
-        await page.keyboard.type(ADA)
+        await page.keyboard.type(BOB)
         places = []
         while "Sign in" not in places:
             await page.keyboard.press("Tab")
@@ -222,34 +226,26 @@ async def test_a_user_signs_in_with_the_keyboard_alone(browser: Browser, live: L
         assert cookie["expires"] == -1  # It ends with the browser.
 
 
-READ = """inputs => Object.fromEntries(inputs.filter(one => one.autocomplete || one.name).map(
-  one => [one.name, [one.autocomplete, one.inputMode, one.type, one.getAttribute("passwordrules") ?? ""]]))"""
-"""What a password manager reads. A browser knows no other values of `autocomplete` than those of the standard."""
-RULES = "minlength: 8; maxlength: 128; allowed: ascii-printable;"
-
-
-async def test_password_managers_find_what_to_fill_in(browser: Browser, live: LiveService) -> None:
-    async def read(path: str) -> dict[str, list[str]]:
-        await page.goto(f"{live.url}{path}")
-        found: dict[str, list[str]] = await page.locator("main input").evaluate_all(READ)
-        return found
-
+async def test_a_downloaded_backup_code_signs_in(browser: Browser, live: LiveService, tmp_path: Path) -> None:
     async with browsing(browser) as page:
-        entry, up = await read("/account/sign-in"), await read("/account/sign-up")
-        await create_account(page, live)
-        change = await read("/account/password")
-        await page.goto(f"{live.url}/.well-known/change-password")
-        await heading(page, "Password")
-        await page.goto(f"{live.url}/account/second-factor?step=totp")
-        await page.get_by_label("Password", exact=True).fill(PASSWORD)
+        await page.emulate_media(color_scheme="dark")
+        await create_account(page, live, EVE)
+        authenticator = await scan_qr_code(page)
+        async with page.expect_download() as waiting:
+            await press(page, "Download")
+        download = await waiting.value
+        await download.save_as(tmp_path / "codes.txt")
+        codes = await asyncio.to_thread((tmp_path / "codes.txt").read_text, "utf-8")
+        assert download.suggested_filename == "backup-codes.txt"
+        assert codes.split() == await page.locator("#codes li").all_inner_texts()
+        await turn_on_two_factor(page, authenticator)
+        await press(page, "Sign out")
+        await follow(page, "Sign in again")
+        await sign_in(page, PASSWORD, EVE)
+        await follow(page, "Use a backup code")
+        await page.get_by_label("Backup code").fill(codes.split()[0])
         await press(page, "Continue")
-        code = (await page.locator("#code").evaluate_all(READ))["code"]
+        await heading(page, "Your account")
+        await follow(page, "Two-factor authentication")
 
-    assert "username" in entry["identifier"][0].split()
-    assert entry["password"] == ["current-password", "", "password", ""]
-    assert [up[name][0] for name in ("name", "email", "username")] == ["name", "email", "username"]
-    assert up["password"] == ["new-password", "", "password", RULES]
-    assert change["username"][0] == "username"
-    assert change["currentPassword"] == ["current-password", "", "password", ""]
-    assert change["newPassword"] == ["new-password", "", "password", RULES]
-    assert code[:2] == ["one-time-code", "numeric"]
+        await expect(page.get_by_text("9 left")).to_be_visible()

@@ -144,25 +144,6 @@ async def test_two_devices_of_one_user_sign_in(browser: Browser, origin: str, em
             await expect(page.get_by_role("heading", level=3)).to_have_text(["Laptop", "Phone"])
 
 
-@pytest.mark.threat("P10")
-async def test_a_cloned_device_is_refused(browser: Browser, origin: str, email: str) -> None:
-    async with browsing(browser) as page:
-        device = await attach(page)
-        await sign_up(page, origin, email)
-        await add(page, "Laptop")
-        # A page that refuses it asks again at once: a clone must not catch up meanwhile.
-        await device.count_from(1000)
-        await sign_out(page)
-        await page.goto(f"{origin}/account/sign-in?callbackURL={PASSKEYS}")
-        await expect(page.get_by_role("heading", level=1)).to_have_text("Passkeys")
-        await sign_out(page)
-        await device.count_from(0)
-
-        await page.goto(f"{origin}/account/sign-in?callbackURL={PASSKEYS}")
-
-        await expect(page.get_by_text("This passkey could not be checked.")).to_be_visible()
-
-
 async def test_a_passkey_stands_for_the_second_factor(browser: Browser, origin: str, email: str) -> None:
     async with browsing(browser) as page:
         device = await attach(page)

@@ -30,17 +30,6 @@ class VirtualAuthenticator:
         named = {"authenticatorId": self.id, "enabled": enabled}
         await self.devtools.send("WebAuthn.setAutomaticPresenceSimulation", named)
 
-    async def count_from(self, counter: int) -> None:
-        """Continue with another signature counter, as a clone does that was made earlier."""
-        [credential] = await self.credentials()
-        named = {"authenticatorId": self.id}
-        await self.devtools.send(
-            "WebAuthn.removeCredential", {**named, "credentialId": credential["credentialId"]}
-        )
-        await self.devtools.send(
-            "WebAuthn.addCredential", {**named, "credential": {**credential, "signCount": counter}}
-        )
-
 
 async def attach(page: Page, **options: Any) -> VirtualAuthenticator:
     """Add an authenticator to a page that is part of the device and keeps passkeys."""

@@ -1,7 +1,6 @@
 """Who asks a running service while something is broken: every answer is looked at, and none may be a crash."""
 
 import asyncio
-import os
 import secrets
 import time
 from collections import Counter
@@ -12,20 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.conftest import Headers
 from tests.handlers.steps import bearer, code
 from tests.live import LiveService
-from tests.service import PASSWORD
+from tests.service import PASSWORD, Service
 
 PATIENCE = 60.0
 """Seconds that are waited for what must come; no test waits so long where all is well."""
-
-LONG = os.environ.get("GATEWRIGHT_LONG") == "1"
-"""Whether the long forms run, too: `make faults`."""
-
-long_form = pytest.mark.skipif(not LONG, reason="the long form takes minutes: make faults")
 
 UNAVAILABLE = "503 SERVICE_UNAVAILABLE"
 OVERLOADED = "503 OVERLOADED"
@@ -46,24 +39,27 @@ def measured(what: str, seconds: float) -> None:
     print(f"{what}: {seconds:.2f} s")
 
 
-async def until(holds: Callable[[], Awaitable[object]]) -> float:
+async def until(holds: Callable[[], Awaitable[object]], seconds: float = PATIENCE) -> float:
     """Ask again and again until the answer is true; give how many seconds that took. Raises TimeoutError."""
     began = time.monotonic()
-    async with asyncio.timeout(PATIENCE):
-        while not await holds():
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110 (what is waited for happens elsewhere, and wakes nobody)
             await asyncio.sleep(0.02)
-            continue
     return time.monotonic() - began
+
+
+async def until_ready(service: Service) -> float:
+    """Return once a service in this process is ready; give how many seconds that took."""
+
+    async def is_ready() -> bool:
+        return (await service.get("/ready")).status_code == 200
+
+    return await until(is_ready)
 
 
 def descriptors(service: LiveService) -> int:
     """Return how many files and sockets the process has open."""
     return len(list(Path(f"/proc/{service.process.pid}/fd").iterdir()))
-
-
-def threads(service: LiveService) -> int:
-    """Return how many threads the process has."""
-    return len(list(Path(f"/proc/{service.process.pid}/task").iterdir()))
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.engines import OwnCluster
 from tests.faults.instances import Instances, Way, together
 from tests.faults.places import Place, place_of
 from tests.provider.process import ProviderProcess
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OwnCluster]:
+    """A PostgreSQL that the tests of one module may break, each of which leaves it running."""
+    cluster = OwnCluster()
+    cluster.start()
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture

@@ -3,13 +3,18 @@
 import asyncio
 import os
 import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 from sqlalchemy import make_url
 
+from tests.faults.asking import PLAIN
 from tests.postgres import Cluster
+from tests.proxy import Proxy
+from tests.service import Service, running_service
 
 
 class OwnCluster(Cluster):
@@ -71,6 +76,21 @@ class Replica(OwnCluster):
     def _fill(self) -> None:
         host, port = str(self._primary.host), str(self._primary.port)
         self._run("pg_basebackup", "-h", host, "-p", port, "-U", "postgres", "-D", "data", "-R", "-c", "fast")
+
+
+@asynccontextmanager
+async def relayed(
+    url: str, directory: Path, settings: Mapping[str, str] = PLAIN
+) -> AsyncIterator[tuple[Service, Proxy]]:
+    """Yield a service that reaches its database by a relay, and the relay."""
+    real = make_url(url)
+    relay = Proxy(str(real.host), int(real.port or 5432))
+    through = real.set(host="127.0.0.1", port=await relay.start()).render_as_string()
+    try:
+        async with running_service(through, directory, settings) as service:
+            yield service, relay
+    finally:
+        await relay.stop()
 
 
 async def restart(cluster: Cluster) -> None:

@@ -1,9 +1,8 @@
 """A service as an operator has it: a folder and a database that outlive its processes, looked at from outside."""
 
-import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from tests.faults.asking import until
 from tests.handlers.steps import bearer, token_in
 from tests.live import NOTHING, LiveService, serving
 from tests.security.second_factor import secret_in
@@ -88,13 +88,6 @@ class Place:
 
         await until(is_there)
         return self.mails(to, template)[-1]
-
-
-async def until(happened: Callable[[], Awaitable[bool]], seconds: float = DEADLINE) -> None:
-    """Return once it has happened; raises TimeoutError when it does not in so many seconds."""
-    async with asyncio.timeout(seconds):
-        while not await happened():  # noqa: ASYNC110 (what is waited for happens elsewhere, and wakes nobody)
-            await asyncio.sleep(0.02)
 
 
 def place_of(request: pytest.FixtureRequest, dialect: str, directory: Path) -> Place:

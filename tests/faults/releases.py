@@ -46,7 +46,7 @@ class Ended:
 def newer(directory: Path) -> Path:
     """Make the newer release in a folder; give the folder that its processes find it in."""
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, directory / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, directory / package)
     (directory / "models" / "migrations" / "versions" / f"{NEXT}_newer.py").write_text(_MIGRATION)
     return directory
 

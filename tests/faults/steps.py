@@ -1,13 +1,12 @@
 """What tests of running instances do by HTTP: join, sign in, look, and count what they are told."""
 
-from collections import Counter
 from typing import Any
 
 import httpx
 
+from tests.handlers.steps import bearer
 from tests.security.witness import Answer
-
-PASSWORD = "correct horse battery"
+from tests.service import PASSWORD
 
 
 def join(client: httpx.Client, name: str, **more: str) -> str:
@@ -28,10 +27,6 @@ def token_of(answer: httpx.Response) -> str:
     assert answer.status_code == 200, answer.text
     token: str = answer.json()["token"]
     return token
-
-
-def bearer(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 def status(client: httpx.Client, token: str) -> int:
@@ -58,11 +53,3 @@ def faults(answers: list[Answer]) -> set[str]:
     """Return the codes of faults, but for those of the provider, which the journey makes fail."""
     codes = {answer.body["code"] for answer in answers if answer.response.status_code >= 500}
     return codes - {"PROVIDER_UNAVAILABLE"}
-
-
-def told(answers: list[httpx.Response]) -> Counter[str]:
-    """Count answers by status and code."""
-    return Counter(
-        f"{answer.status_code} {answer.json()['code']}" if answer.status_code >= 400 else "200"
-        for answer in answers
-    )

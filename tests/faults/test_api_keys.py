@@ -4,8 +4,9 @@ instances."""
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,26 +20,18 @@ from tests.faults.asking import UNAVAILABLE, until
 from tests.faults.engines import OwnCluster, restart
 from tests.faults.places import IS_LONG, Place, Visitor
 from tests.faults.test_database import reading_only
-from tests.handlers.steps import code, join
-from tests.live import LiveService, promote
-from tests.service import VERIFIER, Service, close_service, open_service
+from tests.handlers.steps import code, join, token_of
+from tests.live import LiveService
+from tests.service import VERIFIER, Service, running_service
 
 BEARER = {"Authorization": f"Bearer {VERIFIER}"}
+KEYS = {"api_keys.verifiers": f"tests:{VERIFIER}", "api_keys.limit_per_owner": "10000"}
 SETTINGS = {"limits.enabled": "false", "secrets": "s" * 32, "database.timeout": "2s"}
 USES = 10_000
 KILLS = 20 if IS_LONG else 3
 SOME = 5
 """Answers that arrive before a kill."""
 EXPIRED = 1_000_000 if IS_LONG else 20_000
-
-
-@pytest.fixture
-def server() -> Iterator[OwnCluster]:
-    """A PostgreSQL of these tests alone."""
-    cluster = OwnCluster()
-    cluster.start()
-    yield cluster
-    cluster.stop()
 
 
 async def key_of_ada(service: Service, **body: object) -> dict[str, str]:
@@ -56,9 +49,7 @@ async def verify(service: Service, key: str) -> httpx.Response:
 
 @pytest.mark.threat("KEY8")
 async def test_no_use_is_counted_twice_or_given_away_by_a_restart(server: OwnCluster, tmp_path: Path) -> None:
-    service = await open_service(server.create(migrated=True), tmp_path, SETTINGS)
-    key = await key_of_ada(service, remaining=USES)
-    told: Counter[str] = Counter()
+    done, told = asyncio.Event(), Counter[str]()
 
     async def ask() -> None:
         while not done.is_set():
@@ -71,22 +62,21 @@ async def test_no_use_is_counted_twice_or_given_away_by_a_restart(server: OwnClu
                 told[code(answer)] += 1
             await asyncio.sleep(0.01)
 
-    done = asyncio.Event()
-    asking = [asyncio.create_task(ask()) for _ in range(6)]
-
     async def is_served() -> bool:
         return told["valid"] >= wanted
 
-    wanted = 20
-    await until(is_served)
-    await restart(server)
-    wanted = told["valid"] + 20
-    await until(is_served)
-    done.set()
-    await asyncio.gather(*asking)
+    async with running_service(server.create(migrated=True), tmp_path, SETTINGS) as service:
+        key = await key_of_ada(service, remaining=USES)
+        asking = asyncio.gather(*(ask() for _ in range(6)))
+        wanted = 20
+        await until(is_served)
+        await restart(server)
+        wanted = told["valid"] + 20
+        await until(is_served)
+        done.set()
+        await asking
+        ((remaining,),) = await service.rows("SELECT remaining FROM api_key")
 
-    ((remaining,),) = await service.rows("SELECT remaining FROM api_key")
-    await close_service(service)
     assert set(told) == {"valid", UNAVAILABLE}
     # A use whose answer was lost with the connection may be gone; none was given twice.
     assert told["valid"] <= USES - remaining <= told["valid"] + told[UNAVAILABLE]
@@ -95,21 +85,22 @@ async def test_no_use_is_counted_twice_or_given_away_by_a_restart(server: OwnClu
 @pytest.mark.threat("KEY7", "KEY8")
 async def test_instances_count_and_refuse_together(server: OwnCluster, tmp_path: Path) -> None:
     url = server.create(migrated=True)
-    one, other = [await open_service(url, tmp_path, SETTINGS) for _ in range(2)]
-    key = await key_of_ada(one, remaining=20)
+    async with (
+        running_service(url, tmp_path, SETTINGS) as one,
+        running_service(url, tmp_path, SETTINGS) as other,
+    ):
+        key = await key_of_ada(one, remaining=20)
 
-    answers = await asyncio.gather(*(verify(each, key["key"]) for each in (one, other) * 25))
+        answers = await asyncio.gather(*(verify(each, key["key"]) for each in (one, other) * 25))
 
-    assert Counter(answer.json()["valid"] for answer in answers) == {True: 20, False: 30}
-    owner = {"Authorization": key["Authorization"]}
-    for change, verdict in (({"remaining": 5}, None), ({"enabled": False}, "KEY_DISABLED")):
-        await one.post("/api-key/update", {"keyId": key["id"], **change}, headers=owner)
-        error = (await verify(other, key["key"])).json()["error"]
-        assert (error and error["code"]) == verdict
-    await one.post("/api-key/delete", {"keyId": key["id"]}, headers=owner)
-    assert (await verify(other, key["key"])).json()["error"]["code"] == "INVALID_API_KEY"
-    for each in (one, other):
-        await close_service(each)
+        assert Counter(answer.json()["valid"] for answer in answers) == {True: 20, False: 30}
+        owner = {"Authorization": key["Authorization"]}
+        for change, verdict in (({"remaining": 5}, None), ({"enabled": False}, "KEY_DISABLED")):
+            await one.post("/api-key/update", {"keyId": key["id"], **change}, headers=owner)
+            error = (await verify(other, key["key"])).json()["error"]
+            assert (error and error["code"]) == verdict
+        await one.post("/api-key/delete", {"keyId": key["id"]}, headers=owner)
+        assert (await verify(other, key["key"])).json()["error"]["code"] == "INVALID_API_KEY"
 
 
 @pytest.mark.threat("KEY24")
@@ -118,14 +109,13 @@ async def test_a_verifier_that_was_removed_is_refused_after_a_restart(place: Pla
     told: list[list[str]] = []
     for verifiers in (f"tests:{VERIFIER},mail:{other}", f"tests:{VERIFIER}"):
         settings = {**SETTINGS, "api_keys.verifiers": verifiers}
-        service = await open_service(place.url, place.directory, settings)
-        if not told:
-            key = (await service.post("/api-key/create", {}, headers=await join(service))).json()["key"]
-        headers = [BEARER, {"Authorization": f"Bearer {other}"}]
-        answers = [await service.post("/api-key/verify", {"key": key}, headers=each) for each in headers]
+        async with running_service(place.url, place.directory, settings) as service:
+            if not told:
+                key = (await service.post("/api-key/create", {}, headers=await join(service))).json()["key"]
+            headers = [BEARER, {"Authorization": f"Bearer {other}"}]
+            answers = [await service.post("/api-key/verify", {"key": key}, headers=each) for each in headers]
         told.append([code(answer) for answer in answers])
         assert answers[0].json()["valid"] is True
-        await close_service(service)
 
     assert told == [["200", "200"], ["200", "401 UNAUTHORIZED"]]
 
@@ -134,108 +124,90 @@ async def test_a_verifier_that_was_removed_is_refused_after_a_restart(place: Pla
 async def test_of_a_database_that_is_only_read_keys_without_counters_are_valid(
     server: OwnCluster, tmp_path: Path
 ) -> None:
-    service = await open_service(server.create(migrated=True), tmp_path, SETTINGS)
-    plain = await key_of_ada(service)
-    admin = {"Authorization": plain["Authorization"]}
-    counted = (await service.post("/api-key/create", {"remaining": 5}, headers=admin)).json()
-
-    async with reading_only(server):
+    async with running_service(server.create(migrated=True), tmp_path, SETTINGS) as service:
+        plain = await key_of_ada(service)
+        admin = {"Authorization": plain["Authorization"]}
+        counted = (await service.post("/api-key/create", {"remaining": 5}, headers=admin)).json()
 
         async def is_refused() -> bool:
             return code(await verify(service, counted["key"])) == UNAVAILABLE
 
-        await until(is_refused)
-        assert (await verify(service, plain["key"])).json()["valid"] is True
-        with pytest.raises(Exception, match="read-only transaction"):
-            await service.services.key_usage.write()
+        async def is_served() -> bool:
+            return (await verify(service, counted["key"])).status_code == 200
 
-    async def is_served() -> bool:
-        return (await verify(service, counted["key"])).status_code == 200
+        async with reading_only(server):
+            await until(is_refused)
+            assert (await verify(service, plain["key"])).json()["valid"] is True
+            with pytest.raises(Exception, match="read-only transaction"):
+                await service.services.key_usage.write()
+        await until(is_served)
+        assert (await verify(service, plain["key"])).json()["key"]["lastRequest"] is None
+        service.clock.advance(seconds=60)
+        await verify(service, plain["key"])
+        await service.services.key_usage.write()
+        used = (await verify(service, plain["key"])).json()["key"]["lastRequest"]
+        ((remaining,),) = await service.rows("SELECT remaining FROM api_key WHERE remaining IS NOT NULL")
 
-    await until(is_served)
-    assert (await verify(service, plain["key"])).json()["key"]["lastRequest"] is None
-    service.clock.advance(seconds=60)
-    await verify(service, plain["key"])
-    await service.services.key_usage.write()
-    assert (await verify(service, plain["key"])).json()["key"]["lastRequest"] == "2026-01-01T12:01:00.000Z"
-    ((remaining,),) = await service.rows("SELECT remaining FROM api_key WHERE remaining IS NOT NULL")
-    await close_service(service)
-    assert remaining == 4
+    assert (used, remaining) == ("2026-01-01T12:01:00.000Z", 4)
 
 
 @pytest.mark.threat("KEY8", "R18")
-async def test_a_killed_process_takes_one_use_at_most(place: Place) -> None:
-    """The one whose answer was on its way."""
-    with serving_keys(place) as live:
-        async with Visitor(live) as visitor:
-            token = await administrator(place, visitor)
-            key = (await visitor.post("/api-key/create", token, remaining=USES)).json()["key"]
-    told = 0
+async def test_a_killed_process_takes_one_use_at_most_and_leaves_no_half_of_a_key(place: Place) -> None:
+    """The use is the one whose answer was on its way; a key that was being created is there with its record, or not."""
+    async with as_of_now(place) as service:
+        counted = await key_of_ada(service, remaining=USES)
+    uses, created = 0, {counted["id"]}
     for kills in range(1, KILLS + 1):
-        with serving_keys(place) as live:
+        with place.serving(KEYS) as live:
             async with Visitor(live) as visitor:
-                told += len(
-                    await answered_until_killed(
-                        live, partial(visitor.post, "/api-key/verify", VERIFIER, key=key)
-                    )
+                verified, made = await answered_until_killed(
+                    live,
+                    partial(visitor.post, "/api-key/verify", VERIFIER, key=counted["key"]),
+                    partial(visitor.post, "/api-key/create", token_of(counted)),
                 )
-        [(remaining,)] = await place.rows("SELECT remaining FROM api_key")
-        assert told <= USES - remaining <= told + kills
-
-
-@pytest.mark.threat("R18")
-async def test_a_key_whose_creation_was_killed_is_there_with_its_record_or_is_not(place: Place) -> None:
-    told: set[str] = set()
-    with serving_keys(place) as live:
-        async with Visitor(live) as visitor:
-            token = await visitor.join("ada@example.com")
-    for _ in range(KILLS):
-        with serving_keys(place) as live:
-            async with Visitor(live) as visitor:
-                made = await answered_until_killed(live, partial(visitor.post, "/api-key/create", token))
-        told |= {answer["id"] for answer in made}
+        uses += len(verified)
+        created |= {key["id"] for key in made}
+        [(remaining,)] = await place.rows("SELECT remaining FROM api_key WHERE remaining IS NOT NULL")
+        assert uses <= USES - remaining <= uses + kills
         stored = {row.id for row in await place.rows("SELECT id FROM api_key")}
-        assert told <= stored == await recorded(place)
+        assert created <= stored == await recorded(place)
 
-    with serving_keys(place) as live:
-        async with Visitor(live) as visitor:
-            listed = (await visitor.get("/api-key/list?limit=500", token)).json()["apiKeys"]
-            unseen = [key["id"] for key in listed if key["id"] not in told]
-            deleted = [await visitor.post("/api-key/delete", token, keyId=key) for key in unseen]
+    async with as_of_now(place) as service:
+        owner = {"Authorization": counted["Authorization"]}
+        listed = (await service.get("/api-key/list?limit=500", headers=owner)).json()["apiKeys"]
+        unseen = {key["id"] for key in listed} - created
+        deleted = [await service.post("/api-key/delete", {"keyId": key}, headers=owner) for key in unseen]
     assert {key["id"] for key in listed} == stored
     assert [answer.status_code for answer in deleted] == [200] * len(unseen)
 
 
-def serving_keys(place: Place) -> AbstractContextManager[LiveService]:
-    return place.serving({"api_keys.verifiers": f"tests:{VERIFIER}", "api_keys.limit_per_owner": "10000"})
-
-
-async def administrator(place: Place, visitor: Visitor) -> str:
-    """Return the token of a user who manages keys."""
-    token = await visitor.join("root@example.com")
-    await asyncio.to_thread(promote, "root@example.com", place.directory, place.settings())
-    return token
+@asynccontextmanager
+async def as_of_now(place: Place) -> AsyncIterator[Service]:
+    """Yield a service in this process at a place where other processes serve too: its clock shows their time."""
+    async with running_service(place.url, place.directory, place.settings(KEYS)) as service:
+        service.clock.now = datetime.now(UTC)
+        yield service
 
 
 async def answered_until_killed(
-    live: LiveService, ask: Callable[[], Awaitable[httpx.Response]]
-) -> list[dict[str, Any]]:
-    """Ask one time after the other, and kill the process after some answers; return the answers that arrived."""
-    answers: list[dict[str, Any]] = []
+    live: LiveService, *asked: Callable[[], Awaitable[httpx.Response]]
+) -> list[list[dict[str, Any]]]:
+    """Ask for each thing again and again, and kill the process after some answers to each; return all answers."""
+    answers: list[list[dict[str, Any]]] = [[] for _ in asked]
 
-    async def go_on() -> None:
+    async def go_on(ask: Callable[[], Awaitable[httpx.Response]], arrived: list[dict[str, Any]]) -> None:
         while True:
             try:
                 answer = await ask()
             except httpx.TransportError:
                 return
             assert answer.status_code == 200, answer.text
-            answers.append(answer.json())
+            arrived.append(answer.json())
 
     async def are_some() -> bool:
-        return len(answers) >= SOME
+        return all(len(arrived) >= SOME for arrived in answers)
 
-    asking = asyncio.create_task(go_on())
+    asking = asyncio.gather(*map(go_on, asked, answers))
     await until(are_some)
     live.process.kill()
     await asking
@@ -250,39 +222,33 @@ async def recorded(place: Place) -> set[str]:
     return {each["key"] for each in details}
 
 
-@pytest.fixture
-async def crowded(place: Place) -> AsyncIterator[Service]:
-    """A service whose table of keys is full of expired ones."""
-    service = await open_service(place.url, place.directory, SETTINGS)
-    await join(service, "eve@example.com")
-    numbers = (
-        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)"
-        if service.services.database.dialect == "sqlite"
-        else "WITH numbers AS (SELECT n FROM generate_series(1, :many) n)"
-    )
-    digest = "CAST('d' || n AS BLOB)" if "RECURSIVE" in numbers else "('d' || n)::bytea"
+@pytest.mark.threat("R41")
+async def test_expired_keys_go_while_others_are_verified(place: Place) -> None:
+    async with running_service(place.url, place.directory, SETTINGS) as service:
+        await join(service, "eve@example.com")
+        await add_expired_keys(service)
+        key = (await key_of_ada(service))["key"]
+        service.clock.advance(days=31)
+        verdicts: list[bool] = []
+        sweeping = asyncio.create_task(cleanup.sweep(service.services.database, service.clock()))
+        while not sweeping.done():
+            verdicts.append((await verify(service, key)).json()["valid"])
+
+        assert (await sweeping)["api_key"] == EXPIRED
+    assert set(verdicts) == {True}
+    assert len(verdicts) > EXPIRED // 500
+
+
+async def add_expired_keys(service: Service) -> None:
+    """Fill the table of keys with expired ones of the only user."""
+    is_sqlite = service.services.database.dialect == "sqlite"
+    digest = "CAST('d' || n AS BLOB)" if is_sqlite else "('d' || n)::bytea"
     statement = (
         "INSERT INTO api_key (id, digest, kind, user_id, enabled, rate_limit_enabled, rate_limit_window_ms,"
         " rate_limit_max, request_count, expires_at, created_at, updated_at)"
-        f" {numbers} SELECT 'k' || n, {digest}, 'default', u.id, true, false, 1000, 1, 0, u.created_at, u.created_at,"
+        " WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)"
+        f" SELECT 'k' || n, {digest}, 'default', u.id, true, false, 1000, 1, 0, u.created_at, u.created_at,"
         ' u.created_at FROM numbers, "user" u'
     )
     async with service.services.database.transaction() as db:
         await db.execute(text(statement).execution_options(in_thread=True), many=EXPIRED)
-    yield service
-    await close_service(service)
-
-
-@pytest.mark.threat("R41")
-async def test_expired_keys_go_while_others_are_verified(crowded: Service) -> None:
-    key = (await key_of_ada(crowded))["key"]
-    crowded.clock.advance(days=31)
-    verdicts: list[bool] = []
-    sweeping = asyncio.create_task(cleanup.sweep(crowded.services.database, crowded.clock()))
-
-    while not sweeping.done():
-        verdicts.append((await verify(crowded, key)).json()["valid"])
-
-    assert (await sweeping)["api_key"] == EXPIRED
-    assert set(verdicts) == {True}
-    assert len(verdicts) > EXPIRED // 500

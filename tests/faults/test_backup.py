@@ -17,7 +17,7 @@ from tests.handlers import steps
 from tests.handlers.steps import NEW_PASSWORD, bearer, code, join, works
 from tests.postgres import Cluster, binaries
 from tests.security import second_factor
-from tests.service import PASSWORD, START, Service, close_service, open_service
+from tests.service import PASSWORD, START, Service, running_service
 
 CAROL = "carol@example.com"
 UNKNOWN_TO_IT = [401, 401, 401, 200, 400, 401, 200]
@@ -29,13 +29,11 @@ Open = Callable[[Place], Awaitable[Service]]
 @pytest.fixture
 async def opening() -> AsyncIterator[Open]:
     """What opens a service at a place, and closes it at the end."""
+    settings = {"secrets": "s" * 32, "limits.enabled": "false", "audit.retention": "0"}
     async with AsyncExitStack() as ends:
 
         async def open_(place: Place) -> Service:
-            settings = {"secrets": "s" * 32, "limits.enabled": "false", "audit.retention": "0"}
-            service = await open_service(place.url, place.directory, settings)
-            ends.push_async_callback(close_service, service)
-            return service
+            return await ends.enter_async_context(running_service(place.url, place.directory, settings))
 
         yield open_
 

@@ -16,7 +16,7 @@ from server.jobs import cleanup
 from tests.faults.places import IS_LONG, Place
 from tests.handlers.steps import bearer, code, join, sign_in
 from tests.rows import insert_many
-from tests.service import START, Service, close_service, open_service
+from tests.service import START, Service, running_service
 
 MANY = 10_000 if IS_LONG else 2_000
 BATCH = 500
@@ -52,14 +52,13 @@ def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
 @pytest.fixture
 async def crowded(place: Place) -> AsyncIterator[Service]:
     """A service with one user, and with ten thousand rows that are over in each table."""
-    service = await open_service(place.url, place.directory, {"limits.enabled": "false"})
-    await join(service)
-    [(user_id,)] = await service.rows('SELECT id FROM "user"')
-    async with service.services.database.transaction() as db:
-        for model, row in _rows(user_id).items():
-            await insert_many(db, model, [row(number) for number in range(MANY)])
-    yield service
-    await close_service(service)
+    async with running_service(place.url, place.directory, {"limits.enabled": "false"}) as service:
+        await join(service)
+        [(user_id,)] = await service.rows('SELECT id FROM "user"')
+        async with service.services.database.transaction() as db:
+            for model, row in _rows(user_id).items():
+                await insert_many(db, model, [row(number) for number in range(MANY)])
+        yield service
 
 
 @contextmanager

@@ -11,14 +11,14 @@ import pyotp
 import pytest
 from sqlalchemy import text
 
-from tests.conftest import MakeService
+from tests.conftest import MakeService, create_database
 from tests.faults.places import LONG, Place, Visitor
 from tests.handlers import steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, code
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.security.second_factor import cookie
-from tests.service import PASSWORD, START, VERIFIER, Service, close_service, open_service
+from tests.service import PASSWORD, START, VERIFIER, Service, running_service
 
 SKEW = 300
 ALLOWED = 45
@@ -37,16 +37,32 @@ class Pair:
     skew: int
 
 
-@pytest.fixture(params=[SKEW, -SKEW], ids=["ahead", "behind"])
-async def pair(request: pytest.FixtureRequest, dialect: str, tmp_path: Path) -> AsyncIterator[Pair]:
-    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
-    if dialect == "postgresql":
-        url = request.getfixturevalue("cluster").create(migrated=True)
-    right, wrong = [await open_service(url, tmp_path, LIMITS) for _ in range(2)]
-    wrong.clock.advance(seconds=request.param)
-    yield Pair(right, wrong, request.param)
-    for service in (right, wrong):
-        await close_service(service)
+@pytest.fixture(
+    scope="module",
+    params=[(dialect, skew) for dialect in ("sqlite", "postgresql") for skew in (SKEW, -SKEW)],
+    ids=["sqlite-ahead", "sqlite-behind", "postgresql-ahead", "postgresql-behind"],
+)
+async def both(
+    request: pytest.FixtureRequest, migrated_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Pair]:
+    """The two instances, which all tests of this module share."""
+    dialect, skew = request.param
+    directory = tmp_path_factory.mktemp("clocks")
+    url = create_database(request, dialect, directory, migrated_file)
+    async with (
+        running_service(url, directory, LIMITS) as right,
+        running_service(url, directory, LIMITS) as wrong,
+    ):
+        yield Pair(right, wrong, skew)
+
+
+@pytest.fixture
+async def pair(both: Pair) -> Pair:
+    """The two as if just started."""
+    await both.right.reset()
+    await both.wrong.reset()
+    both.wrong.clock.advance(seconds=both.skew)
+    return both
 
 
 def lives(answer: httpx.Response) -> list[int]:

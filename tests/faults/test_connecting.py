@@ -1,7 +1,7 @@
 """Row R1: something stands where the database should be, as a proxy without a primary does in a failover."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from sqlalchemy import make_url
 from structlog.testing import capture_logs
 
 from tests.conftest import Headers
-from tests.faults.asking import PLAIN, UNAVAILABLE, until
-from tests.faults.engines import OwnCluster
+from tests.faults.asking import UNAVAILABLE, until
+from tests.faults.engines import OwnCluster, relayed
 from tests.ha.logs import documented_reasons
 from tests.handlers.steps import code, join
 from tests.proxy import Proxy
-from tests.service import PASSWORD, Service, close_service, open_service
+from tests.service import PASSWORD, Service
 
 ASKED: tuple[tuple[str, str, object], ...] = (
     ("GET", "/get-session", None),
@@ -26,8 +26,6 @@ ASKED: tuple[tuple[str, str, object], ...] = (
     ("POST", "/sign-in/email", {"email": "ada@example.com", "password": PASSWORD}),
     ("POST", "/sign-out", {}),
 )
-
-pytestmark = pytest.mark.long
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -86,26 +84,13 @@ async def standing(behave: Behaviour) -> AsyncIterator[int]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[OwnCluster]:
-    """A PostgreSQL of these tests alone."""
-    cluster = OwnCluster()
-    cluster.start()
-    yield cluster
-    cluster.stop()
-
-
-@asynccontextmanager
-async def relayed(server: OwnCluster, directory: Path) -> AsyncIterator[tuple[Service, Proxy, Headers]]:
-    """Yield a service that reaches its database by a relay, with a user."""
-    real = make_url(server.create(migrated=True))
-    relay = Proxy(str(real.host), int(real.port or 5432))
-    through = real.set(host="127.0.0.1", port=await relay.start()).render_as_string()
-    service = await open_service(through, directory, PLAIN)
-    try:
+async def relay(
+    server: OwnCluster, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Service, Proxy, Headers]]:
+    """A service that reaches its database by a relay, the relay, and a user."""
+    directory = tmp_path_factory.mktemp("relayed")
+    async with relayed(server.create(migrated=True), directory) as (service, relay):
         yield service, relay, await join(service)
-    finally:
-        await close_service(service)
-        await relay.stop()
 
 
 async def asked(service: Service, headers: Headers) -> list[httpx.Response]:
@@ -121,15 +106,16 @@ async def asked(service: Service, headers: Headers) -> list[httpx.Response]:
     [close, close_after_first_words, close_after_startup, close_within_tls, speak_http, fail_before_tls],
 )
 async def test_what_is_no_database_costs_503_for_a_reason_of_the_manual(
-    server: OwnCluster, tmp_path: Path, behave: Behaviour
+    server: OwnCluster, relay: tuple[Service, Proxy, Headers], behave: Behaviour
 ) -> None:
-    async with relayed(server, tmp_path) as (service, relay, ada), standing(behave) as port:
+    service, proxy, ada = relay
+    async with standing(behave) as port:
         real = make_url(server.url())
-        relay.lead_to("127.0.0.1", port)
-        await relay.cut()
+        proxy.lead_to("127.0.0.1", port)
+        await proxy.cut()
         with capture_logs() as logs:
             refused = await asked(service, ada)
-        relay.lead_to(str(real.host), int(real.port or 5432))
+        proxy.lead_to(str(real.host), int(real.port or 5432))
 
         async def is_well() -> bool:
             return (await service.get("/list-sessions", headers=ada)).status_code == 200
@@ -151,7 +137,8 @@ async def is_reading() -> bool:
 async def test_what_waits_for_the_database_as_the_service_stops_is_told_to_come_again(
     server: OwnCluster, tmp_path: Path
 ) -> None:
-    async with relayed(server, tmp_path) as (service, relay, ada):
+    async with relayed(server.create(migrated=True), tmp_path) as (service, relay):
+        ada = await join(service)
         relay.freeze()
         with capture_logs() as logs:
             waiting = asyncio.create_task(asked(service, ada))

@@ -7,9 +7,10 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -25,7 +26,6 @@ from models.queries import ReadStatement
 from server.database.database import open_database
 from tests.conftest import Headers
 from tests.faults.asking import (
-    LONG,
     PATIENCE,
     PLAIN,
     UNAVAILABLE,
@@ -33,29 +33,20 @@ from tests.faults.asking import (
     Load,
     asking,
     descriptors,
-    long_form,
     measured,
     told,
     until,
 )
-from tests.faults.engines import OwnCluster, restart
+from tests.faults.engines import OwnCluster, relayed, restart
+from tests.faults.places import IS_LONG, LONG
 from tests.handlers.steps import ADA, code, count, join, sign_in, until_blocked
 from tests.live import LiveService, Output, launch, serving
 from tests.proxy import Proxy
-from tests.service import Service, close_service, open_service
+from tests.service import Service, running_service
 
 POOL = 5
 SETTINGS = {**PLAIN, "database.pool_size": str(POOL), "database.timeout": "2s", "session.update_age": "0s"}
 """Sessions are extended at every use, so that each look at one would write."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OwnCluster]:
-    """A PostgreSQL of these tests alone."""
-    cluster = OwnCluster()
-    cluster.start()
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +141,7 @@ class TestRestart:
         load = Load(asker, ada[1])
 
         async with load.running():
-            for _ in range(10 if LONG else 2):
+            for _ in range(10 if IS_LONG else 2):
                 await load.until("200")
                 await asyncio.to_thread(server.halt)
                 measured("R1 first 503 after the stop", await load.until(UNAVAILABLE, 1))
@@ -180,12 +171,10 @@ class TestRestart:
             return not await server.run(waiting, url=url)
 
         assert await everything(asker, ada, 3) == ["200"]
-        await until(
-            is_quiet
-        )  # Mail under way would see the restart, and the whole pool would be dropped for it.
-        assert (
-            code(await asker.sign_in(ada[0])) == "200"
-        )  # It leaves its connection at hand for who comes next.
+        # Mail under way would see the restart, and the whole pool would be dropped for it.
+        await until(is_quiet)
+        # It leaves its connection at hand for who comes next.
+        assert code(await asker.sign_in(ada[0])) == "200"
         await restart(server)
 
         assert code(await asker.sign_in(ada[0])) == "200"
@@ -193,40 +182,37 @@ class TestRestart:
         assert await server.connections() <= POOL
 
 
-@dataclass(frozen=True)
-class Parted:
-    """A service in this process whose connections the server has ended; of the ends it is not told."""
-
-    server: OwnCluster
-    service: Service
-    proxy: Proxy
-
-    async def end_all(self) -> None:
-        """Let the server end every connection of this service; return once it has said so on each."""
-        name = make_url(self.service.services.settings.database_url.get_secret_value()).database
-        self.proxy.ends = 0
-        [row] = await self.server.run(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            f" WHERE application_name = 'gatewright' AND datname = '{name}'"
-        )
-
-        async def all_told() -> bool:
-            return self.proxy.ends >= int(row[0])
-
-        await until(all_told)
+Ask = Callable[[], Awaitable[httpx.Response]]
 
 
-@pytest.fixture
-async def parted(server: OwnCluster, tmp_path: Path) -> AsyncIterator[Parted]:
-    """A service behind a relay that keeps the ends of streams back."""
-    real = make_url(server.create(migrated=True))
-    proxy = Proxy(str(real.host), int(real.port or 5432))
-    url = real.set(host="127.0.0.1", port=await proxy.start()).render_as_string()
-    service = await open_service(url, tmp_path, PLAIN)
-    proxy.hold_ends()
-    yield Parted(server, service, proxy)
-    await proxy.stop()
-    await close_service(service)
+async def are_served(ask: Ask) -> bool:
+    """Return whether eight requests at once are."""
+    return set(told(await asyncio.gather(*(ask() for _ in range(8))))) == {"200"}
+
+
+async def end_all(server: OwnCluster, service: Service, relay: Proxy) -> None:
+    """Let the server end every connection of a service; return once it has said so on each."""
+    name = make_url(service.services.settings.database_url.get_secret_value()).database
+    relay.ends = 0
+    [row] = await server.run(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        f" WHERE application_name = 'gatewright' AND datname = '{name}'"
+    )
+
+    async def all_told() -> bool:
+        return relay.ends >= int(row[0])
+
+    await until(all_told)
+
+
+ASKED: tuple[tuple[str, str, dict[str, str] | None], ...] = (
+    ("GET", "/get-session", None),
+    ("GET", "/list-sessions", None),
+    ("GET", "/ready", None),
+    ("POST", "/update-user", {"name": "Ada L."}),
+    ("POST", "/revoke-other-sessions", {}),
+    ("POST", "/request-password-reset", {"email": ADA}),
+)
 
 
 @pytest.mark.threat("R1")
@@ -236,38 +222,24 @@ class TestEndedConnections:
     The driver has met an error that nobody asked for; a statement that begins now fails by an error of its own.
     """
 
-    @pytest.mark.parametrize(
-        ("method", "path", "body"),
-        [
-            ("GET", "/get-session", None),
-            ("GET", "/list-sessions", None),
-            ("GET", "/ready", None),
-            ("POST", "/update-user", {"name": "Ada L."}),
-            ("POST", "/revoke-other-sessions", {}),
-            ("POST", "/request-password-reset", {"email": "ada@example.com"}),
-        ],
-    )
     async def test_what_begins_before_the_end_has_come_is_told_to_wait(
-        self, parted: Parted, method: str, path: str, body: dict[str, str] | None
+        self, server: OwnCluster, tmp_path: Path
     ) -> None:
-        service = parted.service
-        ada = await join(service)
+        async with relayed(server.create(migrated=True), tmp_path) as (service, relay):
+            relay.hold_ends()
+            ada = await join(service)
+            for method, path, body in ASKED:
+                ask = partial(service.client.request, method, path, headers=ada, json=body)
+                await until(partial(are_served, ask))
+                await end_all(server, service, relay)
+                refused = await asyncio.gather(*(ask() for _ in range(8)))
 
-        async def ask() -> httpx.Response:
-            return await service.client.request(method, path, headers=ada, json=body)
-
-        assert code(await ask()) == "200"
-        await parted.end_all()
-        refused = await asyncio.gather(*(ask() for _ in range(8)))
-
-        assert set(told(refused)) <= {"200", UNAVAILABLE}
-        assert UNAVAILABLE in told(refused)
-        assert {each.headers["retry-after"] for each in refused if each.status_code == 503} == {"5"}
-
-        async def is_well() -> bool:
-            return set(told(await asyncio.gather(*(ask() for _ in range(8))))) == {"200"}
-
-        await until(is_well)
+                assert set(told(refused)) <= {"200", UNAVAILABLE}
+                assert UNAVAILABLE in told(refused), path
+                assert {each.headers["retry-after"] for each in refused if each.status_code == 503} == {"5"}
+                await until(partial(are_served, ask))
+            # A connection whose end is held back is ended with the relay.
+            await relay.stop()
 
     async def test_connections_that_end_under_load_cost_503_and_no_write(
         self,
@@ -279,7 +251,7 @@ class TestEndedConnections:
         load = Load(asker, ada[1])
 
         async with load.running(8):
-            for _ in range(200 if LONG else 20):
+            for _ in range(200 if IS_LONG else 20):
                 await load.until("200", 8)
                 await server.run(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatewright'"
@@ -336,7 +308,7 @@ class TestAbsentAtStart:
         assert (waiting["level"], waiting["reason"]) == ("warning", "ConnectionRefusedError")
         assert service.process.returncode == 0
 
-    @long_form
+    @LONG
     @pytest.mark.parametrize("fault", ["stopped", "frozen"])
     async def test_after_half_a_minute_it_gives_up_with_one_clear_line(
         self, server: OwnCluster, tmp_path: Path, fault: str
@@ -388,18 +360,16 @@ class TestSilentServer:
     async def rounds(self, asker: Asker, ada: tuple[str, Headers]) -> list[str]:
         """Ask in rounds, for a minute in the long form; give what was told."""
         outcomes: set[str] = set()
-        end = time.monotonic() + (60 if LONG else 0)
+        end = time.monotonic() + (60 if IS_LONG else 0)
         while not outcomes or time.monotonic() < end:
             outcomes.update(await everything(asker, ada, 10))
         return sorted(outcomes)
 
     async def test_tasks_do_not_pile_up(self, server: OwnCluster, tmp_path: Path) -> None:
         """In this process, where tasks can be counted; there is no client here that keeps connections."""
-        service = await open_service(
-            server.create(migrated=True), tmp_path, {**PLAIN, "database.timeout": "1s"}
-        )
+        settings = {**PLAIN, "database.timeout": "1s"}
         headers = {"Authorization": f"Bearer {'x' * 32}"}
-        try:
+        async with running_service(server.create(migrated=True), tmp_path, settings) as service:
             await service.get("/get-session", headers=headers)
             before = len(asyncio.all_tasks())
             server.freeze()
@@ -418,8 +388,6 @@ class TestSilentServer:
                 return len(asyncio.all_tasks()) <= before
 
             await until(only_those_from_before)
-        finally:
-            await close_service(service)
 
 
 @pytest.mark.threat("R4")
@@ -456,9 +424,8 @@ class TestFullPool:
         """Their line is the pool's own. One has its turn; if nobody gave up, each would, one after the other."""
         url = server.create(migrated=True)
         settings = {**PLAIN, "database.pool_size": "3", "database.timeout": "2s"}
-        service = await open_service(url, tmp_path, settings)
         operator = await asyncpg.connect(url)
-        try:
+        async with running_service(url, tmp_path, settings) as service:
             ada = await join(service)
             async with operator.transaction():
                 await operator.execute('SELECT * FROM "user" FOR UPDATE')
@@ -466,9 +433,7 @@ class TestFullPool:
 
                 assert told(await asyncio.gather(*asked)) == {UNAVAILABLE: 12}
                 assert service.services.database.pool_state().timeouts > 6
-        finally:
-            await operator.close()
-            await close_service(service)
+        await operator.close()
 
     async def test_a_short_wait_is_served(
         self, server: OwnCluster, asker: Asker, ada: tuple[str, Headers]
@@ -505,24 +470,15 @@ async def conflicts(server: OwnCluster, url: str) -> AsyncIterator[Conflicts]:
 class TestConflicts:
     """Serialization faults and deadlocks."""
 
-    async def test_three_conflicts_are_not_seen(
-        self, asker: Asker, ada: tuple[str, Headers], conflicts: Conflicts
+    @pytest.mark.parametrize(("number", "told"), [(3, "200"), (1000, UNAVAILABLE)])
+    async def test_three_conflicts_are_not_seen_and_more_are_a_503(
+        self, asker: Asker, ada: tuple[str, Headers], conflicts: Conflicts, number: int, told: str
     ) -> None:
-        await conflicts.set(3)
+        await conflicts.set(number)
 
         answer = await asker.post("/update-user", {"name": "Ada L."}, ada[1])
 
-        assert answer.status_code == 200
-        assert await conflicts.tries() == 4
-
-    async def test_one_that_does_not_end_is_a_503(
-        self, asker: Asker, ada: tuple[str, Headers], conflicts: Conflicts
-    ) -> None:
-        await conflicts.set(1000)
-
-        answer = await asker.post("/update-user", {"name": "Ada L."}, ada[1])
-
-        assert code(answer) == UNAVAILABLE
+        assert code(answer) == told
         assert await conflicts.tries() == 4
 
     async def test_the_loser_of_a_deadlock_tries_again(self, server: OwnCluster, tmp_path: Path) -> None:
@@ -530,25 +486,20 @@ class TestConflicts:
         url = server.create(migrated=True)
         name = url.rpartition("/")[2]
         await server.run(f"ALTER DATABASE {name} SET deadlock_timeout = '4s'")
-        service = await open_service(url, tmp_path, {**PLAIN, "database.timeout": "60s"})
         operator = await asyncpg.connect(url, server_settings={"deadlock_timeout": "60s"})
-        try:
+        async with running_service(url, tmp_path, {**PLAIN, "database.timeout": "60s"}) as service:
             ada = await join(service)
-            held = operator.transaction()
-            await held.start()
-            await operator.execute("SELECT * FROM session FOR UPDATE")
-            revoking = asyncio.create_task(service.post("/revoke-sessions", headers=ada))
-            await until_blocked(service)
-            await operator.execute("""UPDATE "user" SET name = 'Ada L.'""")
-            await held.commit()
+            async with operator.transaction():
+                await operator.execute("SELECT * FROM session FOR UPDATE")
+                revoking = asyncio.create_task(service.post("/revoke-sessions", headers=ada))
+                await until_blocked(service)
+                await operator.execute("""UPDATE "user" SET name = 'Ada L.'""")
 
             assert (await revoking).status_code == 200
             [row] = await server.run(f"SELECT deadlocks FROM pg_stat_database WHERE datname = '{name}'")
             assert await count(service, Session) == 0
             assert row[0] >= 1
-        finally:
-            await operator.close()
-            await close_service(service)
+        await operator.close()
 
     async def test_a_stricter_database_is_not_noticed(self, server: OwnCluster, tmp_path: Path) -> None:
         """Whatever isolation is the database's default: all that is asked at once for one user is done.
@@ -572,8 +523,7 @@ class TestConflicts:
             ),
             url=url,
         )
-        service = await open_service(url, tmp_path, {**PLAIN, "database.timeout": "60s"})
-        try:
+        async with running_service(url, tmp_path, {**PLAIN, "database.timeout": "60s"}) as service:
             ada = await join(service)
 
             asked = [service.post("/update-user", {"name": f"Ada {n}"}, headers=ada) for n in range(20)]
@@ -581,8 +531,6 @@ class TestConflicts:
             asked += [service.get("/list-sessions", headers=ada) for _ in range(20)]
 
             assert told(await asyncio.gather(*asked)) == {"200": 60}
-        finally:
-            await close_service(service)
 
     async def test_a_read_that_loses_is_a_503(self, server: OwnCluster) -> None:
         """A standby that has to change what somebody reads says so in the same words."""
@@ -620,27 +568,26 @@ async def reading_only(server: OwnCluster) -> AsyncIterator[None]:
 class TestReadOnly:
     """The database can only be read."""
 
-    @pytest.fixture
-    async def read_only(self, server: OwnCluster) -> AsyncIterator[None]:
-        """A server on which nothing is written, from one moment to the next."""
-        async with reading_only(server):
-            yield
-
     async def test_what_reads_goes_on_and_what_writes_is_told_to_wait(
-        self, service: LiveService, asker: Asker, ada: tuple[str, Headers], read_only: None
+        self, server: OwnCluster, service: LiveService, asker: Asker, ada: tuple[str, Headers]
     ) -> None:
-        await until(lambda: refuses(asker))
-        await look_around(asker, ada)
+        """Afterwards no connection is stuck in what it was."""
+        async with reading_only(server):
+            await until(lambda: refuses(asker))
+            await look_around(asker, ada)
         assert "25006 ReadOnlySQLTransactionError" in "".join(service.output.lines)
+        measured("R9 first write afterwards", await until(asker.writes))
 
-    @pytest.mark.parametrize("path", ["/update-user", "/revoke-other-sessions", "/request-password-reset"])
+        answers = await asyncio.gather(*(asker.sign_up(asker.address()) for _ in range(POOL * 2)))
+
+        assert told(answers) == {"200": POOL * 2}
+
     async def test_a_connection_that_cannot_write_is_dropped(
-        self, server: OwnCluster, tmp_path: Path, path: str
+        self, server: OwnCluster, tmp_path: Path
     ) -> None:
         """Its server may be a primary no more, whatever stands between."""
         url = server.create(migrated=True)
         database = url.rpartition("/")[2]
-        body = {"/update-user": {"name": "Ada L."}, "/request-password-reset": {"email": ADA}}.get(path, {})
 
         async def connections() -> set[int]:
             rows = await server.run(
@@ -649,30 +596,21 @@ class TestReadOnly:
             )
             return {row[0] for row in rows}
 
-        service = await open_service(url, tmp_path, PLAIN)
-        try:
+        async def is_answered(post: Ask, told: str) -> bool:
+            return code(await post()) == told
+
+        async def are_dropped(before: set[int]) -> bool:
+            return bool(before - await connections())
+
+        async with running_service(url, tmp_path, PLAIN) as service:
             ada = await join(service)
-            before = await connections()
-            async with reading_only(server):
-
-                async def is_refused() -> bool:
-                    return code(await service.post(path, body, headers=ada)) == UNAVAILABLE
-
-                async def is_dropped() -> bool:
-                    return bool(before - await connections())
-
-                await until(is_refused)
-                await until(is_dropped)
-        finally:
-            await close_service(service)
-
-    async def test_it_can_be_written_to_again(self, asker: Asker) -> None:
-        """The fixture of the test before made it so; no connection is stuck in what it was."""
-        measured("R9 first write afterwards", await until(asker.writes))
-
-        answers = await asyncio.gather(*(asker.sign_up(asker.address()) for _ in range(POOL * 2)))
-
-        assert told(answers) == {"200": POOL * 2}
+            for _, path, body in ASKED[3:]:
+                post = partial(service.post, path, body, headers=ada)
+                await until(partial(is_answered, post, "200"))
+                before = await connections()
+                async with reading_only(server):
+                    await until(partial(is_answered, post, UNAVAILABLE))
+                    await until(partial(are_dropped, before))
 
     async def test_a_standby_takes_over(
         self, server: OwnCluster, url: str, asker: Asker, ada: tuple[str, Headers]

@@ -5,8 +5,8 @@ through it behind a relay, and is never started again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -18,62 +18,38 @@ from server.database.postgresql.engine import postgresql_connect
 from server.database.schema import suffices
 from server.doctor.examination import examine_database
 from tests.conftest import Headers
-from tests.faults.asking import PLAIN, UNAVAILABLE, until
-from tests.faults.engines import OwnCluster, Replica
+from tests.faults.asking import UNAVAILABLE, until, until_ready
+from tests.faults.engines import OwnCluster, Replica, relayed
 from tests.handlers.steps import code, join, sign_in
 from tests.pgbouncer import pooling
-from tests.proxy import Proxy
 from tests.server.doctor.test_doctor import is_wrong, settings
-from tests.service import Service, close_service, open_service
+from tests.service import Service
 
 
 @pytest.fixture
-def primary() -> Iterator[OwnCluster]:
-    """A server of one test alone."""
-    cluster = OwnCluster()
-    cluster.start()
-    yield cluster
-    cluster.stop()
-
-
-@pytest.fixture
-def url(primary: OwnCluster) -> str:
+def url(server: OwnCluster) -> str:
     """The address of the service's database at the primary."""
-    return primary.create(migrated=True)
+    return server.create(migrated=True)
 
 
 @pytest.fixture
-def replica(primary: OwnCluster, url: str) -> Iterator[Replica]:
+def replica(server: OwnCluster, url: str) -> Iterator[Replica]:
     """A standby that follows the primary."""
-    replica = Replica(primary)
+    replica = Replica(server)
     replica.start()
     yield replica
     replica.stop()
 
 
-async def catch_up(primary: OwnCluster, replica: Replica, *, place: str) -> None:
+async def catch_up(server: OwnCluster, replica: Replica, *, place: str) -> None:
     """Return once the standby has received, or replayed, what the primary has written so far."""
-    [row] = await primary.run("SELECT pg_current_wal_flush_lsn()::text")
+    [row] = await server.run("SELECT pg_current_wal_flush_lsn()::text")
 
     async def has_it() -> bool:
         [there] = await replica.run(f"SELECT pg_last_wal_{place}_lsn() >= '{row[0]}'")
         return bool(there[0])
 
     await until(has_it)
-
-
-@asynccontextmanager
-async def relayed(url: str, directory: Path) -> AsyncIterator[tuple[Service, Proxy]]:
-    """Yield a service that reaches its database by a relay."""
-    real = make_url(url)
-    proxy = Proxy(str(real.host), int(real.port or 5432))
-    through = real.set(host="127.0.0.1", port=await proxy.start()).render_as_string()
-    service = await open_service(through, directory, PLAIN)
-    try:
-        yield service, proxy
-    finally:
-        await close_service(service)
-        await proxy.stop()
 
 
 async def told(service: Service, headers: Headers) -> dict[str, str]:
@@ -98,15 +74,15 @@ def everything(answer: str) -> dict[str, str]:
 @pytest.mark.threat("R9")
 class TestFailover:
     async def test_a_standby_that_lags_answers_nothing_and_serves_once_promoted(
-        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
+        self, server: OwnCluster, replica: Replica, url: str, tmp_path: Path
     ) -> None:
         async with relayed(url, tmp_path) as (service, relay):
             ada, gone = await join(service), await join(service, "gone@example.com")
             assert await told(service, ada) == everything("200")
-            await catch_up(primary, replica, place="replay")
+            await catch_up(server, replica, place="replay")
             await replica.run("SELECT pg_wal_replay_pause()")
             assert code(await service.post("/sign-out", headers=gone)) == "200"
-            await catch_up(primary, replica, place="receive")
+            await catch_up(server, replica, place="receive")
 
             standby = make_url(replica.url())
             relay.lead_to(str(standby.host), int(standby.port or 5432))
@@ -119,39 +95,49 @@ class TestFailover:
 
             await until(keeps_no_connection)  # One may just have been opened, and is about to be refused.
 
-            await asyncio.to_thread(primary.halt)
+            await asyncio.to_thread(server.halt)
             await asyncio.to_thread(replica.promote)
 
-            async def is_ready() -> bool:
-                return (await service.get("/ready")).status_code == 200
-
-            await until(is_ready)
+            await until_ready(service)
             back = await told(service, ada)
             later = code(await service.get("/get-session", headers=gone))
-            await asyncio.to_thread(primary.resume)
+            await asyncio.to_thread(server.resume)
 
         assert revoked == [UNAVAILABLE] * 3
         assert away == everything(UNAVAILABLE)
         assert back == everything("200")
         assert later == "401 UNAUTHORIZED"
 
-    async def test_a_service_does_not_start_on_a_standby(
-        self, replica: Replica, url: str, tmp_path: Path
+    async def test_a_service_neither_starts_on_a_standby_nor_is_ready_where_a_pooler_leads_to_one(
+        self, server: OwnCluster, replica: Replica, url: str, tmp_path: Path
     ) -> None:
+        """What the pooler tells of its server may be old, and the service keeps its connections to the pooler."""
+        await catch_up(server, replica, place="replay")
         there = make_url(replica.url(str(make_url(url).database))).render_as_string()
-
         with pytest.raises(DatabaseAbsent, match="the server is a standby"):
             await open_database(there, pool_size=3, timeout=5, patience=0)
-        [finding] = await examine_database(settings(tmp_path, there), system_clock)
+        [directly] = await examine_database(settings(tmp_path, there), system_clock)
+        with pooling(there, connections=2) as pooled:
+            through = settings(tmp_path, pooled, **{"database.pooler": "transaction"})
+            by_pooler = (await examine_database(through, system_clock))[0]
+            opened = await open_database(pooled, pool_size=3, timeout=5, patience=0, pooled=True)
+            try:
+                before = await suffices(opened)
+                await asyncio.to_thread(replica.promote)
+                after = await suffices(opened)
+            finally:
+                await opened.close()
 
-        assert is_wrong(finding, "it is read-only: a standby")
+        assert is_wrong(directly, "it is read-only: a standby")
+        assert is_wrong(by_pooler, "it is read-only: a standby")
+        assert (before, after) == (False, True)
 
     async def test_doctor_says_to_any_role_that_commits_wait_for_no_standby(
-        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
+        self, server: OwnCluster, replica: Replica, url: str, tmp_path: Path
     ) -> None:
-        await primary.run("CREATE ROLE ada LOGIN", "GRANT pg_read_all_data, pg_write_all_data TO ada")
+        await server.run("CREATE ROLE ada LOGIN", "GRANT pg_read_all_data, pg_write_all_data TO ada")
         ada = make_url(url).set(username="ada").render_as_string()
-        await catch_up(primary, replica, place="replay")
+        await catch_up(server, replica, place="replay")
 
         async def verdicts() -> list[tuple[str, str]]:
             found = await examine_database(settings(tmp_path, ada), system_clock)
@@ -161,11 +147,15 @@ class TestFailover:
             return not await verdicts()
 
         asynchronous = await verdicts()
-        await primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
-        await until(are_synchronous)
-        await primary.run("ALTER ROLE ada SET synchronous_commit = 'local'")
+        await server.run("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        try:
+            await until(are_synchronous)
+            await server.run("ALTER ROLE ada SET synchronous_commit = 'local'")
+            by_role = await verdicts()
+        finally:
+            await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
 
-        assert asynchronous == await verdicts() == [("replication", "warning")]
+        assert asynchronous == by_role == [("replication", "warning")]
 
     async def test_doctor_counts_the_processes_that_run(self, url: str, tmp_path: Path) -> None:
         """The server takes 50 connections, three of them from superusers only."""
@@ -180,22 +170,3 @@ class TestFailover:
         assert "connections" not in {each.check for each in before}
         [finding] = [each for each in during if each.check == "connections"]
         assert finding.found.startswith("3 processes, one more than run now, need 60 connections")
-
-    async def test_it_is_not_ready_where_a_pooler_leads_to_a_standby(
-        self, primary: OwnCluster, replica: Replica, url: str, tmp_path: Path
-    ) -> None:
-        """What the pooler tells of its server may be old, and the service keeps its connections to the pooler."""
-        await catch_up(primary, replica, place="replay")
-        with pooling(replica.url(str(make_url(url).database)), connections=2) as pooled:
-            through = settings(tmp_path, pooled, **{"database.pooler": "transaction"})
-            said = (await examine_database(through, system_clock))[0]
-            opened = await open_database(pooled, pool_size=3, timeout=5, patience=0, pooled=True)
-            try:
-                before = await suffices(opened)
-                await asyncio.to_thread(replica.promote)
-                after = await suffices(opened)
-            finally:
-                await opened.close()
-
-        assert is_wrong(said, "it is read-only: a standby")
-        assert (before, after) == (False, True)

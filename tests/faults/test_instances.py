@@ -12,23 +12,14 @@ import pytest
 
 from tests.contract.reading import JSON_OPERATIONS
 from tests.faults.instances import VISITOR, Instances, Way, all_steps, events, served_by
-from tests.faults.steps import (
-    IN_ONE_PROCESS,
-    PASSWORD,
-    ask_for_reset,
-    bearer,
-    faults,
-    join,
-    status,
-    succeeded,
-    token_of,
-)
+from tests.faults.steps import IN_ONE_PROCESS, ask_for_reset, faults, join, status, succeeded, token_of
+from tests.handlers.steps import bearer
 from tests.haproxy import INSTANCE
 from tests.live import LiveService
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess
+from tests.service import PASSWORD
 
-WRONG = "a wrong horse battery"
 TURNS = 60.0
 """Seconds in which the balancer has to notice that an instance is gone, or is back."""
 

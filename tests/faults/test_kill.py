@@ -11,7 +11,6 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import asyncpg
 import httpx
@@ -21,7 +20,8 @@ from sqlalchemy import text
 from models import metadata
 from tests.authenticator import Authenticator
 from tests.faults import victims
-from tests.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of, until
+from tests.faults.asking import until
+from tests.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of
 from tests.faults.victims import Victim
 from tests.faults.wholeness import halves
 from tests.handlers import passkey_steps, steps
@@ -33,12 +33,10 @@ from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
 from tests.provider.steps import as_user, begin, deliver, visit
 from tests.security import second_factor
-from tests.service import PASSWORD, Service, close_service, open_service
+from tests.service import PASSWORD, Service, running_service
 
 KILLS = 100 if IS_LONG else 2
-CHANGES = ("reset", "enable", "verify", "delete")
-BY_MAIL = ("link", "code", "reset-code")
-KINDS = ("sign-up", *CHANGES, "passkey", *BY_MAIL)
+KINDS = ("sign-up", "reset", "enable", "verify", "delete", "passkey", "link", "code", "reset-code")
 SIGN_IN_BY_MAIL = {
     "magic_link.enabled": "true",
     "magic_link.confirm": "false",
@@ -124,39 +122,11 @@ async def expect_all_sent(place: Place) -> None:
     await until(are_sent, DEADLINE + LEASE)
 
 
-@pytest.mark.threat("R17")
-class TestKilledDuringSignUps:
-    """Killed during sign-ups."""
+@pytest.mark.threat("R17", "R18", "M18", "P24")
+class TestKilled:
+    """A step is taken whole or not at all; it was taken if the user was told so, and can be taken if it was not."""
 
-    def test_each_user_is_there_or_can_join(self, aftermath: Aftermath) -> None:
-        assert aftermath.steps["sign-up"] == []
-
-    def test_no_row_is_half_of_something(self, aftermath: Aftermath) -> None:
-        assert aftermath.tables == []
-
-
-@pytest.mark.threat("M18")
-class TestKilledDuringSignInByMail:
-    """Killed while links and codes are used up."""
-
-    @pytest.mark.parametrize("kind", BY_MAIL)
-    def test_each_is_used_up_with_its_effect_or_not_at_all(self, aftermath: Aftermath, kind: str) -> None:
-        assert aftermath.steps[kind] == []
-
-
-@pytest.mark.threat("P24")
-class TestKilledDuringRegistrations:
-    """Killed while passkeys are added."""
-
-    def test_each_is_there_or_can_be_added(self, aftermath: Aftermath) -> None:
-        assert aftermath.steps["passkey"] == []
-
-
-@pytest.mark.threat("R18")
-class TestKilledDuringChanges:
-    """Killed during resets, enrolments and deletions."""
-
-    @pytest.mark.parametrize("kind", CHANGES)
+    @pytest.mark.parametrize("kind", KINDS)
     def test_each_step_was_taken_or_was_not(self, aftermath: Aftermath, kind: str) -> None:
         assert aftermath.steps[kind] == []
 
@@ -181,8 +151,10 @@ class Watched:
     watcher: asyncpg.Connection
 
 
-@pytest.fixture
-async def watched(cluster: Cluster, provider: ProviderProcess, tmp_path: Path) -> AsyncIterator[Watched]:
+@pytest.fixture(scope="module")
+async def observed(
+    cluster: Cluster, provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Watched]:
     url = cluster.create(migrated=True)
     watcher = await asyncpg.connect(url)
     await watcher.execute(
@@ -197,12 +169,17 @@ async def watched(cluster: Cluster, provider: ProviderProcess, tmp_path: Path) -
             f'CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON "{table}"'
             " FOR EACH ROW EXECUTE FUNCTION note()"
         )
-    service = await open_service(
-        url, tmp_path, {"limits.enabled": "false", "secrets": "s" * 32, **social_settings(provider)}
-    )
-    yield Watched(service, provider, watcher)
-    await close_service(service)
+    settings = {"limits.enabled": "false", "secrets": "s" * 32, **social_settings(provider_process)}
+    async with running_service(url, tmp_path_factory.mktemp("watched"), settings) as service:
+        yield Watched(service, provider_process, watcher)
     await watcher.close()
+
+
+@pytest.fixture
+async def watched(observed: Watched, provider: ProviderProcess) -> Watched:
+    """The service as if just started, and the provider too."""
+    await observed.service.reset()
+    return observed
 
 
 async def sign_up(service: Service, provider: ProviderProcess) -> Step:
@@ -296,66 +273,33 @@ async def written(watched: Watched, take: Take) -> list[set[str]]:
     return list(transactions.values())
 
 
-@pytest.mark.threat("R17")
-class TestSignUpIsOneCommit:
-    """Who joins is there with all that belongs to a user, or not at all."""
-
-    @pytest.mark.parametrize("take", [sign_up, come_back])
-    async def test_all_that_is_new_is_kept_at_once(self, watched: Watched, take: Take) -> None:
-        """A state that came back is used up before, while nobody knows who comes."""
-        transactions = await written(watched, take)
-
-        [kept] = [places for places in transactions if places != {"DELETE grant"}]
-        assert {"INSERT user", "INSERT account", "INSERT session", "INSERT audit"} <= kept
+USED_UP, COMPARED = {"DELETE grant"}, {"UPDATE grant"}
+"""What is committed before a step: a state, or a challenge, is used up while nobody knows who comes; a code is compared
+in a transaction that leaves it as it was, so that none is open while hashing."""
 
 
-@pytest.mark.threat("P24")
-async def test_a_passkey_comes_with_its_record_and_its_mail(watched: Watched) -> None:
-    """The challenge is used up before, whatever the authenticator says."""
-    transactions = await written(watched, add_passkey)
+@pytest.mark.threat("R17", "R18", "M18", "P24")
+@pytest.mark.parametrize(
+    ("take", "before", "places"),
+    [
+        (sign_up, [], {"INSERT user", "INSERT account", "INSERT session", "INSERT audit"}),
+        (come_back, [USED_UP], {"INSERT user", "INSERT account", "INSERT session", "INSERT audit"}),
+        (add_passkey, [USED_UP], {"INSERT passkey", "INSERT audit", "INSERT outbox"}),
+        (use_link, [], {"DELETE grant", "INSERT user", "INSERT session", "INSERT audit"}),
+        (reset_by_code, [COMPARED], {"DELETE grant", "UPDATE account", "DELETE session", "INSERT audit"}),
+        (reset, [], {"UPDATE account", "DELETE grant", "DELETE session"}),
+        (enable, [], {"INSERT two_factor", "INSERT backup_code"}),
+        (verify, [], {"UPDATE two_factor", "UPDATE backup_code", "UPDATE user"}),
+        (create_key, [], {"INSERT api_key", "INSERT audit", "INSERT outbox"}),
+        (set_role, [], {"UPDATE user", "INSERT audit", "INSERT outbox"}),
+        (delete, [], {"DELETE user", "DELETE account", "DELETE session", "DELETE two_factor"}),
+    ],
+)
+async def test_all_that_a_step_writes_is_kept_by_one_commit(
+    watched: Watched, take: Take, before: list[set[str]], places: set[str]
+) -> None:
+    transactions = await written(watched, take)
 
-    [kept] = [places for places in transactions if places != {"DELETE grant"}]
-    assert len(transactions) == 2
-    assert {"INSERT passkey", "INSERT audit", "INSERT outbox"} <= kept
-
-
-@pytest.mark.threat("M18")
-async def test_a_link_is_used_up_by_the_commit_that_makes_the_user(watched: Watched) -> None:
-    [kept] = await written(watched, use_link)
-
-    assert {"DELETE grant", "INSERT user", "INSERT session", "INSERT audit"} <= kept
-
-
-@pytest.mark.threat("M18")
-async def test_a_code_is_used_up_by_the_commit_that_sets_the_password(watched: Watched) -> None:
-    """It was compared before, in a transaction that leaves it as it was, so that none is open while hashing."""
-    changes = [places for places in await written(watched, reset_by_code) if places != {"UPDATE grant"}]
-
-    [kept] = changes
-    assert {"DELETE grant", "UPDATE account", "DELETE session", "INSERT audit"} <= kept
-
-
-@pytest.mark.threat("R18")
-class TestChangeIsOneCommit:
-    """What replaces something, or takes it away, does all of it by one commit."""
-
-    @pytest.mark.parametrize(
-        ("take", "places"),
-        [
-            (reset, {"UPDATE account", "DELETE grant", "DELETE session"}),
-            (enable, {"INSERT two_factor", "INSERT backup_code"}),
-            (verify, {"UPDATE two_factor", "UPDATE backup_code", "UPDATE user"}),
-            (create_key, {"INSERT api_key", "INSERT audit", "INSERT outbox"}),
-            (set_role, {"UPDATE user", "INSERT audit", "INSERT outbox"}),
-            (delete, {"DELETE user", "DELETE account", "DELETE session", "DELETE two_factor"}),
-        ],
-    )
-    async def test_all_of_it_is_kept_at_once(
-        self,
-        watched: Watched,
-        take: Take,
-        places: set[str],
-    ) -> None:
-        [kept] = await written(watched, take)
-
-        assert places <= kept
+    [kept] = [written for written in transactions if written not in before]
+    assert len(transactions) == len(before) + 1
+    assert places <= kept

@@ -10,7 +10,8 @@ from sqlalchemy import text
 
 from models import MailState
 from tests.conftest import MakeService
-from tests.faults.asking import PLAIN, asking, long_form, measured, until
+from tests.faults.asking import PLAIN, asking, measured, until
+from tests.faults.places import LONG
 from tests.handlers.steps import ADA, join, looks
 from tests.live import serving
 from tests.service import Service
@@ -97,7 +98,7 @@ async def later(service: Service, seconds: float) -> None:
 class TestRefusedConnections:
     """The mail server refuses connections."""
 
-    @long_form
+    @LONG
     async def test_a_running_service_delivers_when_the_server_is_back(self, tmp_path: Path) -> None:
         peer = SmtpPeer()
         await peer.start()

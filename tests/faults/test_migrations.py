@@ -18,8 +18,8 @@ from server.database.migrations import prepare, run_alone
 from server.database.schema import SchemaRefused, current_is_head, head, suffices
 from tests.conftest import MakeService
 from tests.faults import releases
-from tests.faults.asking import UNAVAILABLE, measured
-from tests.faults.places import DEADLINE, IS_LONG, LONG, Place, Visitor, place_of, until
+from tests.faults.asking import UNAVAILABLE, measured, until
+from tests.faults.places import DEADLINE, IS_LONG, LONG, Place, Visitor, place_of
 from tests.faults.releases import NEXT
 from tests.handlers.steps import code
 from tests.models.test_migrations import upgrade
@@ -219,8 +219,7 @@ class TestNewerRelease:
     ) -> None:
         await run_alone(old_database, lambda connection: upgrade(connection, revision))
         await prepare(old_database, "auto")
-        new = await open_database(cluster.create(), pool_size=3, timeout=DEADLINE)
-        await prepare(new, "auto")
+        new = await open_database(cluster.create(migrated=True), pool_size=3, timeout=DEADLINE)
 
         indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname"
         keys = "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype <> 'n' ORDER BY conname"
@@ -255,15 +254,16 @@ class TestNewerSchema:
             " the schema is newer than the program",
         )
 
-    @pytest.mark.parametrize("damage", ["DELETE FROM alembic_version", 'DROP TABLE "lease"'])
-    @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+    @pytest.mark.parametrize(
+        ("dialect", "damage"),
+        [("sqlite", "DELETE FROM alembic_version"), ("postgresql", 'DROP TABLE "lease"')],
+    )
     async def test_a_start_on_half_a_schema_ends_with_one_line(
         self, request: pytest.FixtureRequest, dialect: str, tmp_path: Path, damage: str
     ) -> None:
+        """All damages, in all ways to start, are tested on both databases in tests/server/database."""
         place = place_of(request, dialect, tmp_path)
-        database = await open_database(place.url, pool_size=3, timeout=5)
-        await prepare(database, "auto")
-        await database.close()
+        await migrated_to(place, head())
         await place.rows(damage)
 
         ended = await releases.run(place.directory, place.settings(), "serve", "--port", "0")

@@ -1,30 +1,21 @@
 """What people see of hosted pages while the database or the mail server is away: rows H1 and H12."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.faults.asking import PLAIN, until
+from tests.faults.asking import PLAIN, until_ready
 from tests.faults.engines import OwnCluster
 from tests.faults.test_mail import by_smtp
 from tests.handlers.pages import Browser, Page
 from tests.handlers.steps import ADA, join, token_in
-from tests.service import PASSWORD, Service, close_service, open_service
+from tests.service import PASSWORD, Service, running_service
 from tests.smtp_peer import SmtpPeer
 
 SIGN_IN, PROFILE, FORGOT = "/account/sign-in", "/account/profile", "/account/forgot-password"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OwnCluster]:
-    """A PostgreSQL of these tests alone."""
-    cluster = OwnCluster()
-    cluster.start()
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture
@@ -40,10 +31,9 @@ async def peer() -> AsyncIterator[SmtpPeer]:
 async def service(server: OwnCluster, peer: SmtpPeer, tmp_path: Path) -> AsyncIterator[Service]:
     """The service; Ada is signed in."""
     settings = {**PLAIN, **by_smtp(peer.port), "session.cookie_secure": "false", "database.timeout": "2s"}
-    service = await open_service(server.create(migrated=True), tmp_path, settings)
-    await join(service)
-    yield service
-    await close_service(service)
+    async with running_service(server.create(migrated=True), tmp_path, settings) as service:
+        await join(service)
+        yield service
 
 
 def is_unavailable(page: Page) -> bool:
@@ -60,11 +50,7 @@ async def away(server: OwnCluster, service: Service) -> AsyncIterator[None]:
         yield
     finally:
         await asyncio.to_thread(server.resume)
-
-    async def is_ready() -> bool:
-        return (await service.get("/ready")).status_code == 200
-
-    await until(is_ready)
+    await until_ready(service)
 
 
 @pytest.mark.threat("H12")
@@ -84,46 +70,29 @@ async def test_the_sign_in_form_is_shown_again_until_the_database_is_back(
     assert (await browser.submit(SIGN_IN, identifier=ADA, password=PASSWORD)).path == "/account"
 
 
-@pytest.mark.threat("H12")
+@pytest.mark.threat("H12", "H1")
 async def test_a_form_of_the_account_is_sent_again_by_its_page(server: OwnCluster, service: Service) -> None:
-    browser = Browser(service)
+    """But for what is secret, and not that of another site."""
+    browser, of_password, elsewhere = [Browser(service) for _ in range(3)]
     await browser.open(PROFILE)
+    await of_password.open("/account/password")
+    await elsewhere.open(PROFILE)
 
     async with away(server, service):
+        forged = await elsewhere.submit(PROFILE, {"Sec-Fetch-Site": "cross-site"}, name="Eve")
+        secret = await of_password.submit(
+            "/account/password", currentPassword=PASSWORD, newPassword="nine green boats"
+        )
         assert is_unavailable(await browser.submit(PROFILE, name="Ada Lovelace"))
         assert is_unavailable(await browser.submit(PROFILE))
 
+    assert forged.forms == []
+    assert (await elsewhere.open(PROFILE)).inputs["name"]["value"] == "Ada"
     page = await browser.submit(PROFILE)
     assert (page.status, page.inputs["name"]["value"]) == (200, "Ada Lovelace")
-
-
-@pytest.mark.threat("H12")
-async def test_what_is_secret_is_not_kept(server: OwnCluster, service: Service) -> None:
-    browser = Browser(service)
-    await browser.open("/account/password")
-
-    async with away(server, service):
-        page = await browser.submit(
-            "/account/password", currentPassword=PASSWORD, newPassword="nine green boats"
-        )
-
-    assert is_unavailable(page)
-    assert page.form("/account/password").fields.keys() == {"account", "username", "revokeOtherSessions"}
-    assert (await browser.submit("/account/password")).status == 422
-
-
-@pytest.mark.threat("H1")
-async def test_a_form_of_another_site_is_not_offered_to_be_sent_again(
-    server: OwnCluster, service: Service
-) -> None:
-    browser = Browser(service)
-    await browser.open(PROFILE)
-
-    async with away(server, service):
-        page = await browser.submit(PROFILE, {"Sec-Fetch-Site": "cross-site"}, name="Eve")
-
-    assert page.forms == []
-    assert (await browser.open(PROFILE)).inputs["name"]["value"] == "Ada"
+    assert is_unavailable(secret)
+    assert secret.form("/account/password").fields.keys() == {"account", "username", "revokeOtherSessions"}
+    assert (await of_password.submit("/account/password")).status == 422
 
 
 @pytest.mark.threat("H12")

@@ -13,7 +13,8 @@ from server.database.database import DatabaseAbsent, open_database
 from tests.contract.reading import JSON_OPERATIONS
 from tests.faults.instances import Instances, Way, all_steps
 from tests.faults.places import IS_LONG
-from tests.faults.steps import IN_ONE_PROCESS, bearer, faults, join, sign_in, status, succeeded, token_of
+from tests.faults.steps import IN_ONE_PROCESS, faults, join, sign_in, status, succeeded, token_of
+from tests.handlers.steps import bearer
 from tests.pgbouncer import pooling
 from tests.postgres import Cluster
 from tests.provider.process import ProviderProcess

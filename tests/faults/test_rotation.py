@@ -10,7 +10,7 @@ from tests.faults.places import Place
 from tests.handlers.steps import ADA, bearer, code, join, refusal
 from tests.security import second_factor
 from tests.security.second_factor import Owner, challenge, enter, mailed_code
-from tests.service import START, Service, close_service, open_service
+from tests.service import START, Service, running_service
 
 OLD, NEW = "o" * 32, "n" * 32
 BOTH = f"{NEW},{OLD}"
@@ -29,10 +29,8 @@ async def start(place: Place) -> AsyncIterator[Start]:
     async def start(secrets: str) -> Service:
         nonlocal number
         await running.aclose()
-        service = await open_service(
-            place.url, place.directory, {"secrets": secrets, "limits.enabled": "false"}
-        )
-        running.push_async_callback(close_service, service)
+        settings = {"secrets": secrets, "limits.enabled": "false"}
+        service = await running.enter_async_context(running_service(place.url, place.directory, settings))
         service.clock.now = START
         service.clock.advance(seconds=STEP * number)
         number += 1

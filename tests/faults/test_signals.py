@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import httpx
 import pytest
 
 from domain.errors import Unavailable
@@ -18,7 +17,6 @@ from tests.live import LiveService
 from tests.smtp_peer import SmtpPeer
 
 IN_FLIGHT = 50
-TRIES = 5
 UNAVAILABLE = {"message": Unavailable.message, "code": "SERVICE_UNAVAILABLE"}
 PATIENT = {"server.request_timeout": "10m", "server.shutdown_grace": "5m"}
 """A slow machine may take its time; a test that waits for the end of these would be seen."""
@@ -53,29 +51,27 @@ async def ended(live: LiveService) -> int:
         raise AssertionError("the process goes on") from None
 
 
-async def readiness(live: LiveService) -> list[int]:
-    """Tell it to stop while asking on one connection whether it is ready; give the answers, one of each in a row."""
-    statuses: list[int] = []
-    async with Visitor(live) as visitor:
-        try:
-            statuses.append((await visitor.get("/ready")).status_code)
-            live.process.terminate()
-            while True:
-                status = (await visitor.get("/ready")).status_code
-                if statuses[-1] != status:
-                    statuses.append(status)
-        except httpx.TransportError:
-            return statuses
-
-
 @pytest.mark.threat("R24")
 class TestTermination:
-    """SIGTERM with fifty requests in flight."""
+    """The service is told to stop, with requests in flight or without."""
 
-    @pytest.mark.parametrize("workers", [1, 2])
+    @pytest.mark.threat("R25")
+    @pytest.mark.parametrize(
+        ("signals", "workers"),
+        [
+            ([signal.SIGTERM], 1),
+            ([signal.SIGTERM], 2),
+            ([signal.SIGTERM] * 2, 1),
+            pytest.param([signal.SIGTERM] * 2, 2, marks=LONG),
+            ([signal.SIGHUP], 1),
+            ([signal.SIGHUP], 2),
+        ],
+        ids=["once-1", "once-2", "twice-1", "twice-2", "lost terminal-1", "lost terminal-2"],
+    )
     async def test_what_is_in_flight_is_finished_and_nothing_new_is_taken(
-        self, place: Place, workers: int
+        self, place: Place, signals: list[signal.Signals], workers: int
     ) -> None:
+        """A second SIGTERM changes nothing, and a lost terminal stops the service like SIGTERM."""
         peer = SmtpPeer()
         await peer.start()
         await peer.stop()
@@ -83,11 +79,15 @@ class TestTermination:
             "mail.sender": "smtp", "mail.smtp.host": "127.0.0.1", "mail.smtp.port": str(peer.port),
             "mail.smtp.tls": "none", "mail.from": "auth@example.com",
         }  # fmt: skip
-        with place.serving({**PATIENT, **mail}, workers=workers) as live:
+        with (
+            reacting(signal.SIGHUP, signal.SIG_DFL),
+            place.serving({**PATIENT, **mail}, workers=workers) as live,
+        ):
             requests = await in_flight(live, IN_FLIGHT)
 
-            live.process.terminate()
-            await until_refused(live.url)
+            for number in signals:
+                live.process.send_signal(number)
+                await until_refused(live.url)
             statuses = await asyncio.gather(*(request.finish() for request in requests))
 
             assert (statuses, await ended(live)) == ([200] * IN_FLIGHT, 0)
@@ -99,28 +99,15 @@ class TestTermination:
         assert json.loads(live.output.lines[-1])["event"] == "service.stopped"
 
     @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_it_is_not_ready_from_the_signal_on(self, place: Place, workers: int) -> None:
-        """The answers are 200 before the signal and 503 after it, until the connection is closed a moment later.
-
-        That moment may pass without a question from here; then it is tried again.
-        """
-        seen: list[list[int]] = []
-
-        while len(seen) < TRIES and seen[-1:] != [[200, 503]]:
-            with place.serving(workers=workers) as live:
-                seen.append(await readiness(live))
-                assert await ended(live) == 0
-
-        assert seen[-1] == [200, 503]
-        assert all(answers == [200] for answers in seen[:-1])
-
-    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_it_serves_until_the_delay_is_over(self, place: Place, workers: int) -> None:
+    async def test_it_is_not_ready_from_the_signal_on_and_serves_until_the_delay_is_over(
+        self, place: Place, workers: int
+    ) -> None:
         """A load balancer sees that it is not ready, and sends requests until then."""
         with place.serving({"server.shutdown_delay": "2s"}, workers=workers) as live:
-            began = time.monotonic()
-            live.process.terminate()
             async with Visitor(live) as visitor:
+                ready = (await visitor.get("/ready")).status_code
+                began = time.monotonic()
+                live.process.terminate()
                 while (await visitor.get("/ready")).status_code != 503:
                     continue
             async with Visitor(live) as another:
@@ -128,7 +115,7 @@ class TestTermination:
             await until_refused(live.url)
             passed = time.monotonic() - began
 
-            assert (served, await ended(live)) == (200, 0)
+            assert (ready, served, await ended(live)) == (200, 200, 0)
         assert passed >= 2
         assert live.output.faults() == []
 
@@ -159,20 +146,7 @@ class TestTermination:
 
 @pytest.mark.threat("R25")
 class TestOtherSignals:
-    """Signals come twice, or are of other kinds."""
-
-    @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=LONG)])
-    async def test_a_second_sigterm_changes_nothing(self, place: Place, workers: int) -> None:
-        with place.serving(PATIENT, workers=workers) as live:
-            requests = await in_flight(live, 2)
-
-            live.process.terminate()
-            await until_refused(live.url)
-            live.process.terminate()
-            statuses = await asyncio.gather(*(request.finish() for request in requests))
-
-            assert (statuses, await ended(live)) == ([200, 200], 0)
-        assert live.output.faults() == []
+    """Signals that an interactive shell sends."""
 
     @pytest.mark.parametrize("workers", [1, 2])
     async def test_a_second_sigint_ends_it_without_waiting(self, place: Place, workers: int) -> None:
@@ -187,18 +161,6 @@ class TestOtherSignals:
             assert await ended(live) == 0
         assert [await request.answer() for request in requests] == [(503, UNAVAILABLE)] * 2
         assert await place.rows('SELECT email FROM "user"') == []
-        assert live.output.faults() == []
-
-    @pytest.mark.parametrize("workers", [1, 2])
-    async def test_a_lost_terminal_stops_it_like_sigterm(self, place: Place, workers: int) -> None:
-        with reacting(signal.SIGHUP, signal.SIG_DFL), place.serving(PATIENT, workers=workers) as live:
-            requests = await in_flight(live, 4)
-
-            live.process.send_signal(signal.SIGHUP)
-            await until_refused(live.url)
-            statuses = await asyncio.gather(*(request.finish() for request in requests))
-
-            assert (statuses, await ended(live)) == ([200] * 4, 0)
         assert live.output.faults() == []
 
     @LONG

@@ -3,23 +3,16 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Headers
-from tests.faults.asking import PLAIN, UNAVAILABLE, Asker, asking, long_form, measured, told, until
+from tests.faults.asking import PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
+from tests.faults.places import LONG
 from tests.live import LiveService, serving
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock for writing, as another process that this one is."""
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
+from tests.sqlite import locked
 
 
 def emails(path: Path) -> set[str]:
@@ -125,7 +118,7 @@ class TestLockedFile:
         assert '"reason":"SQLITE_BUSY"' in "".join(hasty.output.lines)
         measured("R5 first write afterwards", await until(asker.writes))
 
-    @long_form
+    @LONG
     async def test_a_minute(self, path: Path, asker: Asker, ada: tuple[str, Headers]) -> None:
         with locked(path):
             async with asyncio.TaskGroup() as group:

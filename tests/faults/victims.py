@@ -62,10 +62,37 @@ _MAILED: dict[str, tuple[str, str, dict[str, str]]] = {
 """By kind the email that the step needs, the operation that it is requested of, and what it is asked besides."""
 
 
+_STEPS: dict[str, Callable[[Visitor, Victim], Awaitable[httpx.Response]]] = {
+    "sign-up": lambda visitor, victim: visitor.sign_up(victim.email),
+    "reset": lambda visitor, victim: visitor.post(
+        "/reset-password", token=victim.mailed, newPassword=NEW_PASSWORD
+    ),
+    "link": lambda visitor, victim: visitor.get(f"/magic-link/verify?token={victim.mailed}"),
+    "code": lambda visitor, victim: visitor.post("/sign-in/email-otp", email=victim.email, otp=victim.mailed),
+    "reset-code": lambda visitor, victim: visitor.post(
+        "/email-otp/reset-password", email=victim.email, otp=victim.mailed, password=NEW_PASSWORD
+    ),
+    "enable": lambda visitor, victim: visitor.post("/two-factor/enable", victim.token, password=PASSWORD),
+    "verify": lambda visitor, victim: visitor.post(
+        "/two-factor/verify-totp", victim.token, code=pyotp.TOTP(victim.secret).now()
+    ),
+    "delete": lambda visitor, victim: visitor.post("/delete-user", victim.token, password=PASSWORD),
+    "passkey": lambda visitor, victim: visitor.post(
+        "/passkey/verify-registration", victim.token, response=victim.created
+    ),
+}
+"""By kind what the user does."""
+
+
+def take(visitor: Visitor, victim: Victim, kind: str = "") -> Awaitable[httpx.Response]:
+    """Take the step of a user, or one of another kind."""
+    return _STEPS[kind or victim.kind](visitor, victim)
+
+
 async def act(visitor: Visitor, victim: Victim) -> None:
     """Take the step; nothing is known of it when nobody answers."""
     try:
-        victim.answer = await _STEPS[victim.kind](visitor, victim)
+        victim.answer = await take(visitor, victim)
     except httpx.TransportError:
         victim.answer = None
 
@@ -77,53 +104,16 @@ async def check(visitor: Visitor, victim: Victim) -> None:
     assert is_done or not was_told, f"{victim.kind} {victim.email}: told so, and not done"
 
 
-def _sign_up(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.sign_up(victim.email)
-
-
-def _reset(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.post("/reset-password", token=victim.mailed, newPassword=NEW_PASSWORD)
-
-
-def _open_link(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.get(f"/magic-link/verify?token={victim.mailed}")
-
-
-def _use_code(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.post("/sign-in/email-otp", email=victim.email, otp=victim.mailed)
-
-
-def _reset_by_code(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    body = {"email": victim.email, "otp": victim.mailed, "password": NEW_PASSWORD}
-    return visitor.post("/email-otp/reset-password", **body)
-
-
-def _enable(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.post("/two-factor/enable", victim.token, password=PASSWORD)
-
-
-def _verify(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.post("/two-factor/verify-totp", victim.token, code=pyotp.TOTP(victim.secret).now())
-
-
-def _delete(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.post("/delete-user", victim.token, password=PASSWORD)
-
-
 async def _create(visitor: Visitor, victim: Victim) -> dict[str, object]:
     options = await visitor.get("/passkey/generate-register-options", victim.token)
     return victim.device.create(options.json())
-
-
-def _add(visitor: Visitor, victim: Victim) -> Awaitable[httpx.Response]:
-    return visitor.post("/passkey/verify-registration", victim.token, response=victim.created)
 
 
 async def _check_add(visitor: Visitor, victim: Victim) -> bool:
     listed = (await visitor.get("/passkey/list-user-passkeys", victim.token)).json()
     if not listed:
         victim.created = await _create(visitor, victim)
-        assert (await _add(visitor, victim)).status_code == 200
+        assert (await take(visitor, victim)).status_code == 200
     options = (await visitor.get("/passkey/generate-authenticate-options")).json()
     used = await visitor.post("/passkey/verify-authentication", response=victim.device.get(options))
     assert used.status_code == 200, used.text
@@ -144,7 +134,7 @@ async def _check_link(visitor: Visitor, victim: Victim) -> bool:
     """The address was not verified, so what was there before is removed with the link."""
     is_done = not await visitor.opens(victim.email, PASSWORD)
     assert await visitor.is_live(victim.token) is not is_done
-    again = await _open_link(visitor, victim)
+    again = await take(visitor, victim)
     assert again.status_code == (401 if is_done else 200), again.text
     assert not await visitor.opens(victim.email, PASSWORD)
     return is_done
@@ -153,7 +143,7 @@ async def _check_link(visitor: Visitor, victim: Victim) -> bool:
 async def _check_code(visitor: Visitor, victim: Victim) -> bool:
     if victim.answer is not None:
         assert await visitor.is_live(victim.answer.json()["token"])
-    again = await _use_code(visitor, victim)
+    again = await take(visitor, victim)
     assert again.status_code in (200, 400), again.text
     return again.status_code == 400
 
@@ -163,7 +153,7 @@ async def _check_reset(visitor: Visitor, victim: Victim) -> bool:
     assert sorted(passwords) == [False, True], f"{victim.email}: the old, the new password work: {passwords}"
     is_done = passwords[1]
     assert await visitor.is_live(victim.token) is not is_done
-    again = await _STEPS[victim.kind](visitor, victim)
+    again = await take(visitor, victim)
     assert again.status_code == (400 if is_done else 200), again.text
     assert await visitor.opens(victim.email, NEW_PASSWORD)
     return is_done
@@ -171,11 +161,11 @@ async def _check_reset(visitor: Visitor, victim: Victim) -> bool:
 
 async def _check_enable(visitor: Visitor, victim: Victim) -> bool:
     if victim.answer is None:
-        assert (await _enable(visitor, victim)).status_code == 200
+        assert (await take(visitor, victim)).status_code == 200
         return False
     # The secret that was shown counts: it switches the second factor on.
     victim.secret = victim.answer.json()["totpURI"].partition("secret=")[2].partition("&")[0]
-    assert (await _verify(visitor, victim)).status_code == 200
+    assert (await take(visitor, victim, "verify")).status_code == 200
     assert await _is_on(visitor, victim)
     return True
 
@@ -183,7 +173,7 @@ async def _check_enable(visitor: Visitor, victim: Victim) -> bool:
 async def _check_verify(visitor: Visitor, victim: Victim) -> bool:
     is_done = await _is_on(visitor, victim)
     if not is_done:
-        assert (await _verify(visitor, victim)).status_code == 200
+        assert (await take(visitor, victim)).status_code == 200
         assert await _is_on(visitor, victim)
     pending = (await visitor.sign_in(victim.email)).json()["token"]
     entered = await visitor.post("/two-factor/verify-backup-code", pending, code=victim.codes[0])
@@ -204,22 +194,11 @@ async def _check_delete(visitor: Visitor, victim: Victim) -> bool:
     is_there = await visitor.opens(victim.email, PASSWORD)
     assert await visitor.is_live(victim.token) is is_there
     if is_there:
-        assert (await _delete(visitor, victim)).status_code == 200
+        assert (await take(visitor, victim)).status_code == 200
     await visitor.join(victim.email)
     return not is_there
 
 
-_STEPS: dict[str, Callable[[Visitor, Victim], Awaitable[httpx.Response]]] = {
-    "sign-up": _sign_up,
-    "reset": _reset,
-    "link": _open_link,
-    "code": _use_code,
-    "reset-code": _reset_by_code,
-    "enable": _enable,
-    "verify": _verify,
-    "delete": _delete,
-    "passkey": _add,
-}
 _CHECKS: dict[str, Callable[[Visitor, Victim], Awaitable[bool]]] = {
     "sign-up": _check_sign_up,
     "reset": _check_reset,

@@ -1,14 +1,25 @@
 """A browser without scripts: it opens pages, fills in their forms and follows redirects."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 
+from models import User
+from tests.handlers.steps import ADA, join, set_user
 from tests.service import Service
 
+APP = "https://app.example.com"
+SETTINGS = {
+    "session.cookie_secure": "false",
+    "trusted_origins": f'["{APP}"]',
+    "api_keys.enabled": "true",
+    "api_keys.grantable": '{"files": ["read"]}',
+}
+"""Settings of most tests of pages. The test's browser keeps no cookies for https at an address of http."""
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 """What browsers say of a form that one of our pages sends."""
 
@@ -19,7 +30,6 @@ class Form:
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
-    buttons: list[str] = field(default_factory=list)
 
 
 class Page(HTMLParser):
@@ -37,7 +47,6 @@ class Page(HTMLParser):
         self._texts: list[str] = []
         self._open: list[str] = []
         self._link: str | None = None
-        self._button = False
         self._choice = ""
         self.feed(answer.text)
 
@@ -74,16 +83,12 @@ class Page(HTMLParser):
                 self.forms[-1].fields[self._choice] = said["value"] or ""
             case "a":
                 self._link = said.get("href")
-            case "button":
-                self._button = True
             case "meta" if said.get("http-equiv") == "refresh":
                 self.refresh = (said["content"] or "").partition("url=")[2]
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "a":
             self._link = None
-        if tag == "button":
-            self._button = False
 
     def handle_data(self, data: str) -> None:
         words = " ".join(data.split())
@@ -93,8 +98,6 @@ class Page(HTMLParser):
             self.title = self.title or words
         if self._link is not None:
             self.links[words] = self._link
-        if self._button and self.forms:
-            self.forms[-1].buttons.append(words)
         self._texts.append(words)
 
 
@@ -133,3 +136,48 @@ class Browser:
             )
         self.page = Page(answer)
         return self.page
+
+
+async def send(
+    service: Service, path: str, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str
+) -> httpx.Response:
+    """Post a form that none of the pages may have shown."""
+    return await service.client.post(path, data=fields, headers=headers)
+
+
+async def signed_in(service: Service) -> str | None:
+    """Return the address of who the browser is signed in as."""
+    answer = await service.get("/get-session")
+    return answer.json()["user"]["email"] if answer.status_code == 200 else None
+
+
+@contextmanager
+def other_profile(service: Service) -> Iterator[None]:
+    """Use a profile of the browser without cookies; the former one is back after the block."""
+    kept = dict(service.client.cookies)
+    service.client.cookies.clear()
+    yield
+    service.client.cookies.clear()
+    service.client.cookies.update(kept)
+
+
+async def stored_user(service: Service, email: str = ADA) -> User:
+    """Return the row of a user."""
+    [row] = await service.rows('SELECT * FROM "user" WHERE email = :email', email=email)
+    user: User = row
+    return user
+
+
+async def act_as(service: Service, email: str = ADA) -> None:
+    """Sign the browser in as an administrator who acts in the name of a user."""
+    user = await stored_user(service, email)
+    service.client.cookies.clear()
+    await join(service, "root@example.com")
+    await set_user(service, "root@example.com", role="admin")
+    answer = await service.post("/admin/impersonate-user", {"userId": user.id})
+    assert answer.status_code == 200, answer.text
+
+
+async def recorded(service: Service, event: str) -> int:
+    """Return how often an event is in the audit trail."""
+    return len(await service.rows("SELECT id FROM audit WHERE event = :event", event=event))

@@ -26,9 +26,22 @@ WRONG_USERNAMES = [
     for username in usernames
 ] + [
     (username, "INVALID_USERNAME", "Username is invalid")
-    for username in ("ada lovelace", "ada-l", "ad\u00e4", "ada\u0661", "ada\n", "a\u200bb", "\u212aelvin")
-]
+    for username in ("ada lovelace", "ada-l", "ad\u00e4", "ada\u0661", "ada\n", "a\u200bb", "\u212aelvin",
+                     "\uff4dike", "m\u0131ke", "\U0001d426ike")
+]  # fmt: skip
 """What is no username, with code and message."""
+AUGUSTA = {"name": "Augusta Ada King", "email": "ada.lovelace@example.com", "username": "Countess_of_L"}
+WRONG_PASSWORDS = [
+    (password, f"PASSWORD_TOO_{what.upper()}", f"Password {'is ' if what == 'common' else ''}too {what}")
+    for what, passwords in {
+        "long": ["a " * 513, "a " * 64 + "a", "\ufdfa" * 8],
+        "short": ["", "a b c d", "e\u0301" * 7],
+        "common": ["password", "PassWord", "\uff50\uff41\uff53\uff53word", "12345678", "ada.lovelace@example.com",
+                   "Ada.Lovelace", "countess_of_l", "augusta ada king", "gatewright"],
+    }.items()
+    for password in passwords
+]  # fmt: skip
+"""What Augusta may not have as a new password, with code and message."""
 CLEARED = "service.session-token=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly; Secure"
 
 

@@ -8,16 +8,16 @@ from zlib import crc32
 
 import httpx
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import update
 from sqlmodel import col
 
 from domain import tokens
 from models.api_key import ApiKey
 from tests.conftest import Headers, MakeService, SignIn
-from tests.handlers.steps import token_in
-from tests.service import PASSWORD, Service
+from tests.handlers.steps import ADA, bearer, execute, reset_token, set_user, sign_in, user_of
+from tests.service import PASSWORD, VERIFIER, Service
+from tests.trail import of_event, only
 
-VERIFIER = "v" * 40
 SETTINGS = {
     "api_keys.verifiers": f"files:{VERIFIER},files:{'w' * 40},mail:{'x_-' * 12}",
     "api_keys.grantable": json.dumps({"files": ["read"]}),
@@ -41,21 +41,20 @@ def settings(**names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("service", [values], indirect=True)
 
 
+unusual = settings(starting_characters="0", default_prefix="", metadata="true", disable_on_reset="true")
+"""Run a test with settings that do not touch each other."""
+
+
 @pytest.fixture
 async def ada(sign_up: SignIn) -> Headers:
-    return await sign_up("ada@example.com")
-
-
-async def promote(service: Service, email: str, role: str) -> None:
-    async with service.services.database.transaction() as db:
-        await db.execute(text('UPDATE "user" SET role = :role WHERE email = :email'), role=role, email=email)
+    return await sign_up(ADA)
 
 
 @pytest.fixture
 async def keeper(service: Service, sign_up: SignIn) -> Headers:
     """A user who manages the keys of all."""
     headers = await sign_up("keeper@example.com")
-    await promote(service, "keeper@example.com", "keeper")
+    await set_user(service, "keeper@example.com", role="keeper")
     return headers
 
 
@@ -82,14 +81,17 @@ def get(service: Service) -> Call:
     return get
 
 
+async def ask(service: Service, key: str, token: str = VERIFIER, **body: Any) -> httpx.Response:
+    """Verify a key as a service with this token."""
+    return await service.post("/api-key/verify", {"key": key, **body}, headers=bearer(token))
+
+
 @pytest.fixture
 def verify(service: Service) -> Call:
     """Verify a key; return the key if it is valid, or the code of the reason."""
 
     async def verify(key: str, **body: Any) -> Any:
-        answer = await service.post(
-            "/api-key/verify", {"key": key, **body}, headers={"Authorization": f"Bearer {VERIFIER}"}
-        )
+        answer = await ask(service, key, **body)
         if not answer.is_success:
             return answer.json()["code"]
         verdict = answer.json()
@@ -101,33 +103,15 @@ def verify(service: Service) -> Call:
 
 async def wait_of(service: Service, key: str) -> int | None:
     """Return after how many milliseconds a refused key can be used again."""
-    answer = await service.post(
-        "/api-key/verify", {"key": key}, headers={"Authorization": f"Bearer {VERIFIER}"}
-    )
-    wait: int | None = answer.json()["error"].get("details", {}).get("tryAgainIn")
+    wait: int | None = (await ask(service, key)).json()["error"].get("details", {}).get("tryAgainIn")
     return wait
-
-
-async def events(service: Service, name: str) -> list[Any]:
-    await service.services.audit_writer.flush()
-    return [
-        (
-            row.user_id,
-            row.actor_id,
-            row.code,
-            json.loads(row.details) if isinstance(row.details, str) else row.details,
-        )
-        for row in await service.rows(
-            "SELECT user_id, actor_id, code, details FROM audit WHERE event = :name", name=name
-        )
-    ]
 
 
 class TestCreate:
     async def test_a_key_without_any_field(self, service: Service, ada: Headers, call: Call) -> None:
         made = await call(ada, "create")
 
-        user = (await service.get("/get-session", headers=ada)).json()["user"]["id"]
+        user = (await user_of(service, ada))["id"]
         key = made.pop("key")
         random, check = key.removeprefix("gwk_")[:58], 0
         for character in key[-6:]:
@@ -146,22 +130,15 @@ class TestCreate:
     async def test_owners_choose_name_prefix_lifetime_and_grantable_permissions(
         self, ada: Headers, call: Call
     ) -> None:
-        made = await call(
-            ada,
-            "create",
-            name="ci",
-            prefix="ci_",
-            expiresIn=DAY,
-            permissions={"files": ["read"]},
-            userIdentity="x",
-        )
+        more = {"prefix": "ci_", "expiresIn": DAY, "permissions": {"files": ["read"]}, "userIdentity": "x"}
+        made = await call(ada, "create", name="ci", **more)
 
         assert made["key"].startswith("ci_")
         assert made["start"] == made["key"][:7]
         assert (made["name"], made["permissions"]) == ("ci", {"files": ["read"]})
         assert made["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
-    @settings(starting_characters="0", default_prefix="")
+    @unusual
     async def test_nothing_may_be_shown_of_a_key(self, ada: Headers, call: Call) -> None:
         made = await call(ada, "create")
 
@@ -191,7 +168,6 @@ class TestCreate:
             ({"prefix": "p" * 33}, "VALIDATION_ERROR"),
             ({"prefix": "a\r\nb"}, "VALIDATION_ERROR"),
             ({"prefix": "ä"}, "VALIDATION_ERROR"),
-            ({"prefix": "p" * 10_000}, "VALIDATION_ERROR"),
             ({"prefix": "2fa_x"}, "VALIDATION_ERROR"),
             ({"prefix": "rvk_"}, "VALIDATION_ERROR"),
             ({"prefix": "inv_1"}, "VALIDATION_ERROR"),
@@ -221,7 +197,7 @@ class TestCreate:
         assert await call(ada, "update", keyId=made["id"], expiresIn=None) == "EXPIRES_IN_IS_TOO_LARGE"
 
     @pytest.mark.threat("KEY18")
-    @settings(metadata="true")
+    @unusual
     async def test_metadata_is_kept_up_to_its_size(self, ada: Headers, call: Call) -> None:
         made = await call(ada, "create", metadata={"team": {"name": "build"}})
         assert made["metadata"] == {"team": {"name": "build"}}
@@ -235,11 +211,10 @@ class TestCreate:
     ) -> None:
         made = await call(ada, "create", name="<b>ci</b>")
 
-        (mail,) = await service.inbox("ada@example.com", "api-key-created")
-        assert [
-            part for part in ("&lt;b&gt;ci", made["start"], "127.0.0.1") if part not in mail["html"]
-        ] == []
-        assert [part for part in ("<b>ci", made["key"]) if part in mail["html"]] == []
+        (mail,) = await service.inbox(ADA, "api-key-created")
+        for part in ("&lt;b&gt;ci", made["start"], "127.0.0.1"):
+            assert part in mail["html"]
+        assert "<b>ci" not in mail["html"]
         assert made["key"] not in json.dumps(mail)
 
     @pytest.mark.threat("KEY20")
@@ -254,8 +229,8 @@ class TestCreate:
         assert {one for one in made if isinstance(one, str)} == {"API_KEY_LIMIT_REACHED"}
         service.clock.advance(days=1)  # Expired keys do not count.
         assert isinstance(await call(await sign_up("bo@example.com"), "create"), dict)
-        again = await service.post("/sign-in/email", {"email": "ada@example.com", "password": PASSWORD})
-        assert isinstance(await call({"Authorization": f"Bearer {again.json()['token']}"}, "create"), dict)
+        again = bearer((await sign_in(service)).json()["token"])
+        assert isinstance(await call(again, "create"), dict)
 
 
 MANAGED: list[dict[str, Any]] = [
@@ -284,21 +259,11 @@ class TestManagers:
         assert complete.items() <= (await call(keeper, "create", **body)).items()
         assert complete.items() <= (await call(keeper, "update", keyId=made["id"], **body)).items()
 
-    @settings(grantable="{}")
-    @pytest.mark.parametrize("permissions", [{}, None, {"files": ["read"]}], ids=str)
-    async def test_owners_do_not_touch_permissions_where_none_are_grantable(
-        self, ada: Headers, call: Call, permissions: Any
-    ) -> None:
-        made = await call(ada, "create")
-
-        assert await call(ada, "update", keyId=made["id"], permissions=permissions) == "SERVER_ONLY_PROPERTY"
-
     @pytest.mark.threat("KEY1")
     async def test_only_they_create_and_list_keys_of_others(
         self, service: Service, ada: Headers, keeper: Headers, call: Call, get: Call
     ) -> None:
-        mine = (await service.get("/get-session", headers=ada)).json()["user"]["id"]
-        theirs = (await service.get("/get-session", headers=keeper)).json()["user"]["id"]
+        mine, theirs = [(await user_of(service, headers))["id"] for headers in (ada, keeper)]
 
         assert await call(ada, "create", userId=theirs) == "UNAUTHORIZED_SESSION"
         assert await call({}, "create", userId=theirs) == "UNAUTHORIZED"
@@ -308,7 +273,7 @@ class TestManagers:
         made = await call(keeper, "create", userId=mine)
         assert (made["referenceId"], made["createdBy"]) == (mine, theirs)
         assert (await get(keeper, "list", userId=mine))["total"] == 5
-        assert (await service.inbox("ada@example.com", "api-key-created")) != []
+        assert await service.inbox(ADA, "api-key-created") != []
         assert await call(keeper, "create", userId="nobody") == "USER_NOT_FOUND"
         assert await get(keeper, "list", userId="nobody") == "USER_NOT_FOUND"
 
@@ -317,7 +282,7 @@ class TestManagers:
         self, service: Service, keeper: Headers, sign_up: SignIn, call: Call, get: Call
     ) -> None:
         admin = await sign_up("admin@example.com")
-        await promote(service, "admin@example.com", "admin")
+        await set_user(service, "admin@example.com", role="admin")
         made = await call(admin, "create")
         refused = "YOU_ARE_NOT_ALLOWED_TO_MANAGE_API_KEYS"
 
@@ -342,7 +307,9 @@ class TestManagers:
         assert (await call(keeper, "update", keyId=left["id"], **refill))["remaining"] == 3
         assert (await call(keeper, "update", keyId=endless["id"], **refill))["remaining"] == 9
         assert (await verify(left["key"]))["remaining"] == 2
-        service.clock.advance(minutes=1)
+        service.clock.advance(seconds=59.999)
+        assert (await verify(left["key"]))["remaining"] == 1
+        service.clock.advance(seconds=0.001)
         assert (await verify(left["key"]))["remaining"] == 8
 
     async def test_refills_need_both_values(self, keeper: Headers, call: Call) -> None:
@@ -395,21 +362,16 @@ class TestOwnKeys:
         used = await verify(key)
         service.clock.advance(seconds=1)
 
-        changed = await call(
-            keeper, "update", keyId=made["id"], name="new", expiresIn=DAY, key="x", prefix="y_"
-        )
+        ignored = {"key": "x", "prefix": "y_"}
+        changed = await call(keeper, "update", keyId=made["id"], name="new", expiresIn=DAY, **ignored)
 
-        expected = {
-            "name": "new",
-            "expiresAt": "2026-01-02T12:00:01.000Z",
-            "updatedAt": "2026-01-01T12:00:01.000Z",
-        }
-        assert changed == used | expected
+        times = {"expiresAt": "2026-01-02T12:00:01.000Z", "updatedAt": "2026-01-01T12:00:01.000Z"}
+        assert changed == {**used, **times, "name": "new"}
         assert await call(keeper, "update", keyId=made["id"]) == "NO_VALUES_TO_UPDATE"
         assert await call(keeper, "update", keyId=made["id"], name="") == "INVALID_NAME_LENGTH"
         assert await call(keeper, "update", keyId="x", name="n") == "KEY_NOT_FOUND"
-        (event,) = await events(service, "api_key.updated")
-        assert event[3] == {"key": made["id"], "fields": ["expiresIn", "name"]}
+        record = await only(service, "api_key.updated")
+        assert record.details == {"key": made["id"], "fields": ["expiresIn", "name"]}
 
     @pytest.mark.threat("KEY7")
     @pytest.mark.both_databases
@@ -426,9 +388,8 @@ class TestOwnKeys:
         assert await call(ada, "delete", keyId=made["id"]) == {"success": True}
         assert await verify(made["key"]) == "INVALID_API_KEY"
         assert await call(ada, "delete", keyId=made["id"]) == "KEY_NOT_FOUND"
-        assert [
-            len(await events(service, f"api_key.{name}")) for name in ("created", "updated", "deleted")
-        ] == [1, 2, 1]
+        for name, times in (("created", 1), ("updated", 2), ("deleted", 1)):
+            assert len(await of_event(service, f"api_key.{name}")) == times
 
 
 KINDS = {
@@ -439,6 +400,9 @@ KINDS = {
 }  # fmt: skip
 
 
+LIMIT = {"rateLimitEnabled": True, "rateLimitMax": 10, "rateLimitTimeWindow": 60_000}
+
+
 @settings(kinds=json.dumps(KINDS))
 class TestKinds:
     @pytest.mark.threat("KEY2")
@@ -446,18 +410,14 @@ class TestKinds:
         ci, plain = [await call(ada, "create", configId=kind) for kind in KINDS]
 
         assert (ci["configId"], ci["prefix"], ci["expiresAt"]) == ("ci", "ci_", "2026-01-31T12:00:00.000Z")
-        assert (ci["permissions"], ci["rateLimitEnabled"], ci["rateLimitMax"]) == (
-            {"builds": ["read"]},
-            True,
-            1,
-        )
+        assert (ci["permissions"], ci["rateLimitMax"]) == ({"builds": ["read"]}, 1)
+        assert ci["rateLimitEnabled"] is True
         assert (plain["prefix"], plain["expiresAt"], plain["permissions"]) == ("gwk_", None, None)
         changed = await call(ada, "update", keyId=ci["id"], permissions={"builds": ["run"]})
         assert changed["permissions"] == {"builds": ["run"]}
-        assert (
-            await call(ada, "update", keyId=plain["id"], permissions={"builds": ["run"]})
-            == "SERVER_ONLY_PROPERTY"
-        )
+        for none_grantable in ({"builds": ["run"]}, {}, None):
+            refused = await call(ada, "update", keyId=plain["id"], permissions=none_grantable)
+            assert refused == "SERVER_ONLY_PROPERTY"
         assert await call(ada, "update", keyId=ci["id"], expiresIn=61 * DAY) == "EXPIRES_IN_IS_TOO_LARGE"
         assert await call(ada, "update", keyId=plain["id"], expiresIn=DAY) == "KEY_DISABLED_EXPIRATION"
         assert [(await get(ada, "list", **query))["total"] for query in ({}, {"configId": "ci"})] == [2, 1]
@@ -472,8 +432,7 @@ class TestKinds:
         self, service: Service, ada: Headers, call: Call, get: Call, verify: Call
     ) -> None:
         made = await call(ada, "create", configId="ci")
-        async with service.services.database.transaction() as db:
-            await db.execute(text("UPDATE api_key SET kind = 'gone'"))
+        await execute(service, "UPDATE api_key SET kind = 'gone'")
 
         assert await verify(made["key"]) == "INVALID_API_KEY"
         assert (await get(ada, "list"))["apiKeys"][0]["configId"] == "gone"
@@ -487,16 +446,11 @@ class TestVerify:
         key = made.pop("key")
 
         assert await verify(key) == made
-        await service.services.key_usage.write()
-        assert (await verify(key))["lastRequest"] == "2026-01-01T12:00:00.000Z"
-        service.clock.advance(seconds=30)
-        await verify(key)
-        await service.services.key_usage.write()
-        assert (await verify(key))["lastRequest"] == "2026-01-01T12:00:00.000Z"
-        service.clock.advance(seconds=30)
-        await verify(key)
-        await service.services.key_usage.write()
-        assert (await verify(key))["lastRequest"] == "2026-01-01T12:01:00.000Z"
+        for seconds, recorded in ((0, "12:00"), (30, "12:00"), (30, "12:01")):  # At most once a minute.
+            service.clock.advance(seconds=seconds)
+            await verify(key)
+            await service.services.key_usage.write()
+            assert (await verify(key))["lastRequest"] == f"2026-01-01T{recorded}:00.000Z"
 
     @pytest.mark.threat("KEY10", "KEY14")
     async def test_only_verifiers_ask(self, service: Service, ada: Headers, call: Call) -> None:
@@ -509,9 +463,7 @@ class TestVerify:
             (key, 401),
             (ada["Authorization"].removeprefix("Bearer "), 401),
         ):
-            headers = {"Authorization": f"Bearer {token}"}
-            answer = await service.post("/api-key/verify", {"key": key}, headers=headers)
-            assert (token, answer.status_code) == (token, status)
+            assert (token, (await ask(service, key, token)).status_code) == (token, status)
         assert (await service.post("/api-key/verify", {"key": key})).status_code == 401
 
     @pytest.mark.threat("KEY23")
@@ -555,7 +507,7 @@ class TestVerify:
         self, service: Service, ada: Headers, sign_up: SignIn, call: Call, verify: Call
     ) -> None:
         key, admin = await call(ada, "create"), await sign_up("admin@example.com")
-        await promote(service, "admin@example.com", "admin")
+        await set_user(service, "admin@example.com", role="admin")
 
         ban = {"userId": key["referenceId"], "banExpiresIn": 60}
         assert (await service.post("/admin/ban-user", ban, headers=admin)).status_code == 200
@@ -578,32 +530,17 @@ class TestVerify:
         service.clock.advance(seconds=0.001)
         assert await verify(key) == "KEY_EXPIRED"
 
-    async def test_a_text_that_is_no_key(self, ada: Headers, call: Call, verify: Call) -> None:
+    @pytest.mark.threat("KEY14")
+    async def test_a_text_that_is_no_key(
+        self, service: Service, ada: Headers, call: Call, verify: Call
+    ) -> None:
         key = (await call(ada, "create"))["key"]
         wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
+        async with service.services.database.transaction() as db:
+            await db.execute(update(ApiKey).values(digest=tokens.digest(wrong)))  # It is not even looked up.
         for text_ in (wrong, key[1:], key.lower(), f" {key}", key + "\n", "x", "é" * 64, "gwk_" + "a" * 64):
             assert await verify(text_) == "INVALID_API_KEY"
         assert await verify("x" * 513) == "VALIDATION_ERROR"
-
-    @pytest.mark.threat("KEY8")
-    async def test_uses_are_counted_and_refilled(
-        self, service: Service, keeper: Headers, call: Call, verify: Call
-    ) -> None:
-        key = (await call(keeper, "create", remaining=2, refillAmount=3, refillInterval=60_000))["key"]
-        plain = (await call(keeper, "create", remaining=1))["key"]
-
-        assert [(await verify(key))["remaining"] for _ in range(2)] == [1, 0]
-        assert (await verify(key), await wait_of(service, key)) == ("USAGE_EXCEEDED", 60_000)
-        service.clock.advance(seconds=59.999)
-        assert await wait_of(service, key) == 1
-        service.clock.advance(seconds=0.001)
-        refilled = await verify(key)
-        assert (refilled["remaining"], refilled["lastRefillAt"]) == (2, "2026-01-01T12:01:00.000Z")
-        assert refilled["lastRequest"] == "2026-01-01T12:01:00.000Z"
-        service.clock.advance(seconds=60)
-        assert (await verify(key))["remaining"] == 2  # A refill does not add to what is left.
-        assert (await verify(plain))["remaining"] == 0
-        assert (await verify(plain), await wait_of(service, plain)) == ("USAGE_EXCEEDED", None)
 
     @pytest.mark.threat("KEY8")
     async def test_the_rate_limit_is_a_fixed_window(
@@ -628,8 +565,7 @@ class TestVerify:
     async def test_only_a_valid_answer_uses_a_key_up(
         self, service: Service, keeper: Headers, call: Call, get: Call, verify: Call
     ) -> None:
-        limit = {"rateLimitEnabled": True, "rateLimitMax": 1, "rateLimitTimeWindow": 60_000}
-        made = await call(keeper, "create", remaining=5, **limit)
+        made = await call(keeper, "create", remaining=5, **{**LIMIT, "rateLimitMax": 1})
         await verify(made["key"])
         state = await get(keeper, "get", id=made["id"])
 
@@ -647,48 +583,27 @@ class TestVerify:
     @pytest.mark.both_databases
     @pytest.mark.threat("KEY8")
     @pytest.mark.parametrize(
-        ("body", "uses"),
+        ("body", "uses", "left"),
         [
-            ({"remaining": 20}, 20),
-            ({"rateLimitEnabled": True, "rateLimitMax": 10, "rateLimitTimeWindow": 60_000}, 10),
-            (
-                {
-                    "remaining": 20,
-                    "rateLimitEnabled": True,
-                    "rateLimitMax": 10,
-                    "rateLimitTimeWindow": 60_000,
-                },
-                10,
-            ),
-            ({"remaining": 0, "refillAmount": 15, "refillInterval": 1000}, 15),
+            ({"remaining": 20}, 20, 0),
+            (LIMIT, 10, None),
+            ({"remaining": 20, **LIMIT}, 10, 10),
+            ({"remaining": 0, "refillAmount": 15, "refillInterval": 1000}, 15, 0),
         ],
         ids=["remaining", "rate limit", "both", "refill"],
     )
     async def test_parallel_uses_are_exact(
-        self,
-        service: Service,
-        keeper: Headers,
-        call: Call,
-        get: Call,
-        verify: Call,
-        body: dict[str, Any],
-        uses: int,
-    ) -> None:
+        self, service: Service, keeper: Headers, call: Call, get: Call, verify: Call,
+        body: dict[str, Any], uses: int, left: int | None,
+    ) -> None:  # fmt: skip
         made = await call(keeper, "create", **body)
         service.clock.advance(seconds=2)
 
         verdicts = await asyncio.gather(*(verify(made["key"]) for _ in range(50)))
 
         assert sum(isinstance(verdict, dict) for verdict in verdicts) == uses
-        assert {verdict for verdict in verdicts if isinstance(verdict, str)} <= {
-            "RATE_LIMITED",
-            "USAGE_EXCEEDED",
-        }
-        after = await get(keeper, "get", id=made["id"])
-        assert (
-            body.get("remaining") is None
-            or after["remaining"] == max(body["remaining"], 15 if "refillAmount" in body else 0) - uses
-        )
+        assert {one for one in verdicts if isinstance(one, str)} <= {"RATE_LIMITED", "USAGE_EXCEEDED"}
+        assert (await get(keeper, "get", id=made["id"]))["remaining"] == left
 
     @pytest.mark.both_databases
     @pytest.mark.parametrize("counted", [{}, {"remaining": 1000}], ids=["plain", "counted"])
@@ -718,9 +633,10 @@ class TestVerify:
         service.clock.advance(seconds=60)
         await verify(made["key"])
 
-        found = await events(service, "api_key.refused")
+        records = await of_event(service, "api_key.refused")
         details = {"key": made["id"], "verifier": "files"}
-        assert found == [(made["referenceId"], None, "KEY_DISABLED", details)] * 2
+        told = [(one.user_id, one.actor_id, one.code, one.details) for one in records]
+        assert told == [(made["referenceId"], None, "KEY_DISABLED", details)] * 2
 
     async def test_a_burst_of_texts_that_are_no_keys_is_recorded_once(
         self, service: Service, verify: Call
@@ -728,8 +644,8 @@ class TestVerify:
         for _ in range(150):
             await verify("nonsense")
 
-        (event,) = await events(service, "limit.reached")
-        assert event[3] == {"limit": "api_keys", "verifier": "files"}
+        reached = await only(service, "limit.reached")
+        assert reached.details == {"limit": "api_keys", "verifier": "files"}
 
 
 @settings(sessions="true", accept_imported="true")
@@ -781,23 +697,16 @@ class TestSession:
 
     async def test_refusals(self, service: Service, ada: Headers, keeper: Headers, call: Call) -> None:
         made = await call(keeper, "create", remaining=1)
-        limit = {"rateLimitEnabled": True, "rateLimitMax": 1, "rateLimitTimeWindow": 60_000}
-        limited = await call(keeper, "create", **limit)
+        limited = await call(keeper, "create", **{**LIMIT, "rateLimitMax": 1})
 
         assert (await self.session(service, made["key"]))["user"]["email"] == "keeper@example.com"
         assert await self.session(service, made["key"]) == "USAGE_EXCEEDED"
         await self.session(service, limited["key"])
         answer = await service.get("/get-session", headers={"x-api-key": limited["key"]})
-        assert (answer.status_code, answer.headers["retry-after"], answer.headers["x-retry-after"]) == (
-            429,
-            "60",
-            "60",
-        )
-        assert answer.json() == {
-            "message": "Rate limit exceeded.",
-            "code": "RATE_LIMITED",
-            "tryAgainIn": 60_000,
-        }
+        assert answer.status_code == 429
+        assert (answer.headers["retry-after"], answer.headers["x-retry-after"]) == ("60", "60")
+        told = {"message": "Rate limit exceeded.", "code": "RATE_LIMITED", "tryAgainIn": 60_000}
+        assert answer.json() == told
         own = await call(ada, "create")
         await call(ada, "update", keyId=own["id"], enabled=False)
         assert await self.session(service, own["key"]) == "KEY_DISABLED"
@@ -816,7 +725,6 @@ class TestSession:
 
 
 @pytest.mark.threat("KEY11")
-@settings(sessions="false")
 async def test_keys_are_no_sessions_unless_the_settings_say_so(
     service: Service, ada: Headers, call: Call
 ) -> None:
@@ -829,12 +737,9 @@ async def test_keys_are_no_sessions_unless_the_settings_say_so(
 class TestReset:
     async def reset(self, service: Service) -> dict[str, Any]:
         """Reset the password of Ada; return the notice."""
-        await service.post("/request-password-reset", {"email": "ada@example.com"})
-        (mail,) = await service.inbox("ada@example.com", "reset-password")
-        token = token_in(mail["link"])
-        answer = await service.post("/reset-password", {"token": token, "newPassword": "another good one"})
-        assert answer.status_code == 200
-        (notice,) = await service.inbox("ada@example.com", "password-changed")
+        body = {"token": await reset_token(service), "newPassword": "another good one"}
+        assert (await service.post("/reset-password", body)).status_code == 200
+        (notice,) = await service.inbox(ADA, "password-changed")
         return notice
 
     async def test_the_notice_says_how_many_keys_go_on_working(
@@ -848,7 +753,7 @@ class TestReset:
         assert "2 of your API keys still work." in notice["text"]
         assert isinstance(await verify(made[1]["key"]), dict)
 
-    @settings(disable_on_reset="true")
+    @unusual
     async def test_a_reset_may_disable_them(
         self, service: Service, ada: Headers, call: Call, verify: Call
     ) -> None:
@@ -858,4 +763,4 @@ class TestReset:
 
         assert "API key" not in notice["text"]
         assert await verify(made["key"]) == "KEY_DISABLED"
-        assert [event[3] for event in await events(service, "api_key.disabled")] == [{"number": 1}]
+        assert (await only(service, "api_key.disabled")).details == {"number": 1}

@@ -12,14 +12,14 @@ from sqlalchemy import text
 
 from models import Account, OneTimeToken, Session, User
 from tests.conftest import Headers, MakeService
-from tests.domain.test_identifiers import LOOK_ALIKES, NO_ADDRESSES
 from tests.handlers.steps import (
     ADA,
     AT,
+    AUGUSTA,
     CLEARED,
     EVE,
     UNKNOWN,
-    WRONG_USERNAMES,
+    WRONG_PASSWORDS,
     bearer,
     code,
     count,
@@ -32,13 +32,13 @@ from tests.handlers.steps import (
     set_hash,
     set_user,
     sign_in,
+    token_of,
     until_blocked,
     user_of,
     verify,
     works,
 )
-from tests.postgres import Cluster
-from tests.service import BASE_URL, PASSWORD, START, Service, close_service, open_service
+from tests.service import BASE_URL, PASSWORD, START, Service
 from tests.trail import forget, told, trail
 
 NEWCOMER: dict[str, Any] = {"name": "Ada", "email": ADA, "password": PASSWORD}
@@ -50,12 +50,19 @@ IMPORTED = [
     pytest.param(hashed, id=f"{name} {form}")
     for form in ("of_password_as_sent", "of_its_nfkc_form")
     for name, hashed in VECTORS[form].items()
+    if name in ("bcrypt", "django argon2", "better-auth")
 ]
+"""Hashes of three programs; tests/server/crypto/test_foreign_hashes.py verifies those of all."""
 
 
 def cookies_of(answer: Any) -> list[str]:
     """Return every Set-Cookie header of an answer."""
     return list(answer.headers.get_list("set-cookie"))
+
+
+def with_cookie(headers: Headers, other: Headers) -> Headers:
+    """Return the headers with the cookie of another session beside them."""
+    return {**headers, "Cookie": f"service.session-token={token_of(other)}"}
 
 
 class TestSignUpEmail:
@@ -92,17 +99,6 @@ class TestSignUpEmail:
         token = answer.json()["token"]
         assert cookies_of(answer) == [COOKIE.format(token)]
         assert answer.headers["set-auth-token"] == token
-
-    @pytest.mark.parametrize("forget", [False, "false", "FALSE", "fAlSe"])
-    async def test_a_session_that_is_not_remembered_ends_with_the_browser(
-        self, service: Service, forget: bool | str
-    ) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "rememberMe": forget})
-
-        token = answer.json()["token"]
-        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
-        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
-        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
     async def test_the_cookie_has_the_attributes_of_the_settings(self, make_service: MakeService) -> None:
         service = await make_service(
@@ -146,63 +142,13 @@ class TestSignUpEmail:
 
         assert answer.json()["user"]["name"] == name
 
-    @pytest.mark.threat("V79")
-    @pytest.mark.parametrize("name", ["a" * 257, "a\r\nBcc: e@evil.test", "a\tb", "\u2028", "\u2029", "\u202e",
-                                      "\u2066", "\u2069", "\x7f", "\x85", "\x00"])  # fmt: skip
-    async def test_refuses_other_names(self, service: Service, name: str) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "name": name})
-
-        assert code(answer) == "400 VALIDATION_ERROR"
-        assert answer.json()["message"].startswith("[body.name] ")
-
-    @pytest.mark.threat("V75", "V76", "V78")
-    async def test_refuses_what_is_no_address(self, service: Service) -> None:
-        for email in NO_ADDRESSES + LOOK_ALIKES:
-            answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
-            assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), email
-            assert "[body.email] " in answer.json()["message"]
-        assert await count(service, User) == 0
-
-    @pytest.mark.parametrize("email", ["a@b.c", "o'hara+tag@sub.example.test", "x" * 64 + "@example.com", "1@2.x3",
-                                       "ada@xn--exmple-cua.com", "a!#$%&'*+/=?^_`{|}~-z@example.com"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "email", ["a@b.c", "x" * 64 + "@example.com", "a!#$%&'*+/=?^_`{|}~-z@xn--exmple-cua.com"]
+    )
     async def test_takes_unusual_addresses(self, service: Service, email: str) -> None:
         answer = await service.post("/sign-up/email", {**NEWCOMER, "email": email})
 
         assert answer.json()["user"]["email"] == email
-
-    @pytest.mark.threat("V30")
-    async def test_ignores_what_only_the_service_sets(self, service: Service) -> None:
-        plain = await user_of(service, await join(service))
-        owned: dict[str, Any] = {
-            "id": "i" * 32, "emailVerified": True, "role": "admin", "banned": True, "banReason": "x",
-            "banExpires": AT, "twoFactorEnabled": True, "createdAt": "2000-01-01T00:00:00.000Z", "updatedAt": AT,
-            "__proto__": {"role": "admin"}, "constructor": {}, "user_id": "u" * 32, "email_verified": True,
-            "remembered": True,
-        }  # fmt: skip
-
-        other = await user_of(service, await join(service, EVE, name="Ada", **owned))
-
-        assert other == {**plain, "id": other["id"], "email": EVE}
-        assert other["id"] != owned["id"]
-
-    @pytest.mark.threat("V34")
-    async def test_never_adopts_a_token_and_leaves_the_old_session_alone(
-        self, service: Service, carry: Callable[[str], Headers]
-    ) -> None:
-        eve = await join(service, EVE)
-        planted = carry(UNKNOWN)
-
-        first = await service.post("/sign-up/email", NEWCOMER, headers=planted)
-        second = await service.post(
-            "/sign-up/email",
-            {**NEWCOMER, "email": "bob@example.com"},
-            headers=carry(eve["Authorization"][7:]),
-        )
-
-        assert UNKNOWN not in first.text
-        assert eve["Authorization"][7:] not in second.text
-        assert not await works(service, planted)
-        assert (await user_of(service, eve))["email"] == EVE
 
     async def test_mails_a_verification_link(self, service: Service) -> None:
         await join(service, callbackURL="http://localhost:3000/welcome?a=b&c")
@@ -279,32 +225,14 @@ class TestSignUpUsername:
 
         assert (user["username"], user["displayUsername"]) == (username, shown)
 
-    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
-    async def test_refuses_a_wrong_one(
-        self, service: Service, username: str, error: str, message: str
-    ) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "username": username})
-
-        assert refusal(answer) == (400, error, message)
-        assert await count(service, User) == 0
-
-    @pytest.mark.parametrize("shown", ["", "a" * 65, "a\nb", "\u202e"])
-    async def test_refuses_a_wrong_display_name(self, service: Service, shown: str) -> None:
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "displayUsername": shown})
-
-        assert refusal(answer) == (400, "INVALID_DISPLAY_USERNAME", "Display username is invalid")
-
-    @pytest.mark.parametrize("sent", [{"username": "ADA_l"}, {"displayUsername": "Ada_L"}], ids=str)
-    async def test_refuses_a_taken_one(self, service: Service, sent: dict[str, str]) -> None:
+    async def test_refuses_a_taken_one(self, service: Service) -> None:
         await join(service, username="ada_l")
 
-        answer = await service.post("/sign-up/email", {**NEWCOMER, "email": EVE, **sent})
+        for sent in ({"username": "ADA_l"}, {"displayUsername": "Ada_L"}):
+            answer = await service.post("/sign-up/email", {**NEWCOMER, "email": EVE, **sent})
 
-        assert refusal(answer) == (
-            400,
-            "USERNAME_IS_ALREADY_TAKEN",
-            "Username is already taken. Please try another.",
-        )
+            message = "Username is already taken. Please try another."
+            assert refusal(answer) == (400, "USERNAME_IS_ALREADY_TAKEN", message)
 
     @pytest.mark.both_databases
     async def test_of_simultaneous_ones_one_succeeds(self, service: Service) -> None:
@@ -315,64 +243,23 @@ class TestSignUpUsername:
         assert sorted(map(code, answers)) == ["200"] + ["400 USERNAME_IS_ALREADY_TAKEN"] * 5
         assert await count(service, User) == await count(service, Account) == 1
 
-    async def test_is_ignored_where_usernames_are_switched_off(self, make_service: MakeService) -> None:
-        service = await make_service({"username.enabled": "false"})
-
-        user = await user_of(service, await join(service, username="x", displayUsername=""))
-
-        assert (user["username"], user["displayUsername"]) == (None, None)
-
 
 class TestSignUpPassword:
-    @pytest.mark.parametrize(
-        ("password", "error", "message"),
-        [
-            ("a " * 513, "PASSWORD_TOO_LONG", "Password too long"),
-            ("a " * 64 + "a", "PASSWORD_TOO_LONG", "Password too long"),
-            ("\ufdfa" * 8, "PASSWORD_TOO_LONG", "Password too long"),
-            ("", "PASSWORD_TOO_SHORT", "Password too short"),
-            ("a b c d", "PASSWORD_TOO_SHORT", "Password too short"),
-            ("e\u0301" * 7, "PASSWORD_TOO_SHORT", "Password too short"),
-            ("password", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("PassWord", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("\uff50\uff41\uff53\uff53word", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("12345678", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("ada.lovelace@example.com", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("Ada.Lovelace", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("countess_of_l", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("augusta ada king", "PASSWORD_TOO_COMMON", "Password is too common"),
-            ("gatewright", "PASSWORD_TOO_COMMON", "Password is too common"),
-        ],
-    )
-    async def test_refuses(self, service: Service, password: str, error: str, message: str) -> None:
-        body = {
-            "name": "Augusta Ada King",
-            "email": "ada.lovelace@example.com",
-            "username": "Countess_of_L",
-            "password": password,
-        }
-
-        answer = await service.post("/sign-up/email", body)
-
-        assert refusal(answer) == (400, error, message)
+    async def test_refuses(self, service: Service) -> None:
+        for password, error, message in WRONG_PASSWORDS:
+            answer = await service.post("/sign-up/email", {**AUGUSTA, "password": password})
+            assert refusal(answer) == (400, error, message)
         assert await count(service, User) == 0
 
     @pytest.mark.threat("V72")
     @pytest.mark.parametrize("password", ["a b c d ", "a " * 64, "\U0001f600 \U0001f601 \U0001f602 \U0001f603 ",
-                                          " " * 8])  # fmt: skip
+                                          " " * 8, "x" * 72 + "tail"])  # fmt: skip
     async def test_takes_as_it_is(self, service: Service, password: str) -> None:
         await join(service, password=password)
 
         assert await opens(service, password)
         assert not await opens(service, password[:-1])
         assert not await opens(service, password + " ")
-
-    @pytest.mark.threat("V72")
-    async def test_truncates_nothing(self, service: Service) -> None:
-        await join(service, password="x" * 72 + "tail")
-
-        assert not await opens(service, "x" * 72 + "liat")
-        assert not await opens(service, "x" * 72)
 
     async def test_reads_every_spelling_of_the_same_characters_alike(self, service: Service) -> None:
         await join(service, password="pa\u0308ssword \u2460")
@@ -398,15 +285,12 @@ class TestSignUpPassword:
         ]
         assert (answers[0].json()["minimumLength"], answers[1].json()["maximumLength"]) == (5, 7)
 
-    @pytest.mark.parametrize("password", ["password", "gatewright", ADA])
-    async def test_anything_goes_without_the_blocklist(
-        self, make_service: MakeService, password: str
-    ) -> None:
+    async def test_anything_goes_without_the_blocklist(self, make_service: MakeService) -> None:
         service = await make_service({"password.blocklist": "false"})
 
-        await join(service, password=password)
-
-        assert await opens(service, password)
+        for email, password in ((ADA, "password"), (EVE, EVE), ("bob@example.com", "gatewright")):
+            await join(service, email, password)
+            assert await opens(service, password, email)
 
     @pytest.mark.threat("V87")
     async def test_is_stored_as_argon2id(self, service: Service) -> None:
@@ -429,36 +313,13 @@ class TestSignUpTakenAddress:
             {**NEWCOMER, "email": "ADA@Example.com", "name": "Eve", "password": "another password"},
         )
 
-        assert refusal(answer) == (
-            422,
-            "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL",
-            "User already exists. Use another email.",
-        )
+        taken = (422, "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL", "User already exists. Use another email.")
+        assert refusal(answer) == taken
         assert cookies_of(answer) == []
         assert await service.inbox() == mails
         assert await opens(service, PASSWORD)
         assert not await opens(service, "another password")
         assert await count(service, User) == 1
-
-    @pytest.mark.both_databases
-    @pytest.mark.threat("V77")
-    async def test_of_simultaneous_sign_ups_in_mixed_case_one_succeeds(self, service: Service) -> None:
-        spellings = [
-            "ada@example.com",
-            "Ada@example.com",
-            "ADA@EXAMPLE.COM",
-            "ada@EXAMPLE.com",
-            "aDa@eXample.com",
-        ]
-
-        answers = await asyncio.gather(
-            *(service.post("/sign-up/email", {**NEWCOMER, "email": email}) for email in spellings * 2)
-        )
-
-        taken = "422 USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
-        assert sorted(map(code, answers)) == ["200"] + [taken] * 9
-        assert [await count(service, table) for table in (User, Account, Session)] == [1, 1, 1]
-        assert len(await service.inbox()) == 1
 
     @pytest.mark.threat("V70")
     @pytest.mark.parametrize(
@@ -505,10 +366,12 @@ class TestSignUpTakenAddress:
 
         assert all(known == unknown and known.startswith("400") for known, unknown in refusals)
 
+    @pytest.mark.threat("V80")
     async def test_the_mail_to_the_owner_goes_to_the_owner_and_leads_nowhere(
         self, make_service: MakeService
     ) -> None:
-        service = await make_service({"sign_up.auto_sign_in": "false"})
+        settings = {"sign_up.auto_sign_in": "false", "send_email_notifications": "false"}
+        service = await make_service(settings)
         await service.post("/sign-up/email", NEWCOMER)
 
         await service.post("/sign-up/email", {**NEWCOMER, "email": "ADA@example.com", "name": "<b>Eve</b>"})
@@ -540,22 +403,21 @@ class TestSignUpTakenAddress:
         }
         assert await count(service, User) == await count(service, Account) == 1
 
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("dialect", ["postgresql"])
     async def test_crossing_the_deletion_of_the_owner_it_breaks_nothing(
-        self, cluster: Cluster, tmp_path: Path
+        self, make_service: MakeService
     ) -> None:
-        settings = {"sign_up.auto_sign_in": "false"}
-        service = await open_service(cluster.create(migrated=True), tmp_path, settings)
+        service = await make_service({"sign_up.auto_sign_in": "false"})
         await service.post("/sign-up/email", NEWCOMER)
 
         async with service.services.database.transaction() as session:
             await session.execute(text('DELETE FROM "user"'))
             signing_up = asyncio.create_task(service.post("/sign-up/email", NEWCOMER))
             await until_blocked(service)
-        answer = await signing_up
 
-        signs_in = await opens(service, PASSWORD)
-        await close_service(service)
-        assert (answer.status_code, signs_in) == (200, True)
+        assert (await signing_up).status_code == 200
+        assert await opens(service, PASSWORD)
 
 
 class TestSaturation:
@@ -604,35 +466,27 @@ class TestSignInEmail:
         assert answer.headers["set-auth-token"] == token
         assert await works(service, bearer(token))
 
-    @pytest.mark.parametrize(
-        ("callback_url", "redirect", "url"),
-        [
-            ("/welcome?a=b", True, "/welcome?a=b"),
-            ("http://localhost:3000/x", True, "http://localhost:3000/x"),
-            ("", False, None),
-        ],
-    )
-    async def test_repeats_where_to_go(
-        self, service: Service, callback_url: str, redirect: bool, url: str | None
-    ) -> None:
+    @pytest.mark.parametrize("callback_url", ["/welcome?a=b", "http://localhost:3000/x", ""])
+    async def test_repeats_where_to_go(self, service: Service, callback_url: str) -> None:
         await join(service)
 
         answer = await sign_in(service, callbackURL=callback_url)
 
-        assert (answer.json()["redirect"], answer.json()["url"]) == (redirect, url)
+        assert answer.json()["redirect"] is (callback_url != "")
+        assert answer.json()["url"] == (callback_url or None)
 
-    @pytest.mark.parametrize("forget", [False, "False"])
+    @pytest.mark.parametrize("forget", [False, "fAlSe"])
     async def test_a_session_that_is_not_remembered_ends_with_the_browser(
         self, service: Service, forget: bool | str
     ) -> None:
-        await join(service)
+        signed_up = await service.post("/sign-up/email", {**NEWCOMER, "rememberMe": forget})
+        signed_in = await sign_in(service, rememberMe=forget)
 
-        answer = await sign_in(service, rememberMe=forget)
-
-        token = answer.json()["token"]
-        session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
-        assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
-        assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
+        for answer in (signed_up, signed_in):
+            token = answer.json()["token"]
+            session = (await service.get("/get-session", headers=bearer(token))).json()["session"]
+            assert cookies_of(answer) == [BRIEF_COOKIE.format(token)]
+            assert session["expiresAt"] == "2026-01-02T12:00:00.000Z"
 
     @pytest.mark.threat("R34")
     async def test_notes_where_the_session_comes_from(self, service: Service) -> None:
@@ -653,17 +507,17 @@ class TestSignInEmail:
     async def test_never_adopts_a_token_and_leaves_the_old_session_alone(
         self, service: Service, carry: Callable[[str], Headers]
     ) -> None:
-        ada = await join(service)
-        eve = await join(service, EVE)
-        tokens = [UNKNOWN, eve["Authorization"][7:], ada["Authorization"][7:]]
+        ada, eve = await join(service), await join(service, EVE)
+        planted = [UNKNOWN, token_of(eve), token_of(ada)]
 
-        answers = [
-            await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD}, headers=carry(t))
-            for t in tokens
-        ]
+        answers = []
+        for number, token in enumerate(planted):
+            newcomer = {**NEWCOMER, "email": f"u{number}@example.com"}
+            answers.append(await service.post("/sign-in/email", NEWCOMER, headers=carry(token)))
+            answers.append(await service.post("/sign-up/email", newcomer, headers=carry(token)))
 
         assert {answer.status_code for answer in answers} == {200}
-        assert len({*tokens, *(answer.json()["token"] for answer in answers)}) == 6
+        assert len({*planted, *(answer.json()["token"] for answer in answers)}) == 9
         assert not await works(service, carry(UNKNOWN))
         assert (await user_of(service, eve))["email"] == EVE
         assert await works(service, ada)
@@ -703,11 +557,7 @@ class TestSignInEmail:
         assert empty == broken == none == unknown
 
     async def test_tells_what_is_no_address(self, service: Service) -> None:
-        for email in (*NO_ADDRESSES, *LOOK_ALIKES):
-            if "\x00" in email:
-                continue
-            answer = await sign_in(service, email)
-            assert refusal(answer) == (400, "INVALID_EMAIL", "Invalid email"), email
+        assert refusal(await sign_in(service, "ada")) == (400, "INVALID_EMAIL", "Invalid email")
 
     async def test_the_length_rules_do_not_matter(self, service: Service) -> None:
         await join(service)
@@ -719,66 +569,42 @@ class TestSignInEmail:
 
 class TestBan:
     @pytest.mark.threat("V33")
-    async def test_is_told_only_to_who_knows_the_password(self, service: Service) -> None:
+    async def test_lifts_at_the_next_sign_in_when_its_time_is_over_and_shows_until_then(
+        self, service: Service
+    ) -> None:
         ada = await join(service)
-        await set_user(service, banned=True, ban_reason="spam")
-
-        right, wrong = await sign_in(service), await sign_in(service, password="wrong password")
-
-        assert refusal(right) == (403, "BANNED_USER", "You have been banned from this application")
-        assert cookies_of(right) == []
-        assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
-        assert not await works(service, ada)
-        assert await count(service, Session) == 0
-
-    @pytest.mark.threat("V33")
-    async def test_lifts_when_its_time_is_over(self, service: Service) -> None:
-        await join(service)
         until = START + timedelta(hours=1)
         await set_user(service, banned=True, ban_reason="spam", ban_expires=until)
 
         service.clock.now = until - timedelta(milliseconds=1)
         before = await sign_in(service)
         service.clock.now = until
+        shown = await user_of(service, ada)
         after = await sign_in(service)
 
         assert code(before) == "403 BANNED_USER"
+        assert (shown["banned"], shown["banExpires"]) == (True, "2026-01-01T13:00:00.000Z")
         assert after.status_code == 200
         user = await user_of(service, bearer(after.json()["token"]))
         assert (user["banned"], user["banReason"], user["banExpires"]) == (False, None, None)
 
-    async def test_that_has_expired_lets_live_sessions_in_and_shows_until_the_next_sign_in(
-        self, service: Service
-    ) -> None:
-        ada = await join(service)
-        await set_user(service, banned=True, ban_reason="spam", ban_expires=START)
-
-        shown = await user_of(service, ada)
-
-        assert (shown["banned"], shown["banExpires"]) == (True, AT)
-
-    async def test_comes_before_the_unverified_address(self, make_service: MakeService) -> None:
-        service = await make_service({"email_verification.required": "true"})
-        await service.post("/sign-up/email", NEWCOMER)
-        await set_user(service, banned=True)
-
-        assert code(await sign_in(service)) == "403 BANNED_USER"
-
 
 class TestVerificationRequired:
+    @pytest.mark.threat("V32")
     async def test_opens_no_session_before_the_address_is_verified(self, make_service: MakeService) -> None:
         service = await make_service({"email_verification.required": "true"})
-        await service.post("/sign-up/email", {**NEWCOMER, "username": "ada"})
+        made = await service.post("/sign-up/email", {**NEWCOMER, "username": "ada"})
 
         right, wrong = await sign_in(service), await sign_in(service, password="wrong password")
         named = await service.post("/sign-in/username", {"username": "ada", "password": PASSWORD})
+        before = await count(service, Session)
         await verify(service)
 
+        assert (made.json()["token"], before) == (None, 0)
         assert refusal(right) == (403, "EMAIL_NOT_VERIFIED", "Email not verified")
-        assert cookies_of(right) == []
+        assert [*cookies_of(made), *cookies_of(right)] == []
         assert code(wrong) == "401 INVALID_EMAIL_OR_PASSWORD"
         assert code(named) == "403 EMAIL_NOT_VERIFIED"
-        assert await count(service, Session) == 0
         assert len(await service.inbox()) == 1
         assert await opens(service, PASSWORD)
 
@@ -867,6 +693,7 @@ class TestImportedHash:
 
 
 class TestSignInUsername:
+    @pytest.mark.threat("V77")
     async def test_gives_token_and_user(self, service: Service) -> None:
         ada = await join(service, username="Ada_L")
         body = {"username": "aDA_l", "password": PASSWORD, "callbackURL": "/x", "rememberMe": "false"}
@@ -899,18 +726,10 @@ class TestSignInUsername:
         assert refusal(wrong) == (401, "INVALID_USERNAME_OR_PASSWORD", "Invalid username or password")
         assert looks(wrong) == looks(unknown) == looks(passwordless)
 
-    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
-    async def test_tells_what_is_no_username(
-        self, service: Service, username: str, error: str, message: str
-    ) -> None:
-        answer = await service.post("/sign-in/username", {"username": username, "password": PASSWORD})
-
-        assert refusal(answer) == (422, error, message)
-
 
 class TestSignOut:
     async def test_ends_this_session_alone(self, service: Service, carry: Callable[[str], Headers]) -> None:
-        ada = carry((await join(service))["Authorization"][7:])
+        ada = carry(token_of(await join(service)))
         other = bearer((await sign_in(service)).json()["token"])
 
         answer = await service.post("/sign-out", headers=ada)
@@ -921,84 +740,66 @@ class TestSignOut:
         assert await works(service, other)
         assert await count(service, Session) == 1
 
-    @pytest.mark.parametrize(
-        "headers",
-        [
-            {},
-            {"Authorization": f"Bearer {UNKNOWN}"},
-            {"Authorization": "Bearer"},
-            {"Cookie": f"service.session-token={UNKNOWN}"},
-            {"Cookie": "service.session-token=%"},
-        ],
-        ids=str,
-    )
-    async def test_succeeds_without_a_session(self, service: Service, headers: Headers) -> None:
-        answer = await service.post("/sign-out", headers=headers)
+    async def test_succeeds_without_a_session(self, service: Service) -> None:
+        cookies = [{"Cookie": f"service.session-token={value}"} for value in (UNKNOWN, "%")]
 
-        assert (answer.status_code, answer.json()) == (200, {"success": True})
-        assert cookies_of(answer) == [CLEARED]
+        for headers in ({}, bearer(UNKNOWN), {"Authorization": "Bearer"}, *cookies):
+            answer = await service.post("/sign-out", headers=headers)
 
-    @pytest.mark.parametrize("beside", [{}, bearer(UNKNOWN)], ids=["alone", "beside a dead token"])
+            assert (answer.status_code, answer.json()) == (200, {"success": True})
+            assert cookies_of(answer) == [CLEARED]
+
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("dialect", ["postgresql"])
     async def test_clears_the_cookie_even_while_the_database_cannot_revoke(
-        self, cluster: Cluster, tmp_path: Path, beside: Headers
+        self, make_service: MakeService
     ) -> None:
-        service = await open_service(cluster.create(migrated=True), tmp_path, {"database.timeout": "0.3s"})
-        cookie = {"Cookie": f"service.session-token={(await join(service))['Authorization'][7:]}"}
+        service = await make_service({"database.timeout": "0.3s"})
+        ada = await join(service)
 
         async with service.services.database.transaction() as session:
             await session.execute(text("LOCK TABLE session IN EXCLUSIVE MODE"))
-            answer = await service.post("/sign-out", headers={**beside, **cookie})
+            headers = [with_cookie({}, ada), with_cookie(bearer(UNKNOWN), ada)]
+            answers = [await service.post("/sign-out", headers=each) for each in headers]
 
-        alive = await works(service, cookie)
-        await close_service(service)
-        assert refusal(answer) == (503, "SERVICE_UNAVAILABLE", "Service unavailable")
-        assert cookies_of(answer) == [CLEARED]
-        assert alive
+        for answer in answers:
+            assert refusal(answer) == (503, "SERVICE_UNAVAILABLE", "Service unavailable")
+            assert cookies_of(answer) == [CLEARED]
+        assert await works(service, ada)
 
-    @pytest.mark.parametrize(
-        "authorization", [f"Bearer {UNKNOWN}", "Bearer", "Bearer %", "Bearer 2fa_x", "Bearer {ended}"]
-    )
+    @pytest.mark.parametrize("authorization", [f"Bearer {UNKNOWN}", "Bearer", "Bearer {ended}"])
     async def test_a_dead_bearer_token_does_not_keep_the_session_of_the_cookie_alive(
         self, service: Service, authorization: str
     ) -> None:
-        ended, here = await join(service), (await sign_in(service)).json()["token"]
+        ended, here = await join(service), bearer((await sign_in(service)).json()["token"])
         await service.post("/sign-out", headers=ended)
         await forget(service)
 
-        answer = await service.post(
-            "/sign-out",
-            headers={
-                "Authorization": authorization.format(ended=ended["Authorization"][7:]),
-                "Cookie": f"service.session-token={here}",
-            },
-        )
+        dead = {"Authorization": authorization.format(ended=token_of(ended))}
+        answer = await service.post("/sign-out", headers=with_cookie(dead, here))
 
         assert (answer.status_code, answer.json()) == (200, {"success": True})
         assert cookies_of(answer) == [CLEARED]
-        assert not await works(service, bearer(here))
+        assert not await works(service, here)
         assert await count(service, Session) == 0
         assert told(await trail(service)) == ["sign_out"]
 
     @pytest.mark.parametrize("email", [ADA, EVE])
     async def test_ends_every_live_session_that_was_presented(self, service: Service, email: str) -> None:
-        first, kept = await join(service), (await sign_in(service)).json()["token"]
+        first, kept = await join(service), bearer((await sign_in(service)).json()["token"])
         second = (
-            await join(service, email) if email == EVE else bearer((await sign_in(service)).json()["token"])
+            await join(service, EVE) if email == EVE else bearer((await sign_in(service)).json()["token"])
         )
         owner = (await user_of(service, second))["id"]
         ids = {row.id for row in await service.rows("SELECT id FROM session")}
         await forget(service)
 
-        answer = await service.post(
-            "/sign-out", headers={**first, "Cookie": f"service.session-token={second['Authorization'][7:]}"}
-        )
+        answer = await service.post("/sign-out", headers=with_cookie(first, second))
 
         left = {row.id for row in await service.rows("SELECT id FROM session")}
         records = await trail(service)
         assert (answer.status_code, cookies_of(answer)) == (200, [CLEARED])
-        assert not await works(service, first)
-        assert not await works(service, second)
-        assert await works(service, bearer(kept))
+        assert [await works(service, each) for each in (first, second, kept)] == [False, False, True]
         assert told(records) == ["sign_out", "sign_out"]
         assert {record.session_id for record in records} == ids - left
         assert owner in {record.user_id for record in records}
@@ -1008,9 +809,7 @@ class TestSignOut:
         ada = await join(service)
         await forget(service)
 
-        await service.post(
-            "/sign-out", headers={**ada, "Cookie": f"service.session-token={ada['Authorization'][7:]}"}
-        )
+        await service.post("/sign-out", headers=with_cookie(ada, ada))
 
         assert not await works(service, ada)
         assert told(await trail(service)) == ["sign_out"]
@@ -1019,19 +818,14 @@ class TestSignOut:
         ada, eve = await join(service), await join(service, EVE)
         await set_user(service, EVE, banned=True)
 
-        await service.post(
-            "/sign-out", headers={**ada, "Cookie": f"service.session-token={eve['Authorization'][7:]}"}
-        )
+        await service.post("/sign-out", headers=with_cookie(ada, eve))
 
         assert await count(service, Session) == 0
 
     @pytest.mark.both_databases
     async def test_crossed_credentials_at_once_end_both_sessions(self, service: Service) -> None:
-        tokens = [(await join(service, email))["Authorization"][7:] for email in (ADA, EVE)]
-        crossed = [
-            {**bearer(one), "Cookie": f"service.session-token={other}"}
-            for one, other in (tokens, reversed(tokens))
-        ]
+        ada, eve = await join(service), await join(service, EVE)
+        crossed = [with_cookie(ada, eve), with_cookie(eve, ada)]
 
         answers = await asyncio.gather(*(service.post("/sign-out", headers=each) for each in crossed * 5))
 

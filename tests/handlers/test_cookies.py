@@ -3,7 +3,7 @@
 import pytest
 
 from domain.policy import Cookies
-from handlers import cookies
+from handlers.responses import cookies
 
 DEFAULT = Cookies(
     "service.session-token", "service.", secure=True, http_only=True, same_site="Lax", domain=None

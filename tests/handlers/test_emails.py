@@ -1,14 +1,13 @@
 """The operations of openapi/paths/emails.yaml, through the public door."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from models import OneTimeToken, Session
-from tests.conftest import Headers, MakeService, SignIn
+from tests.conftest import Headers, MakeService
 from tests.handlers.steps import (
     ADA,
     EVE,
@@ -28,15 +27,13 @@ from tests.handlers.steps import (
     reset_token,
     set_user,
     token_in,
-    token_of,
     until_blocked,
     user_of,
     verify,
     works,
 )
-from tests.postgres import Cluster
 from tests.security import second_factor
-from tests.service import BASE_URL, PASSWORD, Service, close_service, open_service
+from tests.service import BASE_URL, PASSWORD, Service
 
 ACCEPTED = {"status": True, "message": "Email updated"}
 SENT = {"status": True, "message": "Verification email sent"}
@@ -64,8 +61,8 @@ async def join_verified(service: Service, email: str = ADA) -> Headers:
 
 
 class TestSendVerification:
-    async def test_mails_the_caller(self, service: Service, sign_up: SignIn) -> None:
-        ada = await sign_up()
+    async def test_mails_the_caller(self, service: Service) -> None:
+        ada = await join(service)
         before = await service.inbox()
 
         answer = await ask(service, "ADA@example.com", ada, callbackURL="/welcome")
@@ -77,10 +74,8 @@ class TestSendVerification:
             f"{BASE_URL}/verify-email?token={token_in(mail['link'])}&callbackURL=%2Fwelcome"
         )
 
-    async def test_tells_the_caller_what_there_is_not_to_verify(
-        self, service: Service, sign_up: SignIn
-    ) -> None:
-        ada = await sign_up()
+    async def test_tells_the_caller_what_there_is_not_to_verify(self, service: Service) -> None:
+        ada = await join(service)
         await join(service, EVE)
         mails = await service.inbox()
 
@@ -117,23 +112,18 @@ class TestSendVerification:
             assert answer.json() == {"status": True}
             assert ("Max-Age=0" in answer.headers.get("set-cookie", "")) == ("Cookie" in headers)
 
-    async def test_a_stranger_only_files_the_wish(self, service: Service) -> None:
+    async def test_a_stranger_only_files_the_wish_and_its_mail_carries_where_to_go(
+        self, service: Service
+    ) -> None:
         await join(service)
         await service.inbox()
 
-        await ask(service)
+        await ask(service, callbackURL="http://localhost:3000/x?y#z")
         await ask(service, "nobody@example.com")
 
         filed = await service.rows("SELECT user_id FROM outbox WHERE state = 'unresolved'")
         assert [row.user_id for row in filed] == [None, None]
         assert await count(service, OneTimeToken) == 1
-
-    async def test_the_stranger_s_mail_carries_where_to_go(self, service: Service) -> None:
-        await join(service)
-        await service.inbox()
-
-        await ask(service, callbackURL="http://localhost:3000/x?y#z")
-
         link = await last_link(service, "verify-email")
         assert link.endswith("&callbackURL=http%3A%2F%2Flocalhost%3A3000%2Fx%3Fy%23z")
         answer = await service.get(local(link))
@@ -154,17 +144,21 @@ class TestSendVerification:
 
 
 class TestVerify:
-    async def test_verifies_the_address(self, service: Service) -> None:
+    async def test_verifies_the_address_and_no_other_method_does(self, service: Service) -> None:
         ada = await join(service)
-        before = await user_of(service, ada)
+        link = local(await last_link(service, "verify-email"))
         service.clock.advance(minutes=1)
+        for method in ("HEAD", "OPTIONS", "POST"):
+            await service.client.request(method, link)
+        before = await user_of(service, ada)
 
-        answer = await service.get(local(await last_link(service, "verify-email")))
+        answer = await service.get(link)
 
         after = await user_of(service, ada)
         assert answer.status_code == 200
         assert list(answer.json()) == ["user", "status"]
         assert answer.json() == {"user": reduced(after), "status": True}
+        assert before["emailVerified"] is False
         assert after == {**before, "emailVerified": True, "updatedAt": "2026-01-01T12:01:00.000Z"}
         assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
         assert await count(service, Session) == 1
@@ -179,15 +173,7 @@ class TestVerify:
 
         assert [answer.json() for answer in again] == [first.json()] * 5
 
-    async def test_other_methods_verify_nothing(self, service: Service) -> None:
-        ada = await join(service)
-        link = local(await last_link(service, "verify-email"))
-
-        for method in ("HEAD", "OPTIONS", "POST"):
-            await service.client.request(method, link)
-
-        assert (await user_of(service, ada))["emailVerified"] is False
-
+    @pytest.mark.threat("V82")
     @pytest.mark.parametrize("minutes", [60, 5])
     async def test_expires(self, make_service: MakeService, minutes: int) -> None:
         service = await make_service(
@@ -225,31 +211,24 @@ class TestVerify:
         assert refusal(missing) == (400, "VALIDATION_ERROR", "[query.token] is required")
         assert [code(answer) for answer in (twice, two_callbacks)] == ["400 VALIDATION_ERROR"] * 2
 
-    async def test_leads_on(self, service: Service) -> None:
+    @pytest.mark.threat("V1")
+    async def test_leads_on_and_nowhere_else(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
+        untrusted = await follow(service, token, callbackURL="https://evil.test")
+        between = await user_of(service, ada)
         absolute = await follow(service, token, callbackURL="http://localhost:3000/welcome?a=b#c")
         relative = await follow(service, token, callbackURL="/welcome")
         empty = await follow(service, token, callbackURL="")
 
-        assert (absolute.status_code, absolute.headers["location"]) == (
-            302,
-            "http://localhost:3000/welcome?a=b#c",
-        )
+        assert refusal(untrusted) == (403, "INVALID_CALLBACK_URL", "Invalid callbackURL")
+        assert between["emailVerified"] is False
+        assert absolute.status_code == 302
+        assert absolute.headers["location"] == "http://localhost:3000/welcome?a=b#c"
         assert relative.headers["location"] == f"{BASE_URL}/welcome"
         assert empty.json()["status"] is True
         assert (await user_of(service, ada))["emailVerified"] is True
-
-    @pytest.mark.threat("V1")
-    async def test_leads_nowhere_else(self, service: Service) -> None:
-        ada = await join(service)
-        token = token_in(await last_link(service, "verify-email"))
-
-        answer = await follow(service, token, callbackURL="https://evil.test")
-
-        assert refusal(answer) == (403, "INVALID_CALLBACK_URL", "Invalid callbackURL")
-        assert (await user_of(service, ada))["emailVerified"] is False
 
     async def test_works_whoever_is_signed_in(self, service: Service) -> None:
         ada, eve = await join(service), await join(service, EVE)
@@ -260,36 +239,23 @@ class TestVerify:
         assert answer.json()["user"]["email"] == ADA
         assert [(await user_of(service, headers))["emailVerified"] for headers in (ada, eve)] == [True, False]
 
-    async def test_v29_takes_no_token_of_another_purpose(self, make_service: MakeService) -> None:
-        service = await make_service({"delete_user.confirm_by_mail": "true"})
-        ada = await join(service)
-        await service.post("/delete-user", headers=ada)
-        tokens = [
-            await reset_token(service),
-            token_in(await last_link(service, "delete-account")),
-            token_of(ada),
-        ]
-
-        answers = [await follow(service, token) for token in tokens]
-
-        assert [refusal(answer) for answer in answers] == [INVALID_TOKEN] * 3
-        assert (await user_of(service, ada))["emailVerified"] is False
-
     @pytest.mark.threat("V82", "V21", "V32")
     async def test_is_bound_to_the_address_it_was_sent_to(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
         await change(service, ada)
+        moved = await follow(service, token)
+        await change(service, ada, ADA)
+        back_again = await follow(service, token)
 
-        assert refusal(await follow(service, token)) == INVALID_TOKEN
+        assert [refusal(answer) for answer in (moved, back_again)] == [INVALID_TOKEN] * 2
         assert (await user_of(service, ada))["emailVerified"] is False
 
     @pytest.mark.threat("V82")
-    async def test_verifies_no_address_that_takes_its_place_meanwhile(
-        self, cluster: Cluster, tmp_path: Path
-    ) -> None:
-        service = await open_service(cluster.create(migrated=True), tmp_path, {})
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("dialect", ["postgresql"])
+    async def test_verifies_no_address_that_takes_its_place_meanwhile(self, service: Service) -> None:
         ada = await join(service)
         token = token_in(await last_link(service, "verify-email"))
 
@@ -297,29 +263,15 @@ class TestVerify:
             await session.execute(text('UPDATE "user" SET email = :new').bindparams(new=NEW_ADDRESS))
             verifying = asyncio.create_task(follow(service, token))
             await until_blocked(service)
-        answer = await verifying
 
+        assert refusal(await verifying) == INVALID_TOKEN
         user = await user_of(service, ada)
-        await close_service(service)
-        assert refusal(answer) == INVALID_TOKEN
         assert (user["email"], user["emailVerified"]) == (NEW_ADDRESS, False)
-
-    @pytest.mark.threat("V21", "V82")
-    async def test_does_not_revive_when_the_address_comes_back(self, service: Service) -> None:
-        ada = await join(service)
-        token = token_in(await last_link(service, "verify-email"))
-
-        await change(service, ada)
-        await change(service, ada, ADA)
-
-        assert refusal(await follow(service, token)) == INVALID_TOKEN
 
 
 class TestChangeLink:
-    async def test_changes_the_address_and_keeps_the_sessions(
-        self, service: Service, sign_up: SignIn
-    ) -> None:
-        ada = await sign_up()
+    async def test_changes_the_address_and_keeps_the_sessions(self, service: Service) -> None:
+        ada = await join(service)
         await verify(service)
         before = await user_of(service, ada)
         token = await change_token(service, ada)
@@ -335,13 +287,7 @@ class TestChangeLink:
         assert after["emailVerified"] is True
         assert {"set-cookie", "set-auth-token"}.isdisjoint(answer.headers)
         assert [await opens(service, PASSWORD, email) for email in (NEW_ADDRESS, ADA)] == [True, False]
-
-    async def test_tells_the_old_address(self, service: Service) -> None:
-        ada = await join_verified(service)
-        await follow(service, await change_token(service, ada))
-
         [mail] = await service.inbox(template="email-changed")
-
         assert (mail["to"], mail["link"]) == (ADA, None)
 
     async def test_tells_nobody_where_notices_are_off(self, make_service: MakeService) -> None:
@@ -351,66 +297,36 @@ class TestChangeLink:
 
         assert await service.inbox(template="email-changed") == []
 
-    @pytest.mark.threat("V82")
-    async def test_works_once(self, service: Service) -> None:
-        token = await change_token(service, await join_verified(service))
-
-        first, second = await follow(service, token), await follow(service, token)
-
-        assert first.status_code == 200
-        assert refusal(second) == INVALID_TOKEN
-
-    async def test_other_methods_use_nothing_up(self, service: Service) -> None:
+    @pytest.mark.threat("V8", "V82")
+    async def test_works_once_whatever_was_tried_before(self, service: Service) -> None:
         ada = await join_verified(service)
         token = await change_token(service, ada)
 
         for method in ("HEAD", "OPTIONS", "POST"):
             await service.client.request(method, f"/verify-email?token={token}")
+        untrusted = await follow(service, token, callbackURL="//evil.test")
+        between = await user_of(service, ada)
+        first, second = await follow(service, token, bearer(UNKNOWN)), await follow(service, token)
 
-        assert (await user_of(service, ada))["email"] == ADA
-        assert (await follow(service, token)).status_code == 200
-
-    @pytest.mark.threat("V8")
-    async def test_an_untrusted_callback_uses_nothing_up(self, service: Service) -> None:
-        ada = await join_verified(service)
-        token = await change_token(service, ada)
-
-        answer = await follow(service, token, callbackURL="//evil.test")
-
-        assert code(answer) == "403 INVALID_CALLBACK_URL"
-        assert (await user_of(service, ada))["email"] == ADA
-        assert (await follow(service, token)).status_code == 200
+        assert code(untrusted) == "403 INVALID_CALLBACK_URL"
+        assert between["email"] == ADA
+        assert first.status_code == 200
+        assert refusal(second) == INVALID_TOKEN
 
     @pytest.mark.threat("V21")
-    async def test_does_not_open_under_another_user_s_session(
-        self, service: Service, sign_up: SignIn
-    ) -> None:
-        eve = await sign_up(EVE)
-        token = await change_token(service, await join_verified(service))
+    async def test_opens_under_the_owner_s_session_and_no_other(self, service: Service) -> None:
+        eve, ada = await join(service, EVE), await join_verified(service)
+        token = await change_token(service, ada)
 
         answer = await follow(service, token, eve)
         led = await follow(service, token, eve, callbackURL="/x")
-        mine = await follow(service, token)
+        mine = await follow(service, token, ada, callbackURL="/x?a=b")
 
         assert refusal(answer) == (401, "INVALID_USER", "Invalid user")
         assert led.headers["location"] == f"{BASE_URL}/x?error=INVALID_USER"
         assert "set-cookie" not in answer.headers
-        assert mine.json()["user"]["email"] == NEW_ADDRESS
-
-    async def test_opens_under_the_owner_s_session(self, service: Service, sign_up: SignIn) -> None:
-        ada = await sign_up()
-        await verify(service)
-        token = await change_token(service, ada)
-
-        answer = await follow(service, token, ada, callbackURL="/x?a=b")
-
-        assert answer.headers["location"] == f"{BASE_URL}/x?a=b"
+        assert mine.headers["location"] == f"{BASE_URL}/x?a=b"
         assert (await user_of(service, ada))["email"] == NEW_ADDRESS
-
-    async def test_opens_under_a_dead_session(self, service: Service) -> None:
-        token = await change_token(service, await join_verified(service))
-
-        assert (await follow(service, token, bearer(UNKNOWN))).status_code == 200
 
     async def test_expires(self, service: Service) -> None:
         ada = await join_verified(service)
@@ -483,8 +399,8 @@ class TestChangeLink:
 class TestChange:
     @pytest.mark.both_databases
     @pytest.mark.threat("V82")
-    async def test_an_unverified_address_is_replaced_at_once(self, service: Service, sign_up: SignIn) -> None:
-        ada = await sign_up()
+    async def test_an_unverified_address_is_replaced_at_once(self, service: Service) -> None:
+        ada = await join(service)
         reset = await reset_token(service)
         before = await user_of(service, ada)
         service.clock.advance(minutes=1)
@@ -502,6 +418,7 @@ class TestChange:
         assert verification["template"] == "verify-email"
         assert verification["link"].endswith("&callbackURL=%2Fwelcome")
         assert (await follow(service, token_in(verification["link"]))).json()["user"]["emailVerified"] is True
+        assert (await user_of(service, await join(service, ADA)))["id"] != after["id"], "the old one is free"
 
     async def test_an_immediate_change_takes_the_codes_of_the_old_address_along(
         self, service: Service
@@ -517,8 +434,8 @@ class TestChange:
         assert (await user_of(service, ada))["twoFactorEnabled"] is False
 
     @pytest.mark.threat("V32")
-    async def test_a_verified_address_waits_for_the_link(self, service: Service, sign_up: SignIn) -> None:
-        ada = await sign_up()
+    async def test_a_verified_address_waits_for_the_link(self, service: Service) -> None:
+        ada = await join(service)
         await verify(service)
         before = await service.inbox()
 
@@ -543,18 +460,21 @@ class TestChange:
         assert (await user_of(service, ada))["email"] == ADA
         assert (await follow(service, token)).json()["user"]["emailVerified"] is True
 
-    @pytest.mark.threat("V70")
-    @pytest.mark.parametrize("asked", [EVE, "free@example.com"])
-    async def test_an_older_link_does_not_tell_whether_the_newer_address_is_taken(
-        self, service: Service, asked: str
+    @pytest.mark.threat("V21", "V70", "V82")
+    async def test_a_newer_request_kills_the_older_link_though_the_newer_address_is_taken(
+        self, service: Service
     ) -> None:
         await join(service, EVE)
         ada = await join_verified(service)
+        oldest = await change_token(service, ada, "oldest@example.com")
         older = await change_token(service, ada, "older@example.com")
+        killed = await follow(service, oldest)
 
-        await change(service, ada, asked)
+        await change(service, ada, EVE)
 
-        assert refusal(await follow(service, older)) == INVALID_TOKEN
+        assert [refusal(answer) for answer in (killed, await follow(service, older))] == [INVALID_TOKEN] * 2
+        newest = await change_token(service, ada, "newest@example.com")
+        assert (await follow(service, newest)).json()["user"]["email"] == "newest@example.com"
 
     @pytest.mark.both_databases
     async def test_of_simultaneous_requests_one_link_lives(self, service: Service) -> None:
@@ -655,20 +575,13 @@ class TestChange:
             ("email-changed", ADA),
         ]
 
-    async def test_frees_the_old_address(self, service: Service) -> None:
-        ada = await join(service)
-        await change(service, ada)
-
-        other = await join(service, ADA)
-
-        assert (await user_of(service, other))["id"] != (await user_of(service, ada))["id"]
-
     @pytest.mark.threat("V82")
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("dialect", ["postgresql"])
     @pytest.mark.parametrize("path", ["/request-password-reset", "/send-verification-email"])
     async def test_no_link_that_is_made_meanwhile_goes_to_the_old_address(
-        self, cluster: Cluster, tmp_path: Path, path: str
+        self, service: Service, path: str
     ) -> None:
-        service = await open_service(cluster.create(migrated=True), tmp_path, {})
         await join(service)
         before = await service.inbox()
         await service.post(path, {"email": ADA})
@@ -678,18 +591,6 @@ class TestChange:
             await session.execute(text('DELETE FROM "grant"'))
             resolving = asyncio.create_task(service.inbox())
             await until_blocked(service)
-        after = await resolving
 
-        grants = await service.rows('SELECT purpose FROM "grant" WHERE user_id IS NOT NULL')
-        await close_service(service)
-        assert after == before
-        assert grants == []
-
-    @pytest.mark.threat("V21", "V82")
-    async def test_a_newer_request_kills_the_older_link(self, service: Service) -> None:
-        ada = await join_verified(service)
-        older = await change_token(service, ada, "older@example.com")
-        newer = await change_token(service, ada, "newer@example.com")
-
-        assert refusal(await follow(service, older)) == INVALID_TOKEN
-        assert (await follow(service, newer)).json()["user"]["email"] == "newer@example.com"
+        assert await resolving == before
+        assert await service.rows('SELECT purpose FROM "grant" WHERE user_id IS NOT NULL') == []

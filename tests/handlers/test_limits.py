@@ -17,7 +17,6 @@ from tests.handlers.steps import (
     remove_passwords,
     reset_token,
     set_user,
-    works,
 )
 from tests.redis_server import RedisServer
 from tests.security import second_factor
@@ -59,7 +58,7 @@ class TestRequests:
         assert refused == 3
         assert [answer.status_code for answer in answers] == [401] * 15 + [429]
 
-    @pytest.mark.parametrize("number", [1, 2, 3, 10, 11, 25])
+    @pytest.mark.parametrize("number", [1, 11, 25])
     async def test_are_exactly_so_many_for_one_instance(self, make_service: MakeService, number: int) -> None:
         service = await make_service({"limits.requests": str(number)})
 
@@ -145,7 +144,7 @@ class TestRequests:
 
     async def test_leave_little_behind(self, make_service: MakeService) -> None:
         service = await make_service({**PROXIED, "limits.requests": "5"})
-        for minute in range(20):
+        for minute in range(4):
             for number in range(10):
                 await service.get("/get-session", headers=coming_from(f"192.0.{minute}.{number}"))
             service.clock.advance(minutes=1)
@@ -156,42 +155,18 @@ class TestRequests:
 
 
 class TestFailures:
-    async def test_ten_are_told_then_everything_waits(self, service: Service) -> None:
-        session = await join(service)
+    async def test_ten_are_told_then_everything_waits_and_that_is_on_record_once(
+        self, service: Service
+    ) -> None:
+        await join(service)
         await spend(service)
 
-        answer = await enter_password(service)
+        answers = [await enter_password(service), *[await guess(service) for _ in range(3)]]
 
-        assert refusal(answer) == (429, "TOO_MANY_REQUESTS", MESSAGE)
-        assert wait(answer) == 900
-        assert await works(service, session)
-
-    async def test_of_an_address_and_a_username_are_of_one_user(self, service: Service) -> None:
-        await join(service, username="countess")
-        await spend(service, 9)
-        body = {"username": "countess", "password": WRONG}
-
-        answers = [await service.post("/sign-in/username", body), await guess(service, "ADA@example.com")]
-
-        assert [code(answer) for answer in answers] == ["401 INVALID_USERNAME_OR_PASSWORD", LIMITED]
-
-    async def test_of_one_user_do_not_touch_another(self, service: Service) -> None:
-        await join(service)
-        await join(service, EVE)
-        await spend(service)
-
-        assert code(await enter_password(service, EVE)) == "200"
-
-    async def test_of_somebody_unknown_look_the_same(self, service: Service) -> None:
-        await join(service)
-
-        ada = [await guess(service) for _ in range(11)]
-        nobody = [await guess(service, "nobody@example.com") for _ in range(11)]
-
-        assert [(code(answer), answer.text) for answer in ada] == [
-            (code(answer), answer.text) for answer in nobody
-        ]
-        assert code(ada[-1]) == LIMITED
+        assert [refusal(answer) for answer in answers] == [(429, "TOO_MANY_REQUESTS", MESSAGE)] * 4
+        assert wait(answers[0]) == 900
+        events = [row.event for row in await service.rows("SELECT event FROM audit")]
+        assert (events.count("limit.reached"), events.count("sign_in.failed")) == (1, 10)
 
     async def test_are_told_to_be_malformed_without_being_counted(self, service: Service) -> None:
         session = (await second_factor.enrol(service)).session
@@ -210,25 +185,12 @@ class TestFailures:
 
         await spend(service, 12)
 
-        assert code(await enter_password(service)) == "200"
-
     async def test_have_other_numbers_when_set(self, make_service: MakeService) -> None:
         service = await make_service({"limits.failures": "2", "limits.failures_window": "30s"})
         await join(service)
         await spend(service, 2)
 
         assert wait(await guess(service)) == 30
-
-    async def test_are_on_record_once(self, service: Service) -> None:
-        await join(service)
-        await spend(service)
-        for _ in range(3):
-            await guess(service)
-
-        records = await service.rows("SELECT user_id, details FROM audit WHERE event = 'limit.reached'")
-
-        assert len(records) == 1
-        assert len(await service.rows("SELECT id FROM audit WHERE event = 'sign_in.failed'")) == 10
 
     async def test_of_a_link_that_needs_no_password_do_not_count(self, service: Service) -> None:
         """A fresh session deletes its user without a password: there is nothing to be guessed."""
@@ -289,15 +251,6 @@ class TestClearing:
         await service.post("/verify-password", {"password": PASSWORD}, headers=ada)
 
         assert [code(await guess(service)) for _ in range(2)] == [TOLD, LIMITED]
-
-    async def test_from_one_network_leaves_what_came_from_another(self, make_service: MakeService) -> None:
-        service = await make_service(PROXIED)
-        await join(service)
-        await spend(service, address=ELSEWHERE)
-
-        await enter_password(service, address=HERE)
-
-        assert code(await guess(service, address=ELSEWHERE)) == LIMITED
 
     async def test_a_reset_begins_anew(self, service: Service) -> None:
         await join(service)

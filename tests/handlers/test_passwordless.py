@@ -110,12 +110,15 @@ class TestRequestLink:
         assert mail["subject"] == "Your sign-in link"
         assert "magic_link.requested" in await events(service)
 
+    @pytest.mark.threat("M4")
     async def test_mails_the_operation_itself_without_confirmation(self, make_service: MakeService) -> None:
         service = await make_service({**BY_MAIL, "magic_link.confirm": "false"})
-        await link_to(service)
-        link = (await service.inbox(ADA, "magic-link"))[-1]["link"]
+        headers = {"Host": "evil.test", "X-Forwarded-Host": "evil.test", "Forwarded": "host=evil.test"}
+        await service.post("/sign-in/magic-link", {"email": ADA}, headers=headers)
+        [mail] = await service.inbox(ADA)
+        assert mail["link"].startswith(f"{BASE_URL}/magic-link/verify?token=")
 
-        answer = await service.get(local(link), headers=PAGE)
+        answer = await service.get(local(mail["link"]), headers=PAGE)
 
         assert answer.status_code == 200, answer.text
         assert answer.json()["user"]["email"] == ADA
@@ -191,27 +194,17 @@ class TestVerifyLink:
         assert not row.remembered
 
     @pytest.mark.threat("M1", "M8")
-    @pytest.mark.parametrize(
-        "headers",
-        [
+    async def test_a_browser_that_opens_it_is_sent_to_the_page(self, service: Service) -> None:
+        token = await link_to(service)
+
+        for headers in (
             PAGE,
             {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"},
             {"Sec-Purpose": "prefetch", "Sec-Fetch-Mode": "no-cors"},
-        ],
-        ids=str,
-    )
-    async def test_a_browser_that_opens_it_is_sent_to_the_page(
-        self, service: Service, headers: Headers
-    ) -> None:
-        token = await link_to(service)
-
-        for _ in range(3):
+        ):
             answer = await open_link(service, token, headers, callbackURL="/welcome")
-
-            assert answer.status_code == 302
-            assert answer.headers["location"] == (
-                f"{BASE_URL}/confirm?lang=en&token={token}&callbackURL=%2Fwelcome"
-            )
+            page = f"{BASE_URL}/confirm?lang=en&token={token}&callbackURL=%2Fwelcome"
+            assert (answer.status_code, answer.headers["location"]) == (302, page)
             assert "set-cookie" not in answer.headers
         head = await service.client.head("/magic-link/verify", params={"token": token})
         assert head.status_code == 405
@@ -262,15 +255,6 @@ class TestVerifyLink:
         assert code(await open_link(service, first)) == "401 INVALID_TOKEN"
         assert code(await open_link(service, second)) == "401 INVALID_TOKEN"
 
-    @pytest.mark.both_databases
-    async def test_of_many_at_once_one_wins(self, service: Service) -> None:
-        await join(service)
-        token = await link_to(service)
-
-        answers = await asyncio.gather(*(open_link(service, token) for _ in range(20)))
-
-        assert sorted(code(answer) for answer in answers) == ["200", *["401 INVALID_TOKEN"] * 19]
-
     async def test_ends_the_other_links_and_codes(self, service: Service) -> None:
         await join(service)
         older, newer, digits = await link_to(service), await link_to(service), await code_for(service)
@@ -300,17 +284,6 @@ class TestConfirmLink:
         assert body == {"redirect": True, "url": url, "token": body["token"], "user": reduced(user)}
         assert code(await service.post("/magic-link/verify", {"token": token})) == "401 INVALID_TOKEN"
 
-    @pytest.mark.threat("M8")
-    async def test_refuses_a_foreign_page(self, service: Service) -> None:
-        token = await link_to(service)
-
-        answer = await service.post(
-            "/magic-link/verify", {"token": token}, headers={"Origin": "https://evil.test"}
-        )
-
-        assert code(answer) == "403 INVALID_ORIGIN"
-        assert (await open_link(service, token)).status_code == 200
-
 
 @pytest.mark.threat("M2")
 async def test_peek_shows_the_masked_address(service: Service) -> None:
@@ -326,14 +299,17 @@ async def test_peek_shows_the_masked_address(service: Service) -> None:
 
 
 class TestCodes:
+    @pytest.mark.threat("M11")
     async def test_signs_in_once(self, service: Service) -> None:
         await join(service)
         digits = await code_for(service)
 
+        assert await checked(service, digits, "Ada@Example.com") == "200"
         answer = await use_code(service, digits, "ADA@EXAMPLE.COM")
 
         body = answer.json()
         user = await user_of(service, bearer(body["token"]))
+        assert (user["email"], await count(service, User)) == (ADA, 1)
         assert body == {"token": body["token"], "user": reduced(user)}
         assert answer.headers["set-auth-token"] == body["token"]
         assert code(await use_code(service, digits)) == "400 INVALID_OTP"
@@ -344,41 +320,20 @@ class TestCodes:
         body = (await use_code(service, digits, GRACE, name="Grace", image="https://a.test/b.png")).json()
 
         user = await user_of(service, bearer(body["token"]))
-        assert [user[key] for key in ("name", "image", "emailVerified")] == [
-            "Grace",
-            "https://a.test/b.png",
-            True,
-        ]
+        made = (user["name"], user["image"], user["emailVerified"])
+        assert made == ("Grace", "https://a.test/b.png", True)
 
-    @pytest.mark.threat("M10", "M13")
+    @pytest.mark.threat("M10")
     @pytest.mark.parametrize("kind", TEMPLATES)
-    @pytest.mark.parametrize("is_known", [True, False])
-    async def test_three_attempts(self, make_service: MakeService, kind: str, is_known: bool) -> None:
-        service = await make_service({**BY_MAIL, "email_otp.sign_up": "false"})
-        digits = "000000"
-        if is_known:
-            await join(service)
-            digits = await code_for(service, ADA, kind)
-        else:
-            await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": kind})
-            assert await service.inbox(ADA) == []
+    async def test_three_attempts(self, service: Service, kind: str) -> None:
+        await join(service)
+        digits = await code_for(service, ADA, kind)
 
         answers = [await checked(service, wrong(digits), kind=kind) for _ in range(3)]
         answers += [await checked(service, digits, kind=kind) for _ in range(2)]
 
         assert answers == [*["400 INVALID_OTP"] * 3, "403 TOO_MANY_ATTEMPTS", "400 INVALID_OTP"]
         assert "email_code.exhausted" in await events(service)
-
-    @pytest.mark.parametrize("is_known", [True, False])
-    async def test_expires(self, make_service: MakeService, is_known: bool) -> None:
-        service = await make_service({**BY_MAIL, "email_otp.sign_up": "false"})
-        if is_known:
-            await join(service)
-        await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
-        await service.inbox(ADA)
-        service.clock.advance(minutes=5)
-
-        assert code(await use_code(service, "123456")) == "400 OTP_EXPIRED"
 
     async def test_checking_gives_a_right_attempt_back(self, service: Service) -> None:
         digits = await code_for(service)
@@ -398,42 +353,18 @@ class TestCodes:
         [row] = await service.rows('SELECT attempts FROM "grant"')
         assert row.attempts == (older != newer)
 
-    @pytest.mark.threat("M11")
-    @pytest.mark.parametrize("requested", TEMPLATES)
-    @pytest.mark.parametrize("used", TEMPLATES)
-    async def test_purposes_never_mix(self, service: Service, requested: str, used: str) -> None:
-        await join(service)
-        digits = await code_for(service, ADA, requested)
-
-        assert await checked(service, digits, kind=used) == (
-            "200" if used == requested else "400 INVALID_OTP"
-        )
-
     @pytest.mark.threat("M12")
-    @pytest.mark.parametrize(
-        ("otp", "expected"),
-        [
-            (123456, "400 VALIDATION_ERROR"),
-            (["123456"], "400 VALIDATION_ERROR"),
-            ({}, "400 VALIDATION_ERROR"),
-            (None, "400 VALIDATION_ERROR"),
-            ("", "400 VALIDATION_ERROR"),
-            ("1" * 33, "400 VALIDATION_ERROR"),
-            ("\uff11\uff12\uff13\uff14\uff15\uff16", "400 INVALID_OTP"),
-            ("12345a", "400 INVALID_OTP"),
-        ],
-        ids=str,
-    )
-    async def test_the_form_of_a_code(self, service: Service, otp: Any, expected: str) -> None:
+    async def test_the_form_of_a_code(self, service: Service) -> None:
         await code_for(service)
+        unsound_codes: list[Any] = [123456, ["123456"], {}, None, "", "1" * 33]
 
-        assert code(await use_code(service, otp)) == expected
-
-    @pytest.mark.threat("M12")
-    @pytest.mark.parametrize("kind", ["change-email", "", ["sign-in"], None])
-    async def test_the_type_of_a_code(self, service: Service, kind: Any) -> None:
-        body = {"email": ADA, "type": kind}
-        assert code(await service.post("/email-otp/send-verification-otp", body)) == "400 VALIDATION_ERROR"
+        for unsound in unsound_codes:
+            assert code(await use_code(service, unsound)) == "400 VALIDATION_ERROR", unsound
+        for no_digits in ("\uff11\uff12\uff13\uff14\uff15\uff16", "12345a"):
+            assert code(await use_code(service, no_digits)) == "400 INVALID_OTP", no_digits
+        for kind in ("change-email", "", ["sign-in"], None):
+            sent = await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": kind})
+            assert code(sent) == "400 VALIDATION_ERROR", kind
 
     async def test_verifies_the_address_and_opens_no_session(self, service: Service) -> None:
         session = await join(service)
@@ -458,26 +389,6 @@ class TestCodes:
         assert answers == ["400 INVALID_OTP", "400 INVALID_OTP", "429 TOO_MANY_REQUESTS"]
         assert code(await use_code(service, digits)) == "429 TOO_MANY_REQUESTS"
         assert code(await sign_in(service)) == "429 TOO_MANY_REQUESTS"
-
-    @pytest.mark.both_databases
-    async def test_of_many_at_once_one_wins(self, service: Service) -> None:
-        await join(service)
-        digits = await code_for(service)
-
-        answers = await asyncio.gather(*(use_code(service, digits) for _ in range(20)))
-
-        assert sum(answer.status_code == 200 for answer in answers) == 1
-
-    @pytest.mark.threat("M10")
-    @pytest.mark.both_databases
-    async def test_of_many_wrong_ones_at_once_three_are_compared(self, service: Service) -> None:
-        await join(service)
-        digits = await code_for(service)
-
-        answers = await asyncio.gather(*(use_code(service, wrong(digits)) for _ in range(20)))
-
-        assert sum(code(answer) == "403 TOO_MANY_ATTEMPTS" for answer in answers) == 1
-        assert code(await use_code(service, digits)) == "400 INVALID_OTP"
 
 
 class TestReset:
@@ -604,14 +515,10 @@ class TestChangeEmail:
 class TestUnprovenAccounts:
     @pytest.mark.threat("M5")
     @pytest.mark.both_databases
-    @pytest.mark.parametrize("way", ["link", "code"])
-    async def test_a_strangers_ways_in_die(self, service: Service, way: str) -> None:
+    async def test_a_strangers_ways_in_die(self, service: Service) -> None:
         stranger = await join(service)
 
-        if way == "link":
-            answer = await open_link(service, await link_to(service))
-        else:
-            answer = await use_code(service, await code_for(service))
+        answer = await use_code(service, await code_for(service))
 
         assert answer.status_code == 200
         assert not await works(service, stranger)
@@ -634,30 +541,13 @@ class TestUnprovenAccounts:
 
 class TestAttacks:
     @pytest.mark.threat("M2")
-    async def test_altered_and_other_tokens_are_no_links(self, service: Service) -> None:
-        await join(service)
+    async def test_altered_tokens_are_no_links(self, service: Service) -> None:
         token = await link_to(service)
-        await service.post("/request-password-reset", {"email": ADA})
-        others = [
-            token_in((await service.inbox(ADA, name))[-1]["link"])
-            for name in ("reset-password", "verify-email")
-        ]
 
-        for other in (token.swapcase(), token[:-1], token + "a", "", *others):
+        for other in (token.swapcase(), token[:-1], token + "a", ""):
             assert code(await service.get("/magic-link/peek", params={"token": other})) == "401 INVALID_TOKEN"
             assert code(await open_link(service, other)) == "401 INVALID_TOKEN"
-        service.clock.advance(minutes=10)
-        assert code(await open_link(service, token)) == "401 INVALID_TOKEN"
-
-    @pytest.mark.threat("M4")
-    async def test_the_base_alone_decides_where_a_link_leads(self, make_service: MakeService) -> None:
-        service = await make_service({**BY_MAIL, "magic_link.confirm": "false"})
-        headers = {"Host": "evil.test", "X-Forwarded-Host": "evil.test", "Forwarded": "host=evil.test"}
-
-        await service.post("/sign-in/magic-link", {"email": ADA}, headers=headers)
-
-        [mail] = await service.inbox(ADA)
-        assert mail["link"].startswith(f"{BASE_URL}/magic-link/verify?token=")
+        assert (await open_link(service, token)).status_code == 200
 
     async def test_without_a_page_of_the_operators_links_lead_to_the_hosted_one(
         self, make_service: MakeService
@@ -706,9 +596,8 @@ class TestAttacks:
             await service.post("/sign-in/magic-link", {"email": ADA})
             await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
 
-        assert (
-            len([m for m in await service.inbox(ADA) if m["template"] in ("magic-link", "sign-in-code")]) == 2
-        )
+        mailed = [mail["template"] for mail in await service.inbox(ADA)]
+        assert mailed.count("magic-link") + mailed.count("sign-in-code") == 2
         assert await checked(service, digits) == "200"
         assert await code_for(service, kind="forget-password")
         assert await opens(service, PASSWORD)
@@ -743,8 +632,9 @@ class TestAttacks:
 
 class TestTwoFactor:
     @pytest.mark.threat("M6", "M16")
-    @pytest.mark.parametrize("way", ["link", "code", "press"])
-    @pytest.mark.parametrize("is_verified", [True, False])
+    @pytest.mark.parametrize(
+        ("way", "is_verified"), [("link", False), ("code", False), ("press", False), ("link", True)]
+    )
     async def test_a_mailbox_is_one_factor(self, service: Service, way: str, is_verified: bool) -> None:
         owner = await second_factor.enrol(service)
         await set_user(service, email_verified=is_verified)
@@ -778,10 +668,13 @@ class TestTwoFactor:
         assert "service.two-factor=2fa_" in answer.headers["set-cookie"]
 
 
-@pytest.mark.parametrize(
-    "path", ["/sign-in/magic-link", "/magic-link/verify", "/sign-in/email-otp", "/email-otp/change-email"]
-)
-async def test_is_off_by_the_settings(make_service: MakeService, path: str) -> None:
+async def test_is_off_by_the_settings(make_service: MakeService) -> None:
     service = await make_service({"magic_link.enabled": "false", "email_otp.enabled": "false"})
 
-    assert code(await service.post(path, {"email": ADA})) == "404 NOT_FOUND"
+    for path in (
+        "/sign-in/magic-link",
+        "/magic-link/verify",
+        "/sign-in/email-otp",
+        "/email-otp/change-email",
+    ):
+        assert code(await service.post(path, {"email": ADA})) == "404 NOT_FOUND", path

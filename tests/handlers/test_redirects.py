@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from domain import urls
 from domain.errors import InvalidCallbackUrl
 from domain.trusted_origins import TrustedOrigins
-from handlers import redirects
+from handlers.responses import redirects
 from tests.policies import policy
 
 POLICY = replace(

@@ -50,9 +50,6 @@ class TestCheckHealth:
         assert row.created_at == row.updated_at
         assert await count(service, Session) == 1
 
-    async def test_goes_on_while_the_service_stops(self, stopped: Service) -> None:
-        assert (await stopped.get("/ok")).json() == {"ok": True}
-
 
 class TestCheckReadiness:
     async def test_says_that_requests_can_be_served(self, service: Service) -> None:
@@ -60,11 +57,14 @@ class TestCheckReadiness:
 
         assert (answer.status_code, answer.json()) == (200, {"ready": True})
 
-    async def test_refuses_while_the_service_stops(self, stopped: Service) -> None:
+    async def test_refuses_while_the_service_stops_which_is_healthy_to_the_end(
+        self, stopped: Service
+    ) -> None:
         answer = await stopped.get("/ready")
 
         assert refusal(answer) == UNAVAILABLE
         assert answer.headers["retry-after"] == "5"
+        assert (await stopped.get("/ok")).json() == {"ok": True}
 
     async def test_refuses_while_the_schema_is_not_current(self, service: Service) -> None:
         [row] = await service.rows("SELECT version_num AS current FROM alembic_version")
@@ -112,7 +112,7 @@ class TestCheckReadiness:
 
 
 class TestShowError:
-    @pytest.mark.parametrize("error", ["access_denied", "BANNED_USER", "a", "x" * 64, "it's-so_9"])
+    @pytest.mark.parametrize("error", ["a", "x" * 64, "it's-SO_9"])
     async def test_shows_the_error(self, service: Service, error: str) -> None:
         answer = await service.get("/error", params={"error": error})
 
@@ -165,13 +165,3 @@ class TestShowError:
         service = await make_service({"app_name": "Ada & Sons <3"})
 
         assert "Ada &amp; Sons &lt;3" in (await service.get("/error")).text
-
-    async def test_lies_under_the_base_path_like_all_else(self, make_service: MakeService) -> None:
-        service = await make_service({"base_path": "/api/auth"})
-        origin = str(service.client.base_url).removesuffix("/api/auth/")
-
-        under = [await service.get(path) for path in ("/ok", "/ready", "/error")]
-        bare = [await service.get(f"{origin}{path}") for path in ("/ok", "/ready", "/error")]
-
-        assert [answer.status_code for answer in under] == [200] * 3
-        assert [refusal(answer) for answer in bare] == [(404, "NOT_FOUND", "Not found")] * 3

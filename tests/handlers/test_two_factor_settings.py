@@ -6,6 +6,8 @@ import pytest
 from tests.conftest import MakeService
 from tests.handlers.steps import ADA, bearer, code
 from tests.security.second_factor import (
+    PENDING,
+    TRUST,
     Owner,
     challenge,
     cookie,
@@ -19,15 +21,32 @@ from tests.security.second_factor import (
 from tests.service import PASSWORD, Service
 
 LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"
+SMALL = {
+    "two_factor.backup_code_count": "3",
+    "two_factor.challenge_expires_in": "1m",
+    "two_factor.otp_expires_in": "20s",
+    "two_factor.trust_expires_in": "1h",
+    "two_factor.challenge_attempts": "2",
+    "two_factor.lock_after": "4",
+    "two_factor.lock_for": "1m",
+}
+"""Less of everything than by default; one service for several tests."""
 
 
+@pytest.mark.threat("V47")
 @pytest.mark.parametrize(
-    ("window", "accepted"), [("0", [0]), ("2", [-2, -1, 0, 1, 2])], ids=["none", "two steps"]
+    ("settings", "accepted"),
+    [
+        ({}, [-1, 0, 1]),
+        ({"two_factor.totp_window": "0"}, [0]),
+        ({"two_factor.totp_window": "2"}, [-2, -1, 0, 1, 2]),
+    ],
+    ids=["one step", "none", "two steps"],
 )
 async def test_the_window_of_the_authenticator(
-    make_service: MakeService, window: str, accepted: list[int]
+    make_service: MakeService, settings: dict[str, str], accepted: list[int]
 ) -> None:
-    service = await make_service({"two_factor.totp_window": window, "two_factor.challenge_attempts": "10"})
+    service = await make_service(settings)
     ada = await enrol(service)
 
     told = [
@@ -41,7 +60,7 @@ async def test_the_window_of_the_authenticator(
 
 
 async def test_the_number_of_backup_codes(make_service: MakeService) -> None:
-    service = await make_service({"two_factor.backup_code_count": "3"})
+    service = await make_service(SMALL)
     ada = await enrol(service)
 
     body = {"password": PASSWORD}
@@ -50,45 +69,50 @@ async def test_the_number_of_backup_codes(make_service: MakeService) -> None:
     assert (len(ada.backup_codes), len(again.json()["backupCodes"])) == (3, 3)
 
 
-async def test_the_lives(make_service: MakeService) -> None:
-    service = await make_service(
-        {
-            "two_factor.challenge_expires_in": "1m",
-            "two_factor.otp_expires_in": "20s",
-            "two_factor.trust_expires_in": "1h",
-        }
-    )
+@pytest.mark.threat("V52")
+@pytest.mark.parametrize(
+    ("settings", "of_challenge", "of_code", "of_trust"),
+    [({}, 600, 180, 30 * 24 * 3600), (SMALL, 60, 20, 3600)],
+    ids=["by default", "shorter"],
+)
+async def test_the_lives(
+    make_service: MakeService, settings: dict[str, str], of_challenge: int, of_code: int, of_trust: int
+) -> None:
+    service = await make_service(settings)
     ada = await enrol(service)
     device = await trusted_device(service, ada)
     waiting = await sign_in(service)
-    pending = bearer(waiting.json()["token"])
-    mailed = await mailed_code(service, pending)
+    by_mail, by_mail_late = [bearer(await challenge(service)) for _ in range(2)]
+    by_app, by_app_late = bearer(waiting.json()["token"]), cookie(PENDING, await challenge(service))
+    mailed = [await mailed_code(service, pending) for pending in (by_mail, by_mail_late)]
 
-    service.clock.advance(seconds=20)
-    late_mail = await enter(service, "otp", mailed, pending)
-    service.clock.advance(seconds=40)
-    late = await enter(service, "totp", ada.code(service), pending)
-    service.clock.advance(minutes=58, seconds=59)
-    trusted = await sign_in(service, headers=cookie("service.trust-device", device))
-    renewed = set_cookies(trusted)["service.trust-device"]
-    service.clock.advance(hours=1)
-    forgotten = await sign_in(service, headers=cookie("service.trust-device", renewed))
+    service.clock.advance(seconds=of_code - 1)
+    mail_in_time = await enter(service, "otp", mailed[0], by_mail)
+    service.clock.advance(seconds=1)
+    late_mail = await enter(service, "otp", mailed[1], by_mail_late)
+    service.clock.advance(seconds=of_challenge - of_code - 1)
+    in_time = await enter(service, "totp", ada.code(service), by_app)
+    service.clock.advance(seconds=1)
+    late = await enter(service, "backup-code", ada.backup_codes[0], by_app_late)
+    still_late = await enter(service, "totp", ada.code(service), by_mail_late)
+    service.clock.advance(seconds=of_trust - of_challenge - 1)
+    trusted = await sign_in(service, headers=cookie(TRUST, device))
+    service.clock.advance(seconds=of_trust)
+    forgotten = await sign_in(service, headers=cookie(TRUST, set_cookies(trusted)[TRUST]))
 
-    assert max_age(waiting, "service.two-factor") == 60
-    assert (code(late_mail), code(late)) == ("400 OTP_HAS_EXPIRED", "401 INVALID_TWO_FACTOR_COOKIE")
+    assert max_age(waiting, PENDING) == of_challenge
+    assert (code(mail_in_time), code(late_mail)) == ("200", "400 OTP_HAS_EXPIRED")
+    assert code(in_time) == "200"
+    assert code(late) == code(still_late) == "401 INVALID_TWO_FACTOR_COOKIE"
+    assert (set_cookies(late), set_cookies(still_late)) == ({PENDING: ""}, {})
     assert trusted.json()["user"]["email"] == ADA
-    assert max_age(trusted, "service.trust-device") == 3600
+    assert max_age(trusted, TRUST) == of_trust
     assert forgotten.json()["twoFactorRedirect"]
+    assert set_cookies(forgotten)[TRUST] == ""
 
 
 async def test_the_attempts_and_the_lock(make_service: MakeService) -> None:
-    service = await make_service(
-        {
-            "two_factor.challenge_attempts": "2",
-            "two_factor.lock_after": "4",
-            "two_factor.lock_for": "1m",
-        }
-    )
+    service = await make_service(SMALL)
     ada = await enrol(service)
 
     told = await spend(service, ada, 3) + await spend(service, ada, 2) + await spend(service, ada, 1)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models import Account, OneTimeToken, Outbox, Session, User
-from tests.conftest import Headers, MakeService, SignIn
+from tests.conftest import Headers, MakeService
 from tests.handlers.steps import (
     ADA,
     AT,
@@ -15,11 +15,11 @@ from tests.handlers.steps import (
     NEW_PASSWORD,
     UNKNOWN,
     WRONG_USERNAMES,
+    bearer,
     code,
     count,
     deletion_token,
     join,
-    last_link,
     looks,
     refusal,
     remove_passwords,
@@ -55,8 +55,8 @@ async def is_there(service: Service, email: str = ADA) -> bool:
 
 
 class TestUpdate:
-    async def test_changes_what_is_sent(self, service: Service, sign_up: SignIn) -> None:
-        ada = await sign_up()
+    async def test_changes_what_is_sent(self, service: Service) -> None:
+        ada = await join(service)
         before = await user_of(service, ada)
         service.clock.advance(minutes=1)
         changes = {
@@ -102,23 +102,21 @@ class TestUpdate:
         assert answer.status_code == 200
         assert await user_of(service, ada) == {**before, **shown}
 
-    @pytest.mark.parametrize("locale", ["nl", "d", "", "de;q=1", "x" * 40, 1, ["de"]], ids=str)
+    @pytest.mark.parametrize("locale", ["nl", "", "de;q=1", "x" * 40, 1, ["de"]], ids=str)
     async def test_names_a_locale_that_no_language_serves(self, service: Service, locale: Any) -> None:
         ada = await join(service)
 
-        for answer in (
+        newcomer = {"name": "Eve", "email": EVE, "password": PASSWORD, "locale": locale}
+        answers = [
             await update(service, ada, name="B", locale=locale),
-            await service.post(
-                "/sign-up/email",
-                {"name": "Eve", "email": EVE, "password": NEW_PASSWORD, "locale": locale},
-            ),
-        ):
+            await service.post("/sign-up/email", newcomer),
+        ]
+
+        for answer in answers:
             assert (answer.status_code, answer.json()["code"]) == (400, "VALIDATION_ERROR")
             assert [field["name"] for field in answer.json()["fields"]] == ["locale"]
-        assert ((await user_of(service, ada))["name"], (await user_of(service, ada))["locale"]) == (
-            "Ada",
-            None,
-        )
+        user = await user_of(service, ada)
+        assert (user["name"], user["locale"]) == ("Ada", None)
 
     async def test_wants_something_to_change(self, service: Service) -> None:
         ada = await join(service)
@@ -145,59 +143,31 @@ class TestUpdate:
         assert (await user_of(service, ada))["name"] == "Ada"
 
     @pytest.mark.threat("V30", "V49")
-    @pytest.mark.parametrize(
-        ("key", "value"),
-        [
-            ("emailVerified", True), ("role", "admin"), ("banned", False), ("banReason", None), ("banExpires", None),
-            ("twoFactorEnabled", False), ("password", NEW_PASSWORD), ("id", UNKNOWN), ("createdAt", AT),
-            ("updatedAt", AT),
-        ],
-    )  # fmt: skip
-    async def test_names_what_only_the_service_sets(self, service: Service, key: str, value: Any) -> None:
+    async def test_names_what_only_the_service_sets(self, service: Service) -> None:
         ada = await join(service)
         before = await user_of(service, ada)
+        owned: dict[str, Any] = {
+            "emailVerified": True, "role": "admin", "banned": False, "banReason": None, "banExpires": None,
+            "twoFactorEnabled": False, "password": NEW_PASSWORD, "id": UNKNOWN, "createdAt": AT, "updatedAt": AT,
+        }  # fmt: skip
 
-        answer = await update(service, ada, **{"name": "B", key: value})
+        for key, value in owned.items():
+            answer = await update(service, ada, **{"name": "B", key: value})
+            assert refusal(answer) == (400, "FIELD_NOT_ALLOWED", f"{key} is not allowed to be set")
 
-        assert refusal(answer) == (400, "FIELD_NOT_ALLOWED", f"{key} is not allowed to be set")
         assert await user_of(service, ada) == before
 
-    @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
-    async def test_refuses_a_wrong_username(
-        self, service: Service, username: str, error: str, message: str
-    ) -> None:
-        ada = await join(service)
-
-        answer = await update(service, ada, username=username, name="B")
-
-        assert refusal(answer) == (400, error, message)
-        assert (await user_of(service, ada))["name"] == "Ada"
-
-    @pytest.mark.parametrize("shown", ["", "a" * 65, "a\nb", "\u202e"])
-    async def test_refuses_a_wrong_display_name(self, service: Service, shown: str) -> None:
-        ada = await join(service)
-
-        answer = await update(service, ada, displayUsername=shown)
-
-        assert refusal(answer) == (400, "INVALID_DISPLAY_USERNAME", "Display username is invalid")
-
+    @pytest.mark.threat("V77")
     async def test_refuses_a_taken_username(self, service: Service) -> None:
-        await join(service, username="ada_l")
+        ada = await join(service, username="ada_l")
         eve = await join(service, EVE)
 
         answer = await update(service, eve, username="ADA_L", name="B")
 
-        assert refusal(answer) == (
-            400,
-            "USERNAME_IS_ALREADY_TAKEN",
-            "Username is already taken. Please try another.",
-        )
+        message = "Username is already taken. Please try another."
+        assert refusal(answer) == (400, "USERNAME_IS_ALREADY_TAKEN", message)
         assert (await user_of(service, eve))["name"] == "Eve"
-
-    async def test_keeping_one_s_own_username_is_no_conflict(self, service: Service) -> None:
-        ada = await join(service, username="ada_l")
-
-        assert (await update(service, ada, username="ADA_L")).status_code == 200
+        assert (await update(service, ada, username="ADA_L")).status_code == 200, "one's own is not taken"
 
     @pytest.mark.both_databases
     async def test_of_simultaneous_claims_to_one_username_one_succeeds(self, service: Service) -> None:
@@ -209,7 +179,8 @@ class TestUpdate:
 
     async def test_ignores_usernames_where_they_are_switched_off(self, make_service: MakeService) -> None:
         service = await make_service({"username.enabled": "false"})
-        ada = await join(service)
+        ada = await join(service, username="x", displayUsername="")
+        joined = await user_of(service, ada)
 
         alone = await update(service, ada, username="x", displayUsername="")
         beside = await update(service, ada, name="B", username="x")
@@ -217,41 +188,24 @@ class TestUpdate:
         user = await user_of(service, ada)
         assert refusal(alone) == (400, "VALIDATION_ERROR", "No fields to update")
         assert beside.status_code == 200
+        assert (joined["username"], joined["displayUsername"]) == (None, None)
         assert (user["name"], user["username"], user["displayUsername"]) == ("B", None, None)
 
 
 class TestDelete:
-    async def test_deletes_the_caller_with_all_that_is_theirs(
-        self, service: Service, sign_up: SignIn
-    ) -> None:
-        eve, ada = await join(service, EVE), await sign_up()
-        other = (await sign_in(service)).json()["token"]
+    @pytest.mark.threat("V36")
+    async def test_deletes_the_caller_with_all_that_is_theirs(self, service: Service) -> None:
+        eve, ada = await join(service, EVE), await join(service)
+        other = bearer((await sign_in(service)).json()["token"])
         await service.post("/send-verification-email", {"email": ADA}, headers=ada)
         token = await reset_token(service)
-        await service.post(
-            "/change-password", {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}, headers=ada
-        )
-        await reset_token(service)
 
         answer = await delete(service, ada)
 
         assert (answer.status_code, answer.json()) == (200, DELETED)
         assert list(answer.json()) == ["success", "message"]
         assert answer.headers.get_list("set-cookie") == [CLEARED]
-        assert not await works(service, ada)
-        assert not await works(service, {"Authorization": f"Bearer {other}"})
-        assert code(await sign_in(service, password=NEW_PASSWORD)) == "401 INVALID_EMAIL_OR_PASSWORD"
-        assert (await service.get(f"/reset-password/{token}")).status_code == 400
-        for table in (User, Account, Session, OneTimeToken, Outbox):
-            whose = "id" if table is User else "user_id"
-            rows = await service.rows(f'SELECT {whose} AS owner FROM "{table.__tablename__}"')
-            assert {row.owner for row in rows} <= {(await user_of(service, eve))["id"], None}, table
-
-    @pytest.mark.threat("V36")
-    async def test_nothing_works_with_the_session_afterwards(self, service: Service) -> None:
-        ada = await join(service)
-        await delete(service, ada)
-
+        assert [await works(service, headers) for headers in (ada, other)] == [False, False]
         for path in ("/list-sessions", "/list-accounts", "/delete-user/callback?token=x"):
             assert code(await service.get(path, headers=ada)) == "401 UNAUTHORIZED"
         for path in (
@@ -262,29 +216,26 @@ class TestDelete:
             "/get-access-token",
         ):
             assert code(await service.post(path, {}, headers=ada)) == "401 UNAUTHORIZED"
+        assert code(await sign_in(service)) == "401 INVALID_EMAIL_OR_PASSWORD"
+        assert (await service.get(f"/reset-password/{token}")).status_code == 400
+        for table in (User, Account, Session, OneTimeToken, Outbox):
+            whose = "id" if table is User else "user_id"
+            rows = await service.rows(f'SELECT {whose} AS owner FROM "{table.__tablename__}"')
+            assert {row.owner for row in rows} <= {(await user_of(service, eve))["id"], None}, table
 
-    async def test_wants_a_fresh_session(self, service: Service, sign_up: SignIn) -> None:
-        ada = await sign_up()
+    async def test_wants_a_fresh_session(self, service: Service) -> None:
+        ada = await join(service)
 
         service.clock.advance(days=1, milliseconds=1)
+        assert await works(service, ada), "which extends the session and makes it no fresher"
         stale = await delete(service, ada)
         there = await is_there(service)
         with_password = await delete(service, ada, password=PASSWORD)
 
-        assert refusal(stale) == (
-            400,
-            "SESSION_EXPIRED",
-            "Session expired. Re-authenticate to perform this action.",
-        )
+        message = "Session expired. Re-authenticate to perform this action."
+        assert refusal(stale) == (400, "SESSION_EXPIRED", message)
         assert there
         assert with_password.json() == DELETED
-
-    async def test_an_extension_makes_no_session_fresh(self, service: Service) -> None:
-        ada = await join(service)
-        service.clock.advance(days=2)
-
-        assert await works(service, ada)
-        assert code(await delete(service, ada)) == "400 SESSION_EXPIRED"
 
     @pytest.mark.parametrize(("age", "expected"), [("0", "200"), ("1h", "400 SESSION_EXPIRED")])
     async def test_how_fresh_is_a_setting(self, make_service: MakeService, age: str, expected: str) -> None:
@@ -381,6 +332,7 @@ class TestDeleteByMail:
         assert answer.headers.get_list("set-cookie") == [CLEARED]
         assert not await is_there(service)
 
+    @pytest.mark.threat("V22", "V85")
     async def test_a_wrong_token_in_the_body_deletes_nothing(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada, eve = await join(service), await join(service, EVE)
@@ -402,21 +354,18 @@ class TestConfirmDeletion:
         service = await make_service(BY_MAIL)
         ada = await join(service)
         token = await deletion_token(service, ada)
+        by_cookie = {"Cookie": f"service.session-token={token_of(ada)}"}
+        for method in ("HEAD", "OPTIONS", "POST"):
+            await service.client.request(method, f"/delete-user/callback?token={token}", headers=ada)
+        still_there = await is_there(service)
 
-        answer = await confirm(service, ada, token=token)
+        answer = await confirm(service, by_cookie, token=token)
 
+        assert still_there
         assert (answer.status_code, answer.json()) == (200, DELETED)
         assert answer.headers.get_list("set-cookie") == [CLEARED]
         assert not await works(service, ada)
         assert not await is_there(service)
-
-    async def test_works_by_cookie(self, make_service: MakeService) -> None:
-        service = await make_service(BY_MAIL)
-        ada = await join(service)
-        token = await deletion_token(service, ada)
-        cookie = {"Cookie": f"service.session-token={token_of(ada)}"}
-
-        assert (await confirm(service, cookie, token=token)).json() == DELETED
 
     @pytest.mark.parametrize(
         ("callback_url", "location"),
@@ -448,7 +397,7 @@ class TestConfirmDeletion:
 
         assert (await confirm(service, ada, token=token, callbackURL="")).json() == DELETED
 
-    @pytest.mark.threat("V85")
+    @pytest.mark.threat("V22", "V85")
     async def test_needs_the_session_of_the_owner(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada, eve = await join(service), await join(service, EVE)
@@ -468,15 +417,13 @@ class TestConfirmDeletion:
     async def test_refuses_every_other_token(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
         ada = await join(service)
-        verification = token_in(await last_link(service, "verify-email"))
-        tokens = [UNKNOWN, "", "x", "\u00e9", verification, await reset_token(service), token_of(ada)]
 
-        answers = [await confirm(service, ada, token=token) for token in tokens]
+        answers = [await confirm(service, ada, token=token) for token in (UNKNOWN, "", "x", "\u00e9")]
         missing = await confirm(service, ada)
         led = await confirm(service, ada, callbackURL="/x")
         twice = await service.get("/delete-user/callback?token=a&token=a", headers=ada)
 
-        assert [refusal(answer) for answer in (*answers, missing, led)] == [INVALID_TOKEN] * 9
+        assert [refusal(answer) for answer in (*answers, missing, led)] == [INVALID_TOKEN] * 6
         assert code(twice) == "400 VALIDATION_ERROR"
         assert await is_there(service)
 
@@ -493,32 +440,9 @@ class TestConfirmDeletion:
         assert refusal(await confirm(service, ada, token=token)) == INVALID_TOKEN
         assert await is_there(service)
 
-    @pytest.mark.both_databases
-    @pytest.mark.threat("V85")
-    async def test_of_simultaneous_ones_one_succeeds(self, make_service: MakeService) -> None:
-        service = await make_service(BY_MAIL)
-        ada = await join(service)
-        token = await deletion_token(service, ada)
-
-        answers = await asyncio.gather(*(confirm(service, ada, token=token) for _ in range(10)))
-
-        codes = sorted(map(code, answers))
-        assert codes[0] == "200"
-        assert set(codes[1:]) <= {"401 UNAUTHORIZED", "404 INVALID_TOKEN"}
-        assert not await is_there(service)
-
-    async def test_other_methods_delete_nothing(self, make_service: MakeService) -> None:
-        service = await make_service(BY_MAIL)
-        ada = await join(service)
-        token = await deletion_token(service, ada)
-
-        for method in ("HEAD", "OPTIONS", "POST"):
-            await service.client.request(method, f"/delete-user/callback?token={token}", headers=ada)
-
-        assert (await confirm(service, ada, token=token)).json() == DELETED
-
 
 class TestCheckUsername:
+    @pytest.mark.threat("V77")
     @pytest.mark.parametrize(
         ("username", "available"),
         [("ada_l", False), ("ADA_L", False), ("ada_m", True), ("a.b", True), ("a" * 30, True)],
@@ -532,10 +456,37 @@ class TestCheckUsername:
 
         assert (answer.status_code, answer.json()) == (200, {"available": available})
 
+
+class TestUsernames:
+    """The same rules hold wherever a username is sent."""
+
+    @pytest.mark.threat("V75")
     @pytest.mark.parametrize(("username", "error", "message"), WRONG_USERNAMES)
-    async def test_tells_what_is_no_username(
+    async def test_every_operation_refuses_a_wrong_one(
         self, service: Service, username: str, error: str, message: str
     ) -> None:
-        answer = await service.post("/is-username-available", {"username": username})
+        eve = await join(service, EVE)
+        newcomer = {"name": "Ada", "email": ADA, "password": PASSWORD}
+        bodies = {
+            "/sign-up/email": {**newcomer, "username": username},
+            "/update-user": {"name": "B", "username": username},
+            "/sign-in/username": {"username": username, "password": PASSWORD},
+            "/is-username-available": {"username": username},
+        }
 
-        assert refusal(answer) == (422, error, message)
+        refusals = [refusal(await service.post(path, body, headers=eve)) for path, body in bodies.items()]
+
+        assert refusals == [(status, error, message) for status in (400, 400, 422, 422)]
+        assert await count(service, User) == 1
+        assert (await user_of(service, eve))["name"] == "Eve"
+
+    @pytest.mark.parametrize("shown", ["", "a" * 65, "a\nb", "\u202e"])
+    async def test_sign_up_and_update_refuse_a_wrong_display_name(self, service: Service, shown: str) -> None:
+        eve = await join(service, EVE)
+        newcomer = {"name": "Ada", "email": ADA, "password": PASSWORD, "displayUsername": shown}
+
+        signed_up = await service.post("/sign-up/email", newcomer)
+        updated = await update(service, eve, displayUsername=shown)
+
+        expected = (400, "INVALID_DISPLAY_USERNAME", "Display username is invalid")
+        assert [refusal(answer) for answer in (signed_up, updated)] == [expected] * 2

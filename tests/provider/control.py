@@ -36,6 +36,8 @@ def make_control(state: State) -> Blueprint:
         try:
             with state.lock:
                 state.controls.merge(changes)
+            if "misbehave" in changes:
+                state.release()
         except KeyError as unknown:
             return Response(f"no such control: {unknown}", 400)
         return jsonify({})

@@ -161,7 +161,7 @@ class State:
     log: list[dict[str, Any]] = field(default_factory=list)
     lock: RLock = field(default_factory=RLock)
     released: Event = field(default_factory=Event)
-    """Set by a reset, so that answers held back do not outlive the test that wanted them so."""
+    """Set when answers that are held back may go."""
     generation: int = 0
     key_rings: list[Keys] = field(default_factory=list)
 
@@ -172,11 +172,16 @@ class State:
                 self.key_rings.append(Keys.generate(f"{self.name}-{len(self.key_rings)}"))
             return self.key_rings[self.generation]
 
-    def reset(self) -> None:
-        """Forget everything but the first keys, which clients may have cached."""
+    def release(self) -> None:
+        """Let the answers go that are held back, so that none outlives the test that wanted it so."""
         with self.lock:
             self.released.set()
             self.released = Event()
+
+    def reset(self) -> None:
+        """Forget everything but the first keys, which clients may have cached."""
+        self.release()
+        with self.lock:
             self.controls = Controls()
             self.codes.clear()
             self.tokens.clear()

@@ -1,5 +1,8 @@
 """The way through a provider without a browser: begin at the service, be sent back by the provider, come back."""
 
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,11 +99,31 @@ async def link(service: Service, session: Headers, provider: str = "test", **bod
     return await go_through(service, await begin_link(service, session, provider, **body))
 
 
-async def sign_in_directly(service: Service, id_token: Any, provider: str = "test") -> httpx.Response:
+async def sign_in_directly(
+    service: Service, id_token: Any, provider: str = "test", **body: Any
+) -> httpx.Response:
     """Sign in with an ID token, as an application does that got one by itself."""
-    answer = await service.post("/sign-in/social", {"provider": provider, "idToken": id_token})
+    answer = await service.post("/sign-in/social", {"provider": provider, "idToken": id_token, **body})
     service.client.cookies.clear()
     return answer
+
+
+@asynccontextmanager
+async def held_back(
+    provider: ProviderProcess, endpoint: str, request: Coroutine[Any, Any, httpx.Response], **answer: Any
+) -> AsyncIterator["asyncio.Task[httpx.Response]"]:
+    """Begin a request; until the block ends, hold back what the provider answers to it at an endpoint.
+
+    `answer` is a misbehaviour, to be answered then instead of the truth. One request at a time can be held back.
+    """
+    known = len(provider.log(endpoint))
+    provider.control(misbehave={endpoint: {"hang": 60, **answer}})
+    coming = asyncio.create_task(request)
+    async with asyncio.timeout(20):
+        while len(await asyncio.to_thread(provider.log, endpoint)) == known:
+            pass
+    yield coming
+    provider.control(misbehave={endpoint: None})
 
 
 def session_of(answer: httpx.Response) -> Headers:

@@ -1,29 +1,18 @@
-"""Fixtures of the attacks: callers with a pending token, by bearer and by cookie; instances that share a database."""
+"""Fixtures of the attacks: a user with a second factor, and instances that share a database."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Headers
-from tests.handlers.steps import bearer
 from tests.security import second_factor
 from tests.security.second_factor import Owner
 from tests.service import Service, close_service, open_service
 
-Carry = Callable[[str], Headers]
 OpenInstance = Callable[..., Awaitable[Service]]
 
 UNLIMITED = {"limits.requests": "0", "limits.failures": "0"}
 """For attacks that other rows stop by counting: the clock of a test stands still, and its windows never end."""
-
-
-@pytest.fixture(params=["bearer", "cookie"])
-def carry_pending(request: pytest.FixtureRequest) -> Carry:
-    """How a pending token travels; every test that asks for it runs once each way."""
-    if request.param == "bearer":
-        return bearer
-    return lambda token: second_factor.cookie(second_factor.PENDING, token)
 
 
 @pytest.fixture

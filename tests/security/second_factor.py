@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,7 +11,7 @@ import httpx
 import pyotp
 
 from models import Session
-from tests.conftest import Headers
+from tests.conftest import Carry, Headers
 from tests.handlers import steps
 from tests.handlers.steps import ADA, bearer
 from tests.service import PASSWORD, Service
@@ -115,6 +116,26 @@ async def right_code(service: Service, owner: Owner, method: str, headers: Heade
     if method == "otp":
         return await mailed_code(service, headers, owner.email)
     return owner.backup_codes[0]
+
+
+async def spend(service: Service, owner: Owner, carry: Carry = bearer, times: int = 5) -> None:
+    """Sign in, and enter wrong codes by each method in turn."""
+    pending = carry(await challenge(service, owner.email))
+    mailed = await mailed_code(service, pending, owner.email)
+    wrong = {
+        "totp": (owner.wrong_code(service), "401 INVALID_CODE"),
+        "otp": (f"{(int(mailed) + 1) % 1_000_000:06}", "401 INVALID_CODE"),
+        "backup-code": (WRONG_BACKUP_CODE, "401 INVALID_BACKUP_CODE"),
+    }
+    for method in islice(cycle(METHODS), times):
+        code, refusal = wrong[method]
+        assert steps.code(await enter(service, method, code, pending)) == refusal
+
+
+async def lock(service: Service, owner: Owner, carry: Carry = bearer) -> None:
+    """Enter ten wrong codes in a row, which locks the second factor."""
+    for _ in range(2):
+        await spend(service, owner, carry)
 
 
 async def trusted_device(service: Service, owner: Owner) -> str:

@@ -1,7 +1,7 @@
 """The rows V75 to V85 and V88: what users are called, what is mailed to them, and what errors say."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from email.message import EmailMessage
 from itertools import cycle
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 
 from models import Account, Session, User
 from tests.conftest import Headers, MakeService
+from tests.domain.test_identifiers import LOOK_ALIKES, NO_ADDRESSES, STEERING
 from tests.handlers import steps
 from tests.handlers.steps import (
     ADA,
@@ -33,35 +34,6 @@ from tests.smtp_peer import SmtpPeer
 MIKE = "mike@example.com"
 BY_MAIL = {"delete_user.confirm_by_mail": "true"}
 
-LOOK_ALIKES = [
-    "m\u0131ke@example.com", "\uff4dike@example.com", "mike\uff20example.com", "mi\u212ae@example.com",
-    "mike@e\u0445ample.com", "mike@example\u3002com", "mike@example\uff0ecom", "mike@\u24d4xample.com",
-    "MI\u0136E@example.com", "mi\u017fe@example.com", "\ufb01@example.com", "mike@xn--exmple-cua.com\u0301",
-]  # fmt: skip
-"""What some normalisation, case folding or IDNA mapping makes of another address."""
-
-INVISIBLE = [
-    "mi\u200bke@example.com", "mike\u200d@example.com", "\u202emike@example.com", "mike@example.com\u202c",
-    "\ufeffmike@example.com", "mi\u00adke@example.com", "mike\u00a0@example.com", "\u2066mike@example.com",
-    "mike@exa\u200cmple.com", "mike@example.com\u2028", "mi\u180eke@example.com", "mi\u034fke@example.com",
-]  # fmt: skip
-
-SEVERAL: list[Any] = [
-    f"{MIKE},{EVE}", f"{EVE},{MIKE}", f"{MIKE};{EVE}", f"{MIKE} {EVE}", f"<{EVE}>", f"Mike <{EVE}>",
-    f'"{EVE}"@example.com',
-    f'"{EVE}" <{MIKE}>', f"group:{EVE},{MIKE};", "mike(comment)@example.com", f"{MIKE}(", f"{EVE}@example.com",
-    "eve@example.com@example.com", "@evil.test:mike@example.com", "evil.test!mike@example.com@", f"{MIKE}%0a{EVE}",
-    f"{MIKE}\n{EVE}", f"{MIKE}\r\nBcc: {EVE}", f"{MIKE}\u2028Bcc: {EVE}", f"{MIKE}\x00{EVE}", f"{MIKE}\t", f" {MIKE}",
-    f"mailto:{MIKE}?cc={EVE}", "mike@[127.0.0.1]", "mike@127.0.0.1", "mike@localhost", "mike@example.com.",
-    f"=?utf-8?q?{EVE.replace('@', '=40')}=2c?=@example.com", "mike.=?us-ascii?b?ZXZlQGV2aWwudGVzdA==?=@example.com",
-    [MIKE, EVE], {"0": MIKE, "1": EVE}, [[EVE]], {"address": EVE},
-]  # fmt: skip
-"""What a lenient reader takes for two addresses, or for somebody else's."""
-
-
-NO_ADDRESS = {"400 VALIDATION_ERROR", "400 INVALID_EMAIL"}
-"""How what is no address is answered; the second by the sign-in."""
-
 
 async def told_of(service: Service, email: Any, eve: Headers) -> set[str]:
     """Use something as an address wherever one is taken; give how it was answered."""
@@ -69,7 +41,6 @@ async def told_of(service: Service, email: Any, eve: Headers) -> set[str]:
         await service.post("/sign-up/email", {"name": "Eve", "email": email, "password": PASSWORD}),
         await service.post("/sign-in/email", {"email": email, "password": PASSWORD}),
         await service.post("/request-password-reset", {"email": email}),
-        await service.post("/forget-password", {"email": email}),
         await service.post("/send-verification-email", {"email": email}),
         await service.post("/send-verification-email", {"email": email}, headers=eve),
         await service.post("/change-email", {"newEmail": email}, headers=eve),
@@ -115,79 +86,57 @@ async def everything_mailed(post: Post, name: str, email: str = MIKE) -> None:
     await service.post("/change-email", {"newEmail": EVE}, headers=mike)
 
 
+@pytest.mark.threat("V75", "V76", "V78")
+async def test_no_operation_takes_what_is_not_one_plain_address(make_service: MakeService) -> None:
+    """Something becomes another address by normalisation, looks like one, or holds two: its owner loses the mail."""
+    service = await make_service(UNLIMITED)
+    for victim in (MIKE, "a@b.test", "c@d.test"):
+        await join(service, victim)
+    eve = await join(service, EVE)
+    mails = await service.inbox()
+    no_texts = [[MIKE, EVE], {"0": MIKE, "1": EVE}, [[EVE]], {"address": EVE}]
+
+    told = {
+        repr(email): await told_of(service, email, eve) for email in (*NO_ADDRESSES, *LOOK_ALIKES, *no_texts)
+    }
+
+    refused = {"400 VALIDATION_ERROR", "400 INVALID_EMAIL"}
+    assert {email: answers for email, answers in told.items() if not answers <= refused} == {}
+    assert await service.inbox() == mails
+    assert await count(service, User) == 4
+
+
 @pytest.mark.threat("V75")
-class TestNormalisation:
-    """An address that becomes another one by Unicode normalisation takes over its mail or its account."""
+async def test_mail_goes_to_the_stored_spelling_alone(post: Post) -> None:
+    await join(post.service, MIKE)
+    await post.delivered()
 
-    async def test_no_operation_takes_it_for_an_address(self, make_service: MakeService) -> None:
-        service = await make_service(UNLIMITED)
-        await join(service, MIKE)
-        eve = await join(service, EVE)
-        mails = await service.inbox()
+    await post.service.post("/request-password-reset", {"email": "MIKE@EXAMPLE.com"})
+    await post.service.post("/send-verification-email", {"email": "Mike@Example.Com"})
 
-        told = {email: await told_of(service, email, eve) for email in LOOK_ALIKES}
-
-        assert told == dict.fromkeys(LOOK_ALIKES, NO_ADDRESS)
-        assert await service.inbox() == mails
-        assert await count(service, User) == 2
-
-    async def test_mail_goes_to_the_stored_spelling_alone(self, post: Post) -> None:
-        await join(post.service, MIKE)
-        await post.delivered()
-
-        await post.service.post("/request-password-reset", {"email": "MIKE@EXAMPLE.com"})
-        await post.service.post("/send-verification-email", {"email": "Mike@Example.Com"})
-
-        assert await post.recipients() == [[MIKE], [MIKE]]
-
-    @pytest.mark.parametrize(
-        "username", ["\uff4dike", "m\u0131ke", "mi\u212ae", "mike\u200b", "\U0001d426ike"]
-    )
-    async def test_neither_does_a_username(self, service: Service, username: str) -> None:
-        await join(service, MIKE, username="mike")
-        eve = await join(service, EVE)
-
-        answers = [
-            await service.post("/sign-in/username", {"username": username, "password": PASSWORD}),
-            await service.post("/is-username-available", {"username": username}),
-            await service.post("/update-user", {"username": username}, headers=eve),
-        ]
-
-        assert {answer.json().get("code") for answer in answers} == {"INVALID_USERNAME"}
-        assert (await user_of(service, eve))["username"] is None
+    assert await post.recipients() == [[MIKE], [MIKE]]
 
 
 @pytest.mark.threat("V76")
 class TestInvisibleCharacters:
-    """Invisible or reversing characters make an address or a name look like another."""
+    """Invisible or reversing characters make a name look like another."""
 
-    async def test_no_address_has_any(self, make_service: MakeService) -> None:
-        service = await make_service(UNLIMITED)
-        eve = await join(service, EVE)
-
-        told = {email: await told_of(service, email, eve) for email in INVISIBLE}
-
-        assert told == dict.fromkeys(INVISIBLE, NO_ADDRESS)
-        assert await count(service, User) == 1
-
+    @pytest.mark.threat("V79")
     @pytest.mark.parametrize(
-        "character",
-        [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029\r\n\t\x1b\x7f\x85"],
-        ids=ascii,
+        "name", [*(f"Ada{character}Eve" for character in STEERING), "a" * 257], ids=ascii
     )
-    async def test_no_name_reverses_or_breaks_a_line(self, service: Service, character: str) -> None:
-        name = f"Ada{character}Eve"
-        body = {"name": name, "email": ADA, "password": PASSWORD}
+    async def test_no_name_reverses_or_breaks_a_line(self, service: Service, name: str) -> None:
         eve = await join(service, EVE)
 
         answers = [
-            await service.post("/sign-up/email", body),
+            await service.post("/sign-up/email", {"name": name, "email": ADA, "password": PASSWORD}),
             await service.post("/update-user", {"name": name}, headers=eve),
-            await service.post("/update-user", {"displayUsername": name}, headers=eve),
         ]
+        shown = await service.post("/update-user", {"displayUsername": name}, headers=eve)
 
-        assert [code(answer) for answer in answers[:2]] == ["400 VALIDATION_ERROR"] * 2
-        assert answers[2].status_code == 400
+        assert [code(answer) for answer in answers] == ["400 VALIDATION_ERROR"] * 2
+        assert all(answer.json()["message"].startswith("[body.name] ") for answer in answers)
+        assert shown.status_code == 400
         assert await count(service, User) == 1
 
     async def test_no_mail_shows_what_cannot_be_seen(self, post: Post) -> None:
@@ -231,17 +180,6 @@ class TestCase:
         assert (await user_of(service, eve))["email"] == "new@x.test"
         assert await count(service, User) == 2
 
-    async def test_so_it_is_with_usernames(self, service: Service) -> None:
-        await join(service, username="Ada_L")
-        eve = await join(service, EVE)
-
-        signed_in = await service.post("/sign-in/username", {"username": "ADA_l", "password": PASSWORD})
-        free = await service.post("/is-username-available", {"username": "aDA_L"})
-        taken = await service.post("/update-user", {"username": "ada_L"}, headers=eve)
-
-        assert (code(signed_in), free.json()) == ("200", {"available": False})
-        assert code(taken) == "400 USERNAME_IS_ALREADY_TAKEN"
-
     @pytest.mark.both_databases
     async def test_of_ten_at_once_in_mixed_case_one_is_made(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(), await open_instance()]
@@ -259,22 +197,12 @@ class TestCase:
         assert told.count("200") == 1
         made = [await count(instances[0], model) for model in (User, Account, Session)]
         assert made == [1, 1, 1]
+        assert len(await instances[0].inbox()) == 1
 
 
 @pytest.mark.threat("V78")
 class TestTwoAddressesInOne:
     """Two addresses in one, or another one in a comment, send the secret to the attacker."""
-
-    async def test_only_a_single_plain_address_is_taken(self, post: Post) -> None:
-        await join(post.service, MIKE)
-        eve = await join(post.service, EVE)
-        await post.delivered()
-
-        told = {repr(email): await told_of(post.service, email, eve) for email in SEVERAL}
-
-        assert {email: answers for email, answers in told.items() if not answers <= NO_ADDRESS} == {}
-        assert await post.recipients() == []
-        assert await count(post.service, User) == 2
 
     async def test_every_mail_has_one_recipient_and_it_is_the_stored_address(self, post: Post) -> None:
         await everything_mailed(post, "Mike")
@@ -287,28 +215,17 @@ class TestTwoAddressesInOne:
 
 
 HOSTILE_NAMES = [
-    "x\r\nBcc: eve@example.com", "x\nBcc: eve@example.com\n\nhello", "x\rTo: eve@example.com",
-    "x\u2028Bcc: eve@example.com",
-    "x\u2029Subject: won", "x\x0bBcc: eve@example.com", "x\x0c", "x\x85Bcc: eve@example.com",
-    "x\x1eBcc: eve@example.com",
-    "=?utf-8?q?x=0d=0aBcc:_eve=40example.com?=", "\r\n.\r\nMAIL FROM:<eve@example.com>",
-]  # fmt: skip
+    "x\r\nBcc: eve@example.com\n\nhello\rTo: eve@example.com",
+    "x\u2028Bcc: eve@example.com\u2029Subject: won",
+    "x\x0bBcc: eve@example.com\x0c\x85Bcc: a@b.test\x1eTo: a@b.test",
+    "=?utf-8?q?x=0d=0aBcc:_eve=40example.com?=",
+    "\r\n.\r\nMAIL FROM:<eve@example.com>",
+]
 
 
 @pytest.mark.threat("V79")
 class TestLineBreaks:
     """A line break in a name, an address or a header writes headers or commands of the mail."""
-
-    @pytest.mark.parametrize("name", [name for name in HOSTILE_NAMES if not name.startswith("=")], ids=ascii)
-    async def test_no_name_has_one(self, service: Service, name: str) -> None:
-        eve = await join(service, EVE)
-
-        answers = [
-            await service.post("/sign-up/email", {"name": name, "email": ADA, "password": PASSWORD}),
-            await service.post("/update-user", {"name": name}, headers=eve),
-        ]
-
-        assert [code(answer) for answer in answers] == ["400 VALIDATION_ERROR"] * 2
 
     @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
     async def test_one_that_was_stored_otherwise_writes_none(self, post: Post, name: str) -> None:
@@ -347,10 +264,12 @@ class TestLineBreaks:
 
 
 MARKUP = [
-    "<a href=https://evil.test>click</a>", '"><img src=https://evil.test/x.png>', "</p></td><h1>Pay here</h1>",
-    "<script>alert(1)</script>", "Template {{7*7}} ${7*7} <%= 7*7 %> #{7*7}", "{% for x in [1,2] %}49{% endfor %}",
-    "{{ ''.__class__.__mro__ }}", "{{ config }}", "&#60;a href=https://evil.test&#62;",
-]  # fmt: skip
+    "<a href=https://evil.test>click</a> <script>alert(1)</script>",
+    '"><img src=https://evil.test/x.png></p></td><h1>Pay here</h1>',
+    "Template {{7*7}} ${7*7} <%= 7*7 %> #{7*7} {{ config }}",
+    "{% for x in [1,2] %}49{% endfor %} {{ ''.__class__.__mro__ }}",
+    "&#60;a href=https://evil.test&#62;",
+]
 
 
 @pytest.mark.threat("V80")
@@ -378,25 +297,15 @@ class TestNamesInMails:
         await everything_mailed(post, name)
         return {str(mail["subject"]): mail for mail in await post.delivered()}
 
-    @pytest.mark.parametrize("name", ["https://evil.test/win", "evil.test", "www.evil.test/a", "//evil.test"])
-    async def test_mail_programs_make_no_link_of_it(self, post: Post, name: str) -> None:
+    async def test_mail_programs_make_no_link_of_it(self, post: Post) -> None:
+        name = "https://evil.test/win www.evil.test/a //evil.test evil.test"
         await everything_mailed(post, name)
 
         mails = await post.delivered()
 
-        assert not any(name in part(mail, kind) for mail in mails for kind in ("plain", "html"))
-
-    async def test_another_s_name_is_not_mailed_to_who_owns_an_address(
-        self, make_service: MakeService
-    ) -> None:
-        """Who signs up for a taken address writes nothing into the mail that its owner gets."""
-        service = await make_service({**UNLIMITED, "sign_up.auto_sign_in": "false"})
-        await service.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
-
-        await service.post("/sign-up/email", {"name": "You have won", "email": ADA, "password": PASSWORD})
-
-        [mail] = await service.inbox(ADA, "existing-account")
-        assert "won" not in mail["text"] + mail["html"] + mail["subject"]
+        texts = [part(mail, kind) for mail in mails for kind in ("plain", "html")]
+        assert [text for text in texts if any(address in text for address in name.split())] == []
+        assert len(mails) >= 8
 
 
 REFLECTED = [
@@ -433,37 +342,6 @@ class TestErrorPage:
         assert "alert" not in answer.text
 
 
-async def resets(service: Service, token: str, new: str = NEW_PASSWORD) -> str:
-    """Try a reset; give how it was answered."""
-    return code(await service.post("/reset-password", {"token": token, "newPassword": new}))
-
-
-async def verification_token(service: Service, email: str = ADA) -> str:
-    return token_from(await steps.last_link(service, "verify-email", email))
-
-
-def token_from(link: str) -> str:
-    return steps.token_in(link)
-
-
-@pytest.mark.threat("V82")
-class TestMailedTokens:
-    """A mailed token works after what it was for has changed, or twice."""
-
-    async def test_tokens_end_in_time(self, service: Service) -> None:
-        await join(service)
-        verification, reset = await verification_token(service), await steps.reset_token(service)
-
-        service.clock.advance(hours=1)
-        late = await service.get("/verify-email", params={"token": verification})
-        service.clock.advance(hours=23)
-
-        assert code(late) == "401 TOKEN_EXPIRED"
-        assert code(await service.get(f"/reset-password/{reset}")) == "400 INVALID_TOKEN"
-        assert await resets(service, reset) == "400 INVALID_TOKEN"
-        assert await steps.opens(service, PASSWORD)
-
-
 @pytest.mark.threat("V83")
 class TestSimultaneousResets:
     """One reset token, used by many at once, sets many passwords."""
@@ -477,71 +355,30 @@ class TestSimultaneousResets:
         token = await steps.reset_token(instances[0])
         passwords = [f"{NEW_PASSWORD} {number}" for number in range(20)]
 
-        told = await asyncio.gather(
+        answers = await asyncio.gather(
             *(
-                resets(service, token, password)
+                service.post("/reset-password", {"token": token, "newPassword": password})
                 for service, password in zip(cycle(instances), passwords, strict=False)
             )
         )
 
+        told = [code(answer) for answer in answers]
         assert sorted(told) == ["200", *["400 INVALID_TOKEN"] * 19]
         opened = [await steps.opens(instances[1], password) for password in passwords]
         assert opened == [answer == "200" for answer in told]
         assert not await steps.opens(instances[0], PASSWORD)
-
-
-@pytest.mark.threat("V84")
-class TestRefusedPasswords:
-    """A refused password burns the token, and the user is locked out."""
-
-    async def test_the_token_works_after_every_refusal(self, service: Service) -> None:
-        await join(service)
-        token = await steps.reset_token(service)
-
-        refused: list[Any] = [
-            "x",
-            "",
-            "x" * 129,
-            "x" * 1025,
-            "password",
-            ADA,
-            None,
-            1,
-            ["x"],
-            {},
-            "nul\x00nul" * 2,
-        ]
-        told = [
-            code(await service.post("/reset-password", {"token": token, "newPassword": new}))
-            for new in refused
-        ]
-        foreign = await service.client.post(
-            "/reset-password",
-            json={"token": token, "newPassword": NEW_PASSWORD},
-            headers={"Origin": "https://evil.test"},
-        )
-
-        assert {answer[:3] for answer in told} == {"400"}
-        assert code(foreign) == "403 INVALID_ORIGIN"
-        assert code(await service.get(f"/reset-password/{token}")) == "200"
-        assert await resets(service, token) == "200"
-        assert await steps.opens(service, NEW_PASSWORD)
+        assert len(await instances[0].inbox(template="password-changed")) == 1
 
 
 @pytest.mark.threat("V85")
 class TestDeletionLinks:
     """A link that deletes an account deletes it twice, or for somebody else."""
 
-    async def deletion(self, service: Service, headers: Headers, email: str) -> str:
-        """Ask for the link, and give its token."""
-        assert code(await service.post("/delete-user", headers=headers)) == "200"
-        return token_from(await steps.last_link(service, "delete-account", email))
-
     @pytest.mark.both_databases
     async def test_of_ten_at_once_one_deletes(self, open_instance: OpenInstance) -> None:
         instances = [await open_instance(BY_MAIL), await open_instance(BY_MAIL)]
         ada, eve = await join(instances[0]), await join(instances[0], EVE)
-        token = await self.deletion(instances[0], ada, ADA)
+        token = await steps.deletion_token(instances[0], ada)
         turns = zip(cycle(instances), range(10), strict=False)
 
         answers = await asyncio.gather(
@@ -556,24 +393,6 @@ class TestDeletionLinks:
         assert set(told) <= {"200", "401 UNAUTHORIZED", "404 INVALID_TOKEN"}
         assert (await user_of(instances[0], eve))["email"] == EVE
         assert await count(instances[0], User) == 1
-
-    @pytest.mark.threat("V22")
-    async def test_nobody_deletes_by_another_s_token(self, make_service: MakeService) -> None:
-        service = await make_service({**UNLIMITED, **BY_MAIL})
-        ada, eve = await join(service), await join(service, EVE)
-        token = await self.deletion(service, ada, ADA)
-
-        told = [
-            code(await service.get("/delete-user/callback", params={"token": token}, headers=eve)),
-            code(await service.post("/delete-user", {"token": token}, headers=eve)),
-            code(await service.get("/delete-user/callback", params={"token": token})),
-        ]
-
-        assert told == ["404 INVALID_TOKEN", "404 INVALID_TOKEN", "401 UNAUTHORIZED"]
-        assert await count(service, User) == 2
-        own = await service.get("/delete-user/callback", params={"token": token}, headers=ada)
-        assert code(own) == "200", "what others tried has not burned it"
-        assert (await user_of(service, eve))["email"] == EVE
 
 
 FORBIDDEN = (
@@ -599,75 +418,55 @@ class TestErrors:
         service = await make_service({**UNLIMITED, "trusted_origins": "https://app.test"})
         ada = await join(service, username="ada_l")
         by_cookie = cookie(SESSION, token_in(ada))
-        ask: list[Callable[[], Any]] = [
-            lambda: service.get(f"/{INPUT}"),
-            lambda: service.get(f"/reset-password/{INPUT}"),
-            lambda: service.get("/sign-in/email"),
-            lambda: service.client.delete("/get-session"),
-            lambda: service.get("/get-session"),
-            lambda: service.get("/get-session", headers={"Authorization": f"Bearer {INPUT}"}),
-            lambda: service.get("/get-session", headers=cookie(SESSION, INPUT)),
-            lambda: service.client.post("/sign-in/email", content=b'{"email": "' + INPUT.encode()),
-            lambda: service.client.post("/sign-in/email", content=INPUT.encode(), headers={"Content-Type": "text/x"}),
-            lambda: service.client.post("/sign-in/email", content=INPUT.encode() * 10_000),
-            lambda: service.get(f"/ok?{INPUT * 1000}"),
-            lambda: service.get("/ok", headers={"X-Long": INPUT * 2000}),
-            lambda: service.post("/sign-in/email", {"email": INPUT, "password": PASSWORD}),
-            lambda: service.post("/sign-in/email", {"email": f"{INPUT}@x.test", "password": INPUT}),
-            lambda: service.post("/sign-up/email", {"email": [INPUT], "password": {INPUT: 1}, "name": 1}),
-            lambda: service.post("/sign-up/email", {"name": "A", "email": ADA, "password": PASSWORD}),
-            lambda: service.post("/sign-up/email", {"name": "A", "email": EVE, "password": "password"}),
-            lambda: service.post("/update-user", {"username": "ada l"}, headers=ada),
-            lambda: service.post("/update-user", {"role": INPUT}, headers=ada),
-            lambda: service.post("/update-user", {"name": INPUT}, headers={**by_cookie, "Origin": f"https://{INPUT}"}),
-            lambda: service.post("/change-email", {"newEmail": ADA}, headers=ada),
-            lambda: service.post("/change-email", {"newEmail": EVE, "callbackURL": f"//{INPUT}"}, headers=ada),
-            lambda: service.post("/two-factor/verify-totp", {"code": INPUT}, headers=ada),
-            lambda: service.post("/reset-password", {"token": INPUT, "newPassword": PASSWORD}),
+        answers = [
+            await service.get(f"/{INPUT}"),
+            await service.get(f"/reset-password/{INPUT}"),
+            await service.get("/sign-in/email"),
+            await service.client.delete("/get-session"),
+            await service.get("/get-session"),
+            await service.get("/get-session", headers={"Authorization": f"Bearer {INPUT}"}),
+            await service.get("/get-session", headers=cookie(SESSION, INPUT)),
+            await service.client.post("/sign-in/email", content=b'{"email": "' + INPUT.encode()),
+            await service.client.post("/sign-in/email", content=INPUT.encode(), headers={"Content-Type": "text/x"}),
+            await service.client.post("/sign-in/email", content=INPUT.encode() * 10_000),
+            await service.get(f"/ok?{INPUT * 1000}"),
+            await service.get("/ok", headers={"X-Long": INPUT * 2000}),
+            await service.post("/sign-in/email", {"email": INPUT, "password": PASSWORD}),
+            await service.post("/sign-in/email", {"email": f"{INPUT}@x.test", "password": INPUT}),
+            await service.post("/sign-up/email", {"email": [INPUT], "password": {INPUT: 1}, "name": 1}),
+            await service.post("/sign-up/email", {"name": "A", "email": ADA, "password": PASSWORD}),
+            await service.post("/sign-up/email", {"name": "A", "email": EVE, "password": "password"}),
+            await service.post("/update-user", {"username": "ada l"}, headers=ada),
+            await service.post("/update-user", {"role": INPUT}, headers=ada),
+            await service.post("/update-user", {"name": INPUT}, headers={**by_cookie, "Origin": f"https://{INPUT}"}),
+            await service.post("/change-email", {"newEmail": ADA}, headers=ada),
+            await service.post("/change-email", {"newEmail": EVE, "callbackURL": f"//{INPUT}"}, headers=ada),
+            await service.post("/two-factor/verify-totp", {"code": INPUT}, headers=ada),
+            await service.post("/reset-password", {"token": INPUT, "newPassword": PASSWORD}),
         ]  # fmt: skip
-        answers = [await question() for question in ask]
         await steps.execute(service, "ALTER TABLE session RENAME TO gone")
         broken = [await service.get("/get-session", headers=ada), await sign_in(service)]
         await steps.execute(service, "ALTER TABLE gone RENAME TO session")
-        assert [code(answer) for answer in broken] == ["500 INTERNAL_SERVER_ERROR"] * 2
+        defect = (500, "INTERNAL_SERVER_ERROR", "Internal server error")
+        assert [steps.refusal(answer) for answer in broken] == [defect] * 2
         capfd.readouterr()  # Two defects were logged, as they should be; nobody needs to see them.
         return [*answers, *broken]
 
-    async def test_a_body_is_a_message_and_a_code(
+    async def test_it_is_a_message_and_a_code_and_tells_nothing_of_the_inside(
         self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
     ) -> None:
         refused = await self.refused(make_service, capfd)
 
         statuses = {answer.status_code for answer in refused}
-
         assert statuses == {400, 401, 403, 404, 405, 413, 414, 415, 422, 431, 500}
         for answer in refused:
-            status, code_, message = steps.refusal(answer)
+            _, code_, message = steps.refusal(answer)
             assert answer.headers["content-type"] == "application/json"
             assert code_ == code_.upper()
-            assert 0 < len(message) < 200, (status, message)
-
-    async def test_it_tells_nothing_of_the_inside_and_repeats_nothing(
-        self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        refused = await self.refused(make_service, capfd)
-
-        told = {
-            answer.text: [word for word in FORBIDDEN if word in answer.text.lower()] for answer in refused
-        }
-
-        assert {text: words for text, words in told.items() if words} == {}
-        assert [answer.text for answer in refused if INPUT.lower() in answer.text.lower()] == []
-
-    async def test_headers_name_no_software(
-        self, make_service: MakeService, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        refused = await self.refused(make_service, capfd)
-
-        names = {name for answer in refused for name in answer.headers}
-
-        assert names.isdisjoint({"server", "x-powered-by", "via", "x-debug"})
-        values = " ".join(value.lower() for answer in refused for value in answer.headers.values())
-        assert not any(
-            word in values for word in ("uvicorn", "python", "starlette", "connexion", "gatewright")
-        )
+            assert 0 < len(message) < 200, message
+            body = answer.text.lower()
+            assert [word for word in (*FORBIDDEN, INPUT.lower()) if word in body] == [], body
+            assert {"server", "x-powered-by", "via", "x-debug"}.isdisjoint(answer.headers)
+            values = " ".join(answer.headers.values()).lower()
+            software = ("uvicorn", "python", "starlette", "connexion", "gatewright")
+            assert not any(word in values for word in software), values

@@ -5,27 +5,30 @@ import contextlib
 import gzip
 import json
 import os
+import sys
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import cycle
 from typing import ClassVar
 
 import httpx
 import pytest
 
-from models import Session, User
 from tests.bench import machine
 from tests.conftest import Headers, MakeService
 from tests.contract.conformance import HEAD_PATHS
 from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
-from tests.handlers.steps import ADA, EVE, bearer, code, count, join, refusal, user_of
-from tests.handlers.test_inputs import POSTS, example_of, schema_of
+from tests.handlers.steps import ADA, bearer, code, join, refusal, user_of
 from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
-from tests.security.flooding import flood, hang_up, on_linux
 from tests.server.http.test_protocol import PATIENCE, Wire
 from tests.service import NO_TLS, PASSWORD, Service
+
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="memory and open files of another process are read from /proc"
+)
 
 NO_JSON = (400, "BAD_REQUEST", "Invalid JSON in request body")
 CREDENTIALS = {"email": ADA, "password": PASSWORD}
@@ -61,15 +64,13 @@ class TestMalformedJson:
         b'{"a": "unclosed', b"undefined", b"True", b"{} \x00", b"\x00", b"<xml/>", b"a=b",
     )  # fmt: skip
 
-    @pytest.mark.threat("R30")
-    @pytest.mark.parametrize("path", ["/sign-in/email", "/sign-out", "/two-factor/send-otp"])
-    async def test_is_refused_as_such(self, service: Service, path: str) -> None:
-        """By an operation with fields, by one that needs nobody and nothing, and by one that reads no field."""
+    async def test_is_refused_as_such(self, service: Service) -> None:
+        """By operations with fields, without need of a session, and without fields, in turn."""
         ada = await join(service)
+        paths = cycle(("/sign-in/email", "/sign-out", "/two-factor/send-otp"))
 
-        for content in self.MALFORMED:
-            answer = await service.client.post(path, content=content, headers={**ada, **JSON})
-            assert refusal(answer) == NO_JSON, content
+        for content, path in zip(self.MALFORMED, paths, strict=False):
+            assert refusal(await send(service, content, path, **ada)) == NO_JSON, (path, content)
         assert await steps.works(service, ada)
 
 
@@ -162,6 +163,30 @@ async def dial(live: LiveService) -> AsyncIterator[Dial]:
     await hang_up(made)
 
 
+async def hang_up(wires: list[Wire]) -> None:
+    """Drop connections, with all that is still to be sent on them, and return when their sockets are closed."""
+    for wire in wires:
+        wire.writer.transport.abort()
+    await asyncio.gather(*(wire.writer.wait_closed() for wire in wires), return_exceptions=True)
+
+
+async def flood(wire: Wire, head: bytes, piece: bytes, most: int) -> tuple[tuple[int, str], int]:
+    """Send a head, and then a piece again and again, until the answer is there or `most` bytes are sent.
+
+    Gives status and code of the answer, and the bytes sent.
+    """
+    answering, size = asyncio.create_task(wire.answer()), 0
+    with contextlib.suppress(ConnectionError, TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            await wire.send(head)
+            while size < most and not answering.done():
+                await wire.send(piece)
+                size += len(piece)
+                await asyncio.sleep(0)
+    status, _, body = await answering
+    return (status, json.loads(body)["code"]), size
+
+
 async def is_well(live: LiveService) -> bool:
     """Return whether the process still answers somebody else."""
     async with httpx.AsyncClient(base_url=live.url, verify=NO_TLS, timeout=PATIENCE) as client:
@@ -183,6 +208,7 @@ def get(path: bytes = b"/ok", *headers: bytes, method: bytes = b"GET") -> bytes:
 class TestBodySizes:
     """Bodies of ten megabytes, without end, or of another length than they say."""
 
+    @pytest.mark.threat("V73")
     @pytest.mark.parametrize("length", [65_537, 10 * MEGABYTE, 10**15, 10**30])
     async def test_a_length_that_is_too_much_is_refused_at_once(self, dial: Dial, length: int) -> None:
         wire = await dial()
@@ -191,18 +217,26 @@ class TestBodySizes:
 
         assert await wire.refusal() in [(413, "PAYLOAD_TOO_LARGE"), (400, "BAD_REQUEST")]
 
+    @pytest.mark.threat("V73")
     @on_linux
-    async def test_chunks_without_end_are_cut_off_and_not_kept(self, live: LiveService, dial: Dial) -> None:
+    @pytest.mark.parametrize(
+        ("header", "piece"),
+        [
+            (b"Transfer-Encoding: chunked", b"10000\r\n" + b"x" * 65_536 + b"\r\n"),
+            (b"Content-Length: 1000000000", b"x" * 65_536),
+        ],
+        ids=["chunks without end", "announced"],
+    )
+    async def test_what_comes_all_the_same_is_cut_off_and_not_kept(
+        self, live: LiveService, dial: Dial, header: bytes, piece: bytes
+    ) -> None:
         machine.forget_peak(live.process.pid)
         before = machine.peak_memory(live.process.pid)
         wires = [await dial() for _ in range(10)]
-        chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
 
-        floods = await asyncio.gather(
-            *(flood(wire, post(b"Transfer-Encoding: chunked"), chunk, 1000 * MEGABYTE) for wire in wires)
-        )
+        floods = await asyncio.gather(*(flood(wire, post(header), piece, 1000 * MEGABYTE) for wire in wires))
 
-        assert {status for (status, _, _), _ in floods} == {413}
+        assert {refused for refused, _ in floods} == {(413, "PAYLOAD_TOO_LARGE")}
         assert max(size for _, size in floods) < 100 * MEGABYTE
         assert machine.peak_memory(live.process.pid) - before < 20
         assert await is_well(live)
@@ -269,25 +303,16 @@ class TestCompressedBodies:
 class TestEncodings:
     """Bytes that are no UTF-8, or say that they are something else."""
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            b"\xff",
-            b"\xc3",
-            b"\xc0\x80",
-            b"\xed\xa0\x80",
-            b"\xf4\x90\x80\x80",
-            b"\xe9t\xe9",
-            b"A\x80",
-            b"\xf8\x88\x80\x80\x80",
-        ],
-    )
-    async def test_what_is_no_utf_8_is_refused(self, service: Service, name: bytes) -> None:
+    async def test_what_is_no_utf_8_is_refused(self, service: Service) -> None:
         ada = await join(service)
 
-        answer = await send(service, b'{"name": "%b"}' % name, "/update-user", **ada)
+        for name in (
+            b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe9t\xe9", b"A\x80",
+            b"\xf8\x88\x80\x80\x80",
+        ):  # fmt: skip
+            answer = await send(service, b'{"name": "%b"}' % name, "/update-user", **ada)
+            assert refusal(answer) == NO_JSON, name
 
-        assert refusal(answer) == NO_JSON
         assert (await user_of(service, ada))["name"] == "Ada"
 
     @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7", "cp037"])
@@ -303,13 +328,14 @@ class TestEncodings:
         assert code(named) == "415 UNSUPPORTED_MEDIA_TYPE"
         assert codec == "utf-7" or refusal(unnamed) == NO_JSON
 
-    @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", '"utf-8"'])
-    async def test_what_is_stored_is_what_was_meant(self, service: Service, charset: str) -> None:
+    @pytest.mark.threat("R33")
+    @pytest.mark.parametrize("escaped", [False, True])
+    async def test_what_is_stored_is_what_was_meant(self, service: Service, escaped: bool) -> None:
         ada, name = await join(service), "Žofie 李 \U0001f600 \u00e9 e\u0301"
-        content = json.dumps({"name": name}, ensure_ascii=False).encode()
+        content = json.dumps({"name": name}, ensure_ascii=escaped).encode()
 
         answer = await send(
-            service, content, "/update-user", Content_Type=f"application/json; charset={charset}", **ada
+            service, content, "/update-user", Content_Type="application/json; charset=utf-8", **ada
         )
 
         assert code(answer) == "200"
@@ -318,23 +344,7 @@ class TestEncodings:
 
 @pytest.mark.threat("R32")
 class TestNul:
-    """NUL, which PostgreSQL cannot store and SQLite can."""
-
-    @pytest.mark.parametrize("value", ["\x00", "a\x00b", "ada@example.com\x00", "\x00" * 32])
-    async def test_no_field_takes_it(self, service: Service, value: str) -> None:
-        ada = await join(service)
-        before = await user_of(service, ada)
-
-        for operation in POSTS.values():
-            for field in schema_of(operation).get("properties", {}):
-                for sent in (value, [value], {value: value}):
-                    body = {**example_of(operation), field: sent}
-                    headers = steps.credentials_for(operation, ada)
-                    answer = await service.post(operation.path, body, headers=headers)
-                    assert refusal(answer)[:2] == (400, "VALIDATION_ERROR"), (operation.path, field)
-                    assert f"[body.{field}" in answer.json()["message"], (operation.path, field)
-        assert await user_of(service, ada) == before
-        assert (await count(service, User), await count(service, Session)) == (1, 1)
+    """NUL, which PostgreSQL cannot store and SQLite can; tests/handlers/test_inputs.py sends it in every field."""
 
     async def test_no_path_query_header_or_cookie_has_it(self, service: Service) -> None:
         ada = await join(service)
@@ -366,12 +376,6 @@ class TestNul:
             "page": "400",
         }
 
-    async def test_a_raw_one_in_a_head_is_no_http(self, dial: Dial) -> None:
-        for raw in (get(b"/ok", b"X: a\x00b"), get(b"/\x00"), b"GET /ok HTTP/1.1\r\n\x00\r\n\r\n"):
-            wire = await dial()
-            await wire.send(raw)
-            assert await wire.refusal() == (400, "BAD_REQUEST")
-
 
 @pytest.mark.threat("R33")
 class TestSurrogates:
@@ -382,26 +386,18 @@ class TestSurrogates:
     async def test_no_text_has_one(self, service: Service) -> None:
         ada = await join(service)
         before = await user_of(service, ada)
-        fields = (("/update-user", b"name"), ("/update-user", b"username"), ("/update-user", b"image"),
-                  ("/sign-in/email", b"email"), ("/sign-in/email", b"password"), ("/change-email", b"newEmail"),
-                  ("/change-password", b"newPassword"), ("/reset-password", b"token"),
-                  ("/sign-in/email", b"unknown"))  # fmt: skip
+        fields = (
+            ("/update-user", b'{"name": "%b"}'),
+            ("/change-password", b'{"newPassword": "%b"}'),
+            ("/sign-in/email", b'{"unknown": "%b"}'),
+            ("/sign-in/email", b'{"%b": 1}'),
+        )
 
-        for path, field in fields:
+        for path, body in fields:
             for escape in self.ESCAPES:
-                answer = await send(service, b'{"%b": "%b"}' % (field, escape), path, **ada)
-                assert refusal(answer) == NO_JSON, (path, field, escape)
+                answer = await send(service, body % escape, path, **ada)
+                assert refusal(answer) == NO_JSON, (path, body, escape)
         assert await user_of(service, ada) == before
-
-    async def test_neither_has_a_key(self, service: Service) -> None:
-        assert refusal(await send(service, b'{"\\ud800": 1}')) == NO_JSON
-
-    async def test_a_pair_is_a_character(self, service: Service) -> None:
-        ada = await join(service)
-
-        await send(service, b'{"name": "\\ud83d\\ude00"}', "/update-user", **ada)
-
-        assert (await user_of(service, ada))["name"] == "\U0001f600"
 
     async def test_a_header_that_is_no_utf_8_is_kept_as_text(self, service: Service) -> None:
         await join(service)
@@ -423,20 +419,6 @@ class TestSurrogates:
 class TestLongTexts:
     """Texts of a megabyte wherever a text may stand."""
 
-    async def test_no_field_takes_one(self, service: Service) -> None:
-        ada = await join(service)
-        before = await user_of(service, ada)
-
-        for path, field in (
-            ("/update-user", "name"), ("/update-user", "image"), ("/update-user", "username"),
-            ("/update-user", "displayUsername"), ("/change-email", "newEmail"), ("/change-password", "newPassword"),
-        ):  # fmt: skip
-            for size, expected in ((MEGABYTE, 413), (60_000, 400)):
-                text = "http://x.test/" + "x" * size
-                body = {field: text, "currentPassword": PASSWORD} if "password" in path else {field: text}
-                assert (await service.post(path, body, headers=ada)).status_code == expected, (field, size)
-        assert await user_of(service, ada) == before
-
     async def test_lengths_end_where_it_is_written(self, service: Service) -> None:
         ada = await join(service)
         limits = (
@@ -451,18 +433,6 @@ class TestLongTexts:
             fits = await service.post("/update-user", {field: text}, headers=ada)
             beyond = await service.post("/update-user", {field: text + "x"}, headers=ada)
             assert (fits.status_code, beyond.status_code) == (200, 400), field
-
-    async def test_so_they_have_on_the_wire(self, live: LiveService, dial: Dial) -> None:
-        for raw, expected in (
-            (get(b"/" + b"x" * MEGABYTE), (414, "URI_TOO_LONG")),
-            (get(b"/ok", b"X: " + b"x" * MEGABYTE), (431, "HEADERS_TOO_LARGE")),
-            (get(b"/ok", *[b"X: y"] * 100_000), (431, "HEADERS_TOO_LARGE")),
-        ):
-            wire = await dial()
-            with contextlib.suppress(ConnectionError):
-                await wire.send(raw)
-            assert await wire.refusal() == expected
-        assert await is_well(live)
 
 
 @pytest.mark.threat("R35")
@@ -485,28 +455,6 @@ class TestUnicode:
         await service.post("/update-user", {"name": name}, headers=ada)
 
         assert (await steps.user_of(service, ada))["name"] == name
-
-    async def test_marks_by_the_thousand_cost_nothing(self, service: Service) -> None:
-        """In seconds of processor time; unbounded, the normal form of one such text takes about a second."""
-        ada = await join(service)
-        marks = "a" + "\u0315\u0300" * 14_000
-        begun = time.process_time()
-
-        for _ in range(4):
-            told = [
-                code(await service.post("/sign-up/email", {"name": "A", "email": EVE, "password": marks})),
-                code(await service.post("/sign-in/email", {"email": ADA, "password": marks})),
-                code(await service.post("/update-user", {"name": marks}, headers=ada)),
-                code(
-                    await service.post(
-                        "/change-password", {"currentPassword": PASSWORD, "newPassword": marks}, headers=ada
-                    )
-                ),
-                code(await service.post("/verify-password", {"password": marks}, headers=ada)),
-            ]
-            assert {answer[:2] for answer in told} == {"40"}
-
-        assert time.process_time() - begun < 2.5
 
 
 @pytest.mark.threat("R37")
@@ -551,11 +499,6 @@ class TestSlowClients:
                 await wire.send(bytes([byte]))
         return await refusal_
 
-    async def test_silent_ones_are_closed(self, dial: Dial) -> None:
-        wires = [await dial() for _ in range(self.SLOW)]
-
-        assert {await wire.rest() for wire in wires} == {b""}
-
 
 @pytest.mark.threat("R38")
 class TestFloodsOfConnections:
@@ -569,8 +512,8 @@ class TestFloodsOfConnections:
     async def until_files(self, live: LiveService, most: int) -> int:
         """Wait until the process has at most so many open files; give how many it has in the end."""
         deadline = time.monotonic() + PATIENCE
-        while self.open_files(live) > most and time.monotonic() < deadline:
-            assert await is_well(live)
+        while self.open_files(live) > most and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells when
+            await asyncio.sleep(0.05)
         return self.open_files(live)
 
     @on_linux
@@ -590,10 +533,11 @@ class TestFloodsOfConnections:
 
         assert await is_well(live)
         assert await self.until_files(live, before + 5) <= before + 5
+        assert await is_well(live)
 
     async def test_who_leaves_early_gets_all_or_nothing(self, live: LiveService, dial: Dial) -> None:
         """A sign-up whose client is gone is made once, whole, or not at all."""
-        emails = [f"gone{number}@example.com" for number in range(20)]
+        emails = [f"gone{number}@example.com" for number in range(10)]
         for number, email in enumerate(emails):
             wire = await dial()
             body = json.dumps({"name": "Gone", "email": email, "password": PASSWORD}).encode()
@@ -619,15 +563,8 @@ class TestRareHttp:
     REFUSED: ClassVar[dict[str, tuple[bytes, int]]] = {
         "no host": (b"GET /ok HTTP/1.1\r\n\r\n", 400),
         "two hosts": (get(b"/ok", b"Host: b"), 400),
-        "length and chunks": (post(b"Content-Length: 2", b"Transfer-Encoding: chunked") + b"0\r\n\r\n", 400),
-        "two lengths": (post(b"Content-Length: 2", b"Content-Length: 3") + b"{}x", 400),
-        "negative length": (post(b"Content-Length: -1"), 400),
-        "length that is none": (post(b"Content-Length: 2x") + b"{}", 400),
-        "unknown coding": (post(b"Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n", 400),
-        "space before colon": (get(b"/ok", b"X : y"), 400),
         "folded header": (get(b"/ok", b"X: a\r\n b"), 400),
         "unknown method": (get(method=b"BREW"), 400),
-        "wrong version": (b"GET /ok HTTP/3.0\r\nHost: a\r\n\r\n", 400),
         "no http": (b"hello\r\n\r\n", 400),
         "connect": (b"CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 405),
         "trace": (get(method=b"TRACE"), 405),
@@ -655,18 +592,6 @@ class TestRareHttp:
             assert status != 405 or headers.get("allow") == "get, head, options", name
         assert await is_well(live)
 
-    async def test_what_cannot_be_read_takes_no_earlier_answer_along(self, dial: Dial) -> None:
-        for behind in (
-            b"garbage\r\n\r\n",
-            post(b"Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n" + get(b"/ok"),
-        ):
-            wire = await dial()
-
-            await wire.send(get(b"/ok") + get(b"/nope") + behind)
-
-            assert [(await wire.answer())[0] for _ in range(2)] == [200, 404]
-            assert await wire.refusal() == (400, "BAD_REQUEST")
-
     async def test_http_1_0_is_answered_and_closed(self, dial: Dial) -> None:
         for raw in (b"GET /ok HTTP/1.0\r\n\r\n", b"GET /ok HTTP/1.0\r\nHost: a\r\n\r\n"):
             wire = await dial()
@@ -674,35 +599,6 @@ class TestRareHttp:
             status, headers, body = await wire.answer()
             assert (status, body, headers["connection"]) == (200, b'{"ok":true}', "close")
             assert await wire.rest() == b""
-
-    async def test_requests_in_a_row_are_answered_in_their_order(self, dial: Dial) -> None:
-        wire = await dial()
-
-        await wire.send(
-            get()
-            + get(b"/nope")
-            + post(b"Content-Length: 2")
-            + b"{}"
-            + get(b"/ok", method=b"HEAD")
-            + get(b"/error")
-        )
-
-        statuses = [(await wire.answer())[0] for _ in range(3)]
-        head = await wire.answer(has_body=False)
-        page = await wire.answer()
-        assert [*statuses, head[0], page[0]] == [200, 404, 400, 200, 200]
-        assert b"That did not work" not in page[2]
-
-    async def test_who_expects_to_be_asked_is_asked_or_refused(self, dial: Dial) -> None:
-        asked, refused = await dial(), await dial()
-
-        await asked.send(post(b"Content-Length: 2", b"Expect: 100-continue"))
-        interim = (await asked.answer())[0]
-        await asked.send(b"{}")
-        await refused.send(post(b"Content-Length: 99999999", b"Expect: 100-continue"))
-
-        assert (interim, (await asked.answer())[0]) == (100, 400)
-        assert await refused.refusal() == (413, "PAYLOAD_TOO_LARGE")
 
     async def test_a_method_that_is_not_there_is_named_and_does_nothing(self, service: Service) -> None:
         """HEAD and OPTIONS too: neither follows a link nor ends a session."""
@@ -741,7 +637,7 @@ class TestUnknownPaths:
         "/sign-in/email;x", "/ok%20",
     )  # fmt: skip
 
-    @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])
+    @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD", "TRACE"])
     async def test_a_path_is_not_found_in_the_form_of_every_error(
         self, service: Service, method: str
     ) -> None:

@@ -174,28 +174,24 @@ class TestTheCheck:
     def test_is_content_when_all_fit(self, tree: Path) -> None:
         assert check.problems(self.mutants, tree) == []
 
-    def test_reports_a_mark_that_is_missing(self, tree: Path) -> None:
-        missing = Mutant("V3", "a defence", "case", Remove())
+    @pytest.mark.parametrize(
+        ("mutant", "problem"),
+        [
+            (Mutant("V3", "it", "case", Remove()), "0 places are marked with `# defence: V3 case`"),
+            (Mutant("V2", "it", "case", Replace("gone(...)", "value")), "F821 Undefined name `gone`"),
+            (
+                Mutant("V2", "it", "case", Replace("user.gone.lower()", "value")),
+                "nothing in the source is called gone",
+            ),
+        ],
+        ids=["mark", "name", "attribute"],
+    )
+    def test_reports_what_is_missing(self, tree: Path, mutant: Mutant, problem: str) -> None:
+        problems = check.problems([*self.mutants, mutant], tree)
 
-        problems = check.problems([*self.mutants, missing], tree)
-
-        assert problems == ["V3 a defence: NOT APPLIED: 0 places are marked with `# defence: V3 case`"]
+        assert problems == [f"{mutant.row} it: NOT APPLIED: {problem}"]
 
     def test_reports_a_mark_that_no_mutant_uses(self, tree: Path) -> None:
         problems = check.problems(self.mutants[:1], tree)
 
         assert problems == ["domain/gate.py: no mutant uses the mark `V2 case`"]
-
-    def test_reports_a_replacement_with_a_name_that_is_gone(self, tree: Path) -> None:
-        mutant = Mutant("V2", "another defence", "case", Replace("renamed(...)", "value"))
-
-        problems = check.problems([*self.mutants, mutant], tree)
-
-        assert problems == ["V2 another defence: NOT APPLIED: F821 Undefined name `renamed`"]
-
-    def test_reports_a_replacement_with_an_attribute_that_is_gone(self, tree: Path) -> None:
-        mutant = Mutant("V2", "another defence", "case", Replace("user.renamed.lower()", "value"))
-
-        problems = check.problems([*self.mutants, mutant], tree)
-
-        assert problems == ["V2 another defence: NOT APPLIED: nothing in the source is called renamed"]

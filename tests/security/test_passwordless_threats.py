@@ -4,7 +4,7 @@ import asyncio
 import io
 import re
 from datetime import timedelta
-from itertools import cycle, product
+from itertools import cycle, permutations
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from domain import one_time_tokens
 from domain.context import Context
 from models import Purpose
 from tests.authenticator import Authenticator
-from tests.conftest import Headers, MakeService
+from tests.conftest import MakeService
 from tests.handlers import passkey_steps
 from tests.handlers.pages import SAME_ORIGIN, Browser
 from tests.handlers.steps import (
@@ -32,7 +32,7 @@ from tests.handlers.steps import (
     sign_in,
     works,
 )
-from tests.handlers.test_passwordless import TEMPLATES, checked, code_for, link_to, open_link, use_code, wrong
+from tests.handlers.test_passwordless import TEMPLATES, code_for, link_to, open_link, use_code, wrong
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import PROXIED, coming_from
 from tests.security.redirect_sites import APP
@@ -122,9 +122,11 @@ class TestLinks:
                     ctx, purpose, None, expires_in=lives, email=EVE, payload=payload, remembered=True
                 )
 
-            answer = await open_link(service, await service.services.unit_of_work.run(issue))
-            is_link = purpose is Purpose.MAGIC_LINK
-            assert code(answer) == ("200" if is_link else "401 INVALID_TOKEN"), purpose
+            token = await service.services.unit_of_work.run(issue)
+            peeked = await service.get("/magic-link/peek", params={"token": token})
+            opened = await open_link(service, token)
+            expected = "200" if purpose is Purpose.MAGIC_LINK else "401 INVALID_TOKEN"
+            assert (code(peeked), code(opened)) == (expected, expected), purpose
 
     @pytest.mark.threat("M3")
     async def test_it_leads_nowhere_else(self, make_service: MakeService) -> None:
@@ -155,28 +157,19 @@ class TestLinks:
         assert await sessions(service) == 0
 
     @pytest.mark.threat("M8")
-    @pytest.mark.parametrize(
-        ("headers", "expected"),
-        [
+    async def test_another_site_opens_it_in_vain(self, service: Service) -> None:
+        token = await link_to(service, EVE)
+        for headers, expected in (
             ({"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 302),
-            ({"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, 302),
             ({"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, 302),
             ({"Sec-Fetch-Mode": "cors", "Origin": EVIL}, 403),
             ({"Sec-Fetch-Mode": "cors", "Origin": "null"}, 403),
             ({"Origin": EVIL}, 403),
-        ],
-        ids=str,
-    )
-    async def test_another_site_opens_it_in_vain(
-        self, service: Service, headers: Headers, expected: int
-    ) -> None:
-        token = await link_to(service, EVE)
-        foreign = {"Sec-Fetch-Site": "cross-site", "Referer": f"{EVIL}/", **headers}
+        ):
+            foreign = {"Sec-Fetch-Site": "cross-site", "Referer": f"{EVIL}/", **headers}
+            answer = await open_link(service, token, foreign)
+            assert (answer.status_code, "set-cookie" in answer.headers) == (expected, False), headers
 
-        answer = await open_link(service, token, foreign)
-
-        assert answer.status_code == expected
-        assert "set-cookie" not in answer.headers
         own = {"Sec-Fetch-Mode": "cors", "Origin": BASE_URL, "Sec-Fetch-Site": "same-origin"}
         assert (await open_link(service, token, own)).status_code == 200
 
@@ -188,6 +181,8 @@ class TestLinks:
         for path in ("/magic-link/verify", "/account/magic-link"):
             answer = await hosted.client.post(path, data={"token": token}, headers=foreign)
             assert answer.status_code in (403, 415)
+        posted = await hosted.post("/magic-link/verify", {"token": token}, headers={"Origin": EVIL})
+        assert code(posted) == "403 INVALID_ORIGIN"
         shown = await hosted.get("/account/magic-link", params={"token": token})
 
         assert await sessions(hosted) == 0
@@ -283,30 +278,14 @@ class TestCodes:
         digits["change-email"] = (await service.inbox(NEW_ADDRESS, "change-email-code"))[-1]["code"]
         await code_for(service, EVE)
 
-        for used, kind in product(CONSUMERS, CONSUMERS):
+        for used, kind in permutations(CONSUMERS, 2):
             path, body = CONSUMERS[used]
-            if used == kind or digits[used] == digits[kind]:
-                continue
             answer = await service.post(path, {**body, "otp": digits[kind]}, headers=ada)
-            assert code(answer) in ("400 INVALID_OTP", "403 TOO_MANY_ATTEMPTS"), (used, kind)
-            if code(answer).startswith("403"):
-                break
+            assert code(answer) == "400 INVALID_OTP", (used, kind)
         assert code(await use_code(service, digits["sign-in"], EVE)) == "400 INVALID_OTP"
         other = {**change, "otp": digits["change-email"]}
         answer = await service.post("/email-otp/change-email", other, headers=eve)
         assert code(answer) == "400 INVALID_OTP"
-
-    @pytest.mark.threat("M11")
-    async def test_capitals_are_the_same_address(self, service: Service) -> None:
-        digits = await code_for(service, "ADA@Example.com".lower())
-
-        assert await checked(service, digits, "ADA@Example.com") == "200"
-        assert (await use_code(service, digits, "Ada@EXAMPLE.com")).status_code == 200
-        assert [row.email for row in await service.rows('SELECT email FROM "user"')] == [ADA]
-
-    @pytest.mark.threat("M12")
-    async def test_a_hundred_kilobytes_are_refused(self, service: Service) -> None:
-        assert code(await use_code(service, "1" * 100_000)) == "413 PAYLOAD_TOO_LARGE"
 
     @pytest.mark.threat("M13")
     @pytest.mark.parametrize("kind", TEMPLATES)

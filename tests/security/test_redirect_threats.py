@@ -5,6 +5,8 @@ The fields that hold a redirect target come from the contract, so that a new one
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -50,8 +52,13 @@ BY_BODY = [site for site in SITES if not site.in_query]
 WITH_RESULT = [site for site in SITES if not site.operation_id.endswith("_social")]
 """The fields whose target comes back without a provider: in the answer, or in the link of a mail."""
 
+TYPICAL = list({(site.name, site.in_query, site.needs_session): site for site in SITES}.values())
+"""One of the fields of each name and place, of operations with and without a session: all are checked in one way."""
+
 BOTH_DATABASES = pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
 """For what reaches a table; most of these attacks end before any is looked at."""
+
+LONG = "https://app.test/" + "a" * 10_000
 
 L1 = [
     "//evil.test", "///evil.test", "////evil.test", "/\\evil.test", "\\\\evil.test", "/\\/evil.test",
@@ -61,7 +68,7 @@ L1 = [
     "https://app.test:443@evil.test", "https://evil.test\\@app.test", "https://evil.test#@app.test",
     "https://evil\u3002test", "https://app.test%00.evil.test", "/\t/evil.test", "/%09/evil.test",
     "%0d%0aLocation:https://evil.test", " https://evil.test", "http://app.test", "https://app.test:8443",
-    "ftp://app.test", "//[::1]", "https://app.test/" + "a" * 10_000, ".", "?x", "#x",
+    "ftp://app.test", "//[::1]", LONG, ".", "?x", "#x",
 ]  # fmt: skip
 """List L1 of the threat list, app.test being the one that is trusted, without the two that lead home."""
 
@@ -72,14 +79,9 @@ TWO_READINGS = [
 ]  # fmt: skip
 """What need not lead away, but is read in more than one way by those who handle it."""
 
-L1_HOME = ["", "https://app.test/%0d%0aSet-Cookie:x=1"]
-"""The rest of L1: nothing at all, and a trusted address with an escape that nobody decodes."""
-
-STAY_HOME = [
-    *L1_HOME, "/@evil.test", "/welcome?next=/a//b", "https://app.test?x=//evil.test",
-    "https://app.test#@evil.test", "https://app.test/..//evil.test",
-]  # fmt: skip
-"""What is accepted and looks as if it might lead away."""
+STAY_HOME = ["", "https://app.test/%0d%0aSet-Cookie:x=1", "https://app.test#@evil.test"]
+"""What is accepted and looks as if it might lead away, with the rest of L1: nothing at all, and an escape that nobody
+decodes."""
 
 SCRIPTS = [
     "javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "vbscript:msgbox(1)",
@@ -114,13 +116,15 @@ FOREIGN: list[tuple[Headers, str]] = [
 
 HOSTS: list[Headers] = [
     {"Host": "evil.test"},
-    {"X-Forwarded-Host": "evil.test", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "8443"},
-    {"Forwarded": "host=evil.test;proto=https"},
-    {"X-Original-Host": "evil.test", "X-Host": "evil.test", "X-Forwarded-Server": "evil.test"},
-    {"X-Original-URL": "https://evil.test/", "X-Rewrite-URL": "https://evil.test/"},
-    {"X-Forwarded-Prefix": "//evil.test", "X-Script-Name": "//evil.test"},
+    {
+        "X-Forwarded-Host": "evil.test", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "8443",
+        "Forwarded": "host=evil.test;proto=https",
+        "X-Original-Host": "evil.test", "X-Host": "evil.test", "X-Forwarded-Server": "evil.test",
+        "X-Original-URL": "https://evil.test/", "X-Rewrite-URL": "https://evil.test/",
+        "X-Forwarded-Prefix": "//evil.test", "X-Script-Name": "//evil.test",
+    },
     {"Origin": BASE_URL, "Host": "127.0.0.1:8000@evil.test"},
-]
+]  # fmt: skip
 """What says that the service is called evil.test."""
 
 
@@ -135,8 +139,19 @@ async def visit(make_service: MakeService, **overrides: str) -> Visitor:
     return await Visitor.arrive(await make_service({**SETTINGS, **overrides}))
 
 
+@contextmanager
+def sending(service: Service, headers: Headers) -> Iterator[None]:
+    """Send headers with every request."""
+    service.client.headers.update(headers)
+    try:
+        yield
+    finally:
+        for name in headers:
+            del service.client.headers[name]
+
+
 async def not_refused(
-    visitor: Visitor, targets: Iterable[Any], sites: Iterable[Site] = SITES
+    visitor: Visitor, targets: Iterable[Any], sites: Iterable[Site] = TYPICAL
 ) -> list[tuple[str, Any, str]]:
     """Send each target to each site; give those that were not refused as they should have been."""
     found = []
@@ -172,24 +187,17 @@ async def origins_not_refused(service: Service, origins: Iterable[str]) -> list[
 class TestMailedLinks:
     """A GET that a mail leads to redirects to whatever `callbackURL` says."""
 
-    def test_covers_every_link_of_a_mail(self) -> None:
-        paths = {site.operation.path for site in BY_LINK}
-
-        assert paths >= {"/verify-email", "/reset-password/{token}", "/delete-user/callback"}
-
     @BOTH_DATABASES
     @pytest.mark.parametrize("site", BY_LINK, ids=str)
-    async def test_a_valid_link_leads_nowhere_else_and_is_not_used_up(
+    async def test_a_link_leads_nowhere_else_and_is_not_used_up(
         self, make_service: MakeService, site: Site
     ) -> None:
         visitor = await visit(make_service)
+        dead = replace(visitor, tokens=dict.fromkeys(visitor.tokens, steps.UNKNOWN))
         before = await stored(visitor.service)
 
-        for caller in visitor.carriers(site):
-            answer = await caller.send(site, EVIL)
-
-            assert steps.refusal(answer)[:2] == (403, site.refusal.partition(" ")[2])
-            assert (leads(answer), set_cookies(answer)) == ([], {})
+        assert await not_refused(visitor, [EVIL], [site]) == []
+        assert await not_refused(dead, [EVIL], [site]) == []
         assert await stored(visitor.service) == before
         if site.name != "callbackURL":
             return  # Alone it has no effect on a valid link.
@@ -198,13 +206,6 @@ class TestMailedLinks:
         assert good.headers["location"].startswith(f"{APP}/done")
         assert "error" not in httpx.URL(good.headers["location"]).params
 
-    @pytest.mark.parametrize("site", BY_LINK, ids=str)
-    async def test_a_dead_link_leads_nowhere_else_either(self, make_service: MakeService, site: Site) -> None:
-        visitor = await visit(make_service)
-        visitor.tokens = dict.fromkeys(visitor.tokens, steps.UNKNOWN)
-
-        assert await not_refused(visitor, [EVIL], [site]) == []
-
 
 @pytest.mark.threat("V2")
 class TestSpellings:
@@ -212,29 +213,27 @@ class TestSpellings:
 
     def test_every_field_is_found(self) -> None:
         assert {site.name for site in SITES} == set(REFUSALS)
-        assert len(BY_BODY) >= 11
-        assert {site.operation_id for site in SITES} >= {
+        assert {site.operation_id for site in BY_BODY} >= {
             "authentication.sign_up_email", "authentication.sign_in_email", "authentication.sign_in_username",
             "authentication.sign_in_social", "accounts.link_social", "passwords.request_reset",
-            "passwords.forget", "passwords.check_reset_token", "emails.verify", "emails.send_verification",
-            "emails.change", "users.delete", "users.confirm_deletion",
+            "passwords.forget", "emails.send_verification", "emails.change", "users.delete",
+        }  # fmt: skip
+        assert {site.operation_id for site in BY_LINK} >= {
+            "passwords.check_reset_token", "emails.verify", "users.confirm_deletion",
         }  # fmt: skip
 
-    @pytest.mark.parametrize("site", SITES, ids=str)
-    async def test_no_field_takes_a_string_of_the_list(self, make_service: MakeService, site: Site) -> None:
+    @pytest.mark.threat("V8")
+    async def test_no_field_takes_a_string_of_the_list(self, make_service: MakeService) -> None:
         visitor = await visit(make_service)
-        before = await stored(visitor.service)
-        targets = [*L1, *TWO_READINGS]
-        too_long = [target for target in targets if site.in_query and len(target) > 8 * 1024]
+        before, mails = await stored(visitor.service), await visitor.service.inbox()
+        strings = [target for target in (*L1, *TWO_READINGS) if target != LONG]
 
-        found = await not_refused(visitor, [target for target in targets if target not in too_long], [site])
-
-        assert found == []
-        assert [code(await visitor.send(site, target)) for target in too_long] == ["414 URI_TOO_LONG"] * len(
-            too_long
-        )
+        assert await not_refused(visitor, [EVIL, "//evil.test", "https:evil.test"], SITES) == []
+        assert await not_refused(visitor, strings) == []
+        assert await not_refused(visitor, [LONG], BY_BODY) == []
+        assert {code(await visitor.send(site, LONG)) for site in BY_LINK} == {"414 URI_TOO_LONG"}
         assert await stored(visitor.service) == before
-        assert await visitor.service.inbox("evil.test") == []
+        assert await visitor.service.inbox() == mails
 
     @pytest.mark.parametrize("site", BY_LINK, ids=str)
     async def test_a_link_with_the_string_as_it_is_leads_nowhere_else(
@@ -249,7 +248,6 @@ class TestSpellings:
                 for place in leads(answer):
                     assert origin_in_a_browser(place) in HOME, target
 
-    @BOTH_DATABASES
     @pytest.mark.parametrize("site", WITH_RESULT, ids=str)
     async def test_what_is_accepted_stays_at_home_to_the_end(
         self, make_service: MakeService, site: Site
@@ -315,7 +313,7 @@ class TestWildcards:
     async def test_the_right_ones_pass(self, make_service: MakeService) -> None:
         visitor = await visit(make_service, trusted_origins="*.app.test")
 
-        for site in sorted(SITES, key=lambda site: site.operation_id == "users.confirm_deletion"):
+        for site in sorted(TYPICAL, key=lambda site: site.operation_id == "users.confirm_deletion"):
             assert await refused(visitor, ["https://x.app.test", "https://X.App.Test:443/y"], site) == []
 
 
@@ -424,35 +422,6 @@ class TestScripts:
         assert (await steps.user_of(service, ada))["image"] is None
 
 
-@pytest.mark.threat("V8")
-class TestResetLinks:
-    """The mail with the reset token leads to the attacker."""
-
-    @BOTH_DATABASES
-    @pytest.mark.parametrize("path", ["/request-password-reset", "/forget-password"])
-    async def test_an_untrusted_target_sends_no_mail(self, service: Service, path: str) -> None:
-        await steps.join(service)
-        known = await service.inbox()
-
-        answers = [
-            await service.post(path, {"email": email, "redirectTo": EVIL}) for email in (ADA, "no@one.test")
-        ]
-
-        assert told(answers) == {"403 INVALID_REDIRECT_URL": 2}
-        assert await service.inbox() == known
-        assert await service.rows("SELECT digest FROM \"grant\" WHERE purpose = 'reset'") == []
-        assert code(await service.post(path, {"email": ADA, "redirectTo": "/new"})) == "200"
-        assert (await steps.last_link(service, "reset-password")).startswith(f"{BASE_URL}/reset-password/")
-
-    @pytest.mark.parametrize("site", BY_BODY, ids=str)
-    async def test_no_other_mail_is_sent_either(self, make_service: MakeService, site: Site) -> None:
-        visitor = await visit(make_service)
-        known = await visitor.service.inbox()
-
-        assert await not_refused(visitor, [EVIL, "//evil.test"], [site]) == []
-        assert await visitor.service.inbox() == known
-
-
 @pytest.mark.threat("V9")
 class TestWrongTypes:
     """A target that is no string, or one too many, breaks the check."""
@@ -492,22 +461,17 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
 class TestHostHeaders:
     """Mailed links and redirects are built from the host that a request names."""
 
-    @BOTH_DATABASES
     @pytest.mark.parametrize("host", HOSTS, ids=lambda host: next(iter(host)))
     async def test_every_link_begins_with_the_configured_address(
         self, make_service: MakeService, host: Headers
     ) -> None:
         service = await make_service(SETTINGS)
-        service.client.headers.update(host)
-        try:
+        with sending(service, host):
             visitor = await Visitor.arrive(service)
             for site in BY_BODY:
                 assert (await visitor.send(site, "/done")).status_code != 403, site
-            mails = await service.inbox()
-        finally:
-            for name in host:
-                del service.client.headers[name]
 
+        mails = await service.inbox()
         templates = {mail["template"] for mail in mails if mail["link"]}
         assert templates == {"verify-email", "reset-password", "delete-account", "magic-link"}
         for mail in mails:
@@ -521,13 +485,8 @@ class TestHostHeaders:
         service = await make_service(SETTINGS)
         for number, host in enumerate(HOSTS):
             visitor = await Visitor.arrive(service, number)
-            visitor.session = {**visitor.session, **host}
-            if not site.needs_session:
-                service.client.headers.update(host)
-
-            answer = await visitor.send(site, "/done")
-            for name in host:
-                service.client.headers.pop(name, None)
+            with sending(service, host):
+                answer = await visitor.send(site, "/done")
 
             assert answer.headers["location"].partition("?")[0] == f"{BASE_URL}/done", host
 
@@ -535,14 +494,12 @@ class TestHostHeaders:
         ("name", "target", "headers"),
         [
             ("one", "http://evil.test{path}", [b"Host: evil.test"]),
-            ("two", "http://evil.test{path}", [b"Host: {host}"]),
             (
-                "three",
+                "two",
                 "{path}",
                 [b"Host: evil.test", b"X-Forwarded-Host: evil.test", b"Forwarded: host=evil.test"],
             ),
-            ("four", "{path}", [b"Host: evil.test:80"]),
-            ("five", "{path}", [b"Host:"]),
+            ("three", "{path}", [b"Host:"]),
         ],
     )
     def test_nor_does_the_request_line_matter(
@@ -611,40 +568,36 @@ class TestForeignForms:
     """A page of another origin signs somebody in, signs them up, or makes the service send mail."""
 
     # The verification of API keys takes no cookie, which a page could send unasked.
-    @pytest.mark.parametrize("operation_id", sorted(POSTS.keys() - {"api_keys.verify"}))
-    async def test_no_page_of_another_origin_gets_through(
-        self, browser: tuple[Service, Caller], operation_id: str
-    ) -> None:
+    @pytest.mark.threat("V12")
+    async def test_no_page_of_another_origin_gets_through(self, browser: tuple[Service, Caller]) -> None:
         service, caller = browser
-        operation = POSTS[operation_id]
         before = await stored(service)
+        # The verification of API keys takes no cookie, which a page could send unasked.
+        let_through = []
+        for operation_id in sorted(POSTS.keys() - {"api_keys.verify"}):
+            operation = POSTS[operation_id]
+            for headers, expected in FOREIGN:
+                answer = await service.post(
+                    operation.path, example_of(operation), headers={**caller.of(operation), **headers}
+                )
+                if code(answer) != expected or set_cookies(answer) or "set-auth-token" in answer.headers:
+                    let_through.append((operation_id, headers, code(answer)))
 
-        for headers, expected in FOREIGN:
-            answer = await service.post(
-                operation.path, example_of(operation), headers={**caller.of(operation), **headers}
-            )
-
-            assert code(answer) == expected, headers
-            assert set_cookies(answer) == {}
-            assert "set-auth-token" not in answer.headers
+        assert let_through == []
         assert await stored(service) == before
 
-    @pytest.mark.parametrize(
-        "operation_id",
-        sorted(name for name, one in POSTS.items() if one.path.startswith(("/sign-in", "/sign-up"))),
-    )
     @pytest.mark.parametrize("origin", [{}, {"Origin": APP}, {"Origin": EVIL}, {"Referer": f"{APP}/"}])
     async def test_no_navigation_from_elsewhere_signs_in(
-        self, browser: tuple[Service, Caller], operation_id: str, origin: Headers
+        self, browser: tuple[Service, Caller], origin: Headers
     ) -> None:
         service, _ = browser
-        operation = POSTS[operation_id]
         navigation = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", **origin}
 
-        answer = await service.post(operation.path, example_of(operation), headers=navigation)
-
-        assert code(answer) == "403 CROSS_SITE_NAVIGATION_LOGIN_BLOCKED"
-        assert set_cookies(answer) == {}
+        for operation in POSTS.values():
+            if operation.path.startswith(("/sign-in", "/sign-up")):
+                answer = await service.post(operation.path, example_of(operation), headers=navigation)
+                assert code(answer) == "403 CROSS_SITE_NAVIGATION_LOGIN_BLOCKED", operation.path
+                assert set_cookies(answer) == {}
 
     async def test_a_worthless_bearer_header_does_not_excuse_a_cookie(
         self, browser: tuple[Service, Caller]
@@ -659,29 +612,18 @@ class TestForeignForms:
         assert await works(service, caller.session)
 
 
-WITH_COOKIE = sorted(name for name, one in POSTS.items() if one.spec.get("security") is None)
-
-
 @pytest.mark.threat("V12")
 class TestForeignPages:
     """A page uses the victim's cookie from another origin, or hides JSON in a type that needs no preflight."""
 
-    def test_covers_what_changes_something(self) -> None:
-        assert set(WITH_COOKIE) >= {
-            "emails.change", "users.update", "users.delete", "passwords.change", "sessions.revoke",
-            "sessions.revoke_all", "two_factor.enable", "two_factor.disable", "accounts.unlink",
-        }  # fmt: skip
-
-    @pytest.mark.parametrize("origin", [EVIL, "null"])
-    async def test_a_form_has_no_body_to_send_either(
-        self, browser: tuple[Service, Caller], origin: str
-    ) -> None:
+    async def test_a_form_has_no_body_to_send_either(self, browser: tuple[Service, Caller]) -> None:
         """An empty body counts as `{}`, so that for these operations the origin alone decides."""
         service, caller = browser
 
         answers = [
             await service.client.post(path, headers={**caller.session, "Origin": origin})
             for path in ("/revoke-sessions", "/revoke-other-sessions", "/sign-out", "/delete-user")
+            for origin in (EVIL, "null")
         ]
 
         assert all(answer.status_code == 403 for answer in answers)
@@ -750,35 +692,17 @@ class TestSpellingsOfPaths:
         assert [code(answer) for answer in first] == ["401 INVALID_EMAIL_OR_PASSWORD"] * 3
         assert [code(answer) for answer in beyond] == ["429 TOO_MANY_REQUESTS"] * 2
 
-    @pytest.mark.parametrize("spelling", [one for one in SPELLINGS if one.isascii()])
-    async def test_beyond_the_limit_no_other_spelling_is_known_either(
-        self, make_service: MakeService, spelling: str
-    ) -> None:
-        service = await make_service({"limits.requests": "3", "limits.failures": "0"})
-        body = {"email": "nobody@example.com", "password": PASSWORD}
-        spent = [await service.post("/sign-in/email", body) for _ in range(4)]
-
-        answer = await service.post(spelling, body)
-
-        assert code(spent[-1]) == "429 TOO_MANY_REQUESTS"
-        assert code(answer) in {"404 NOT_FOUND", "429 TOO_MANY_REQUESTS"}
-
-    @pytest.mark.parametrize(
-        "spelling",
-        [
-            "/list-sessions", "//list-sessions", "/list-sessions/", "/list%2Dsessions", "/%6cist-sessions",
-            "/./list-sessions", "/LIST-SESSIONS", "/list-sessions;x", "/list-sessions?x",
-            "/x/../list-sessions", "/list-sessions%2f", "/list-sessions%00",
-        ],
-    )  # fmt: skip
-    async def test_what_is_switched_off_stays_off(
-        self, live: LiveService, make_service: MakeService, spelling: str
-    ) -> None:
+    async def test_what_is_switched_off_stays_off(self, live: LiveService, make_service: MakeService) -> None:
         service = await make_service({"enable_session_listing": "false"})
         ada = await steps.join(service)
         token = b"Authorization: Bearer " + token_in(ada).encode()
+        spellings = [
+            "/list-sessions", "//list-sessions", "/list-sessions/", "/list%2Dsessions", "/%6cist-sessions",
+            "/./list-sessions", "/LIST-SESSIONS", "/list-sessions;x", "/list-sessions?x",
+            "/x/../list-sessions", "/list-sessions%2f", "/list-sessions%00",
+        ]  # fmt: skip
 
-        answer = await service.client.get(f"{BASE_URL}{spelling}", headers=ada)
-        heard = ask(live.url, f"GET {spelling} HTTP/1.1", b"Host: {host}", token)
-
-        assert (code(answer), heard.code) == ("404 NOT_FOUND", "404 NOT_FOUND")
+        for spelling in spellings:
+            answer = await service.client.get(f"{BASE_URL}{spelling}", headers=ada)
+            heard = ask(live.url, f"GET {spelling} HTTP/1.1", b"Host: {host}", token)
+            assert (code(answer), heard.code) == ("404 NOT_FOUND", "404 NOT_FOUND"), spelling

@@ -11,7 +11,6 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -22,7 +21,7 @@ from sqlalchemy import make_url
 
 from models import metadata
 from tests.contract.reading import JSON_OPERATIONS
-from tests.live import LiveService, promote, serving
+from tests.live import serving
 from tests.postgres import Cluster, _wait_for
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
@@ -40,6 +39,9 @@ GUESSABLE = frozenset(
     ("password", "newPassword", "currentPassword", "code", "code of the mail otp", "backup code")
 )
 """Secrets of so little randomness that a fast hash would give them away."""
+
+FORGED = '{"event":"forged"}'
+LINE_BREAKS = ("\r\n", "\n", "\u2028", "\x85", "\x1b[2K\r", "\x0b")
 
 GREETING = (
     "Gatewright, development profile: ",
@@ -61,6 +63,11 @@ class Case:
     dumps: list[str] = field(default_factory=list)
     output: str = ""
 
+    @property
+    def stored(self) -> str:
+        """The dumps as one text, with each of their lines once."""
+        return "\n".join({line for dump in self.dumps for line in dump.split("\n")})
+
     def find(self, haystack: str) -> list[str]:
         """Return what every secret is that stands in a text."""
         return [what for value, what in self.witness.secrets.items() if _stands_in(value, haystack)]
@@ -68,7 +75,7 @@ class Case:
 
 def _stands_in(secret: str, haystack: str) -> bool:
     """Return whether a secret stands in a text; six digits count only by themselves, for many things hold digits."""
-    if CODE.fullmatch(secret):
+    if secret in haystack and CODE.fullmatch(secret):
         return re.search(rf"(?<![0-9A-Za-z]){secret}(?![0-9A-Za-z])", haystack) is not None
     return secret in haystack
 
@@ -86,11 +93,11 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     settings = {**everything.SETTINGS, **social_settings(provider), "database_url": url}
     with serving(directory, settings) as live:
         case = Case(Witness(live, directory / "mail.jsonl"))
-        for _ in everything.journey(
-            case.witness, provider, partial(promote, directory=directory, overrides=settings)
-        ):
+        for _ in everything.journey(case.witness, provider, partial(_promote, url)):
             case.dumps.append(dump(url))
         _break(url, case.witness)
+        for line_break in LINE_BREAKS:
+            _attack(live.url, f"x{line_break}{FORGED}")
         case.dumps.append(dump(url))
         case.dumps += [path.read_bytes().decode("latin-1") for path in directory.glob("gatewright.db*")]
     case.output = "".join(live.output.lines)
@@ -100,6 +107,11 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def _with_password(url: str) -> str:
     """Return the address with a password in it; the server takes everybody, the log must not."""
     return make_url(url).set(password=DATABASE_PASSWORD).render_as_string(hide_password=False)
+
+
+def _promote(url: str, email: str) -> None:
+    """Make a user an administrator behind the service's back, which costs less than the command."""
+    _execute(url, f"UPDATE \"user\" SET role = 'admin' WHERE email = '{email}'")
 
 
 def _break(url: str, witness: Witness) -> None:
@@ -116,6 +128,25 @@ def _break(url: str, witness: Witness) -> None:
     assert failed.response.status_code == 500
     for path in (f"/{session}", f"/reset-password/{session}/x", f"/verify-email?token={session}&x={session}"):
         httpx.get(witness.live.url + path, verify=NO_TLS)
+
+
+def _attack(url: str, text: str) -> None:
+    """Send the text wherever text goes: body, query, path, and headers, whole and raw."""
+    visible = "".join(letter for letter in text if letter > "\x1f").encode()
+    body = {"email": f"{text}@example.com", "password": text, "callbackURL": text}
+    with httpx.Client(base_url=url, headers={b"User-Agent": visible}, verify=NO_TLS) as client:
+        client.post("/sign-in/email", json=body)
+        client.post("/sign-in/email", json={"email": everything.ADA, "password": text})
+        client.post("/request-password-reset", json=body)
+        client.get("/verify-email", params={"token": text, text: text})
+        client.get(f"/{quote(text)}")
+    address = httpx.URL(url)
+    with socket.create_connection((address.host, address.port or 80), timeout=30) as peer:
+        peer.sendall(
+            f"GET /ok HTTP/1.1\r\nHost: x\r\nUser-Agent: {text}\r\nConnection: close\r\n\r\n".encode()
+        )
+        while peer.recv(65536):
+            pass
 
 
 def _execute(url: str, statement: str) -> None:
@@ -191,7 +222,7 @@ class TestJourney:
         assert case.witness.secrets[CLIENT_SECRET] == "client secret"
 
     def test_its_dumps_hold_what_they_should(self, case: Case) -> None:
-        whole = "\n".join(case.dumps)
+        whole = case.stored
 
         for expected in (everything.ADA, "sign_in.succeeded", "a browser", "verify-email", "service.started"):
             assert expected in whole
@@ -219,10 +250,13 @@ class TestLogs:
         ):
             assert expected in case.output
 
-    def test_every_line_is_one_event(self, case: Case) -> None:
+    def test_every_line_is_one_event_that_nothing_sent_begins_or_changes(self, case: Case) -> None:
         lines = [line for line in case.output.splitlines() if not line.startswith(GREETING)]
+        events = [json.loads(line)["event"] for line in lines]
 
-        assert all(isinstance(json.loads(line)["event"], str) for line in lines)
+        assert all(isinstance(event, str) for event in events)
+        assert "forged" not in events
+        assert not re.search(r"[^\x20-\x7e]", "".join(lines))
 
 
 @pytest.mark.threat("V87")
@@ -230,12 +264,10 @@ class TestLeakedDatabase:
     """A leaked database opens nothing."""
 
     def test_no_secret_stands_in_the_database(self, case: Case) -> None:
-        found = {what for dump in case.dumps for what in case.find(dump)}
-
-        assert found == set()
+        assert case.find(case.stored) == []
 
     def test_nothing_that_can_be_guessed_stands_there_under_a_fast_hash(self, case: Case) -> None:
-        whole = "\n".join(case.dumps)
+        whole = case.stored
         guessable = [secret for secret, what in case.witness.secrets.items() if what in GUESSABLE]
 
         assert len(guessable) > 10
@@ -246,7 +278,7 @@ class TestLeakedDatabase:
                 assert digest.digest().decode("latin-1") not in whole
 
     def test_passwords_are_hashed_at_full_cost(self, case: Case) -> None:
-        hashes = {found for dump in case.dumps for found in ANY_HASH.findall(dump)}
+        hashes = set(ANY_HASH.findall(case.stored))
 
         assert len(hashes) > 2
         assert {found for found in hashes if not HASH.match(found)} == set()
@@ -299,45 +331,3 @@ class TestAnswers:
     @staticmethod
     def _shows_secret(answer: Answer) -> bool:
         return answer.operation_id in TestAnswers.ONLY_IN["totpURI"]
-
-
-class TestInjection:
-    """Nothing that is sent begins a line of the log, or changes one."""
-
-    FORGED = '{"event":"forged"}'
-
-    def test_no_text_from_outside_begins_a_line(self, tmp_path: Path) -> None:
-        breaks = ("\r\n", "\n", "\u2028", "\x85", "\x1b[2K\r", "\x0b")
-        with serving(tmp_path, {"log.level": "debug"}) as live:
-            for text in breaks:
-                self._attack(live, f"x{text}{self.FORGED}")
-        lines = [line for line in "".join(live.output.lines).splitlines() if not line.startswith(GREETING)]
-
-        assert len(lines) >= 2 * len(breaks)
-        assert all(json.loads(line)["event"] != "forged" for line in lines)
-        assert not re.search(r"[^\x20-\x7e]", "".join(lines))
-
-    def _attack(self, live: LiveService, text: str) -> None:
-        """Send the text wherever text goes: body, query, path, and headers, whole and raw."""
-        visible = "".join(letter for letter in text if letter > "\x1f").encode()
-        agent = {b"User-Agent": visible}
-        body = {"email": f"{text}@example.com", "password": text, "callbackURL": text}
-        for path in ("/sign-in/email", "/request-password-reset"):
-            httpx.post(live.url + path, json=body, headers=agent, verify=NO_TLS)
-        httpx.post(
-            live.url + "/sign-in/email",
-            json={"email": everything.ADA, "password": text},
-            headers=agent,
-            verify=NO_TLS,
-        )
-        httpx.get(
-            live.url + "/verify-email", params={"token": text, text: text}, headers=agent, verify=NO_TLS
-        )
-        httpx.get(f"{live.url}/{quote(text)}", headers=agent, verify=NO_TLS)
-        address = httpx.URL(live.url)
-        with socket.create_connection((address.host, address.port or 80), timeout=30) as peer:
-            peer.sendall(
-                f"GET /ok HTTP/1.1\r\nHost: x\r\nUser-Agent: {text}\r\nConnection: close\r\n\r\n".encode()
-            )
-            while peer.recv(65536):
-                pass

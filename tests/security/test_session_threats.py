@@ -12,35 +12,30 @@ import httpx
 import pytest
 
 from codegen.walk import Operation
-from models import Session, User
+from models import BackupCode, OneTimeToken, Session, TrustedDevice, TwoFactor, User
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
-from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, code, join, user_of, works
+from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer, code, join, token_of, user_of, works
 from tests.handlers.test_inputs import example_of, protected
 from tests.security import second_factor
 from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.second_factor import (
     PENDING,
     SESSION,
-    TRUST,
-    Owner,
     cookie,
     enrol,
     enter,
     set_cookies,
-    token_in,
     trusted_device,
 )
 from tests.service import PASSWORD, START, Service
 
 BY_MAIL = {"delete_user.confirm_by_mail": "true"}
 RENAMED = "__Host-session-token"
-CARRIES: tuple[Callable[[str], Headers], ...] = (bearer, lambda token: cookie(SESSION, token))
 
 
-def carried(token: str) -> list[Headers]:
-    """Return the headers by which a token may travel."""
-    return [carry(token) for carry in CARRIES]
+def by_cookie(token: str) -> Headers:
+    return cookie(SESSION, token)
 
 
 async def token_of_new_session(service: Service, email: str) -> str:
@@ -133,41 +128,28 @@ ENDINGS: dict[str, Ending] = {
 class TestEndedSessions:
     """A session that was ended still works somewhere, or comes back from a second store."""
 
-    @pytest.mark.threat("R21")
-    async def test_an_ended_session_is_dead_everywhere_and_after_a_restart(
+    @pytest.mark.threat("R21", "V22", "V36")
+    async def test_an_ended_session_is_dead_everywhere_and_after_a_restart_and_no_other_is(
         self, open_instance: OpenInstance
     ) -> None:
         here, there = await open_instance(), await open_instance()
-        ended = {}
+        ended, others = {}, {}
         for name, ending in ENDINGS.items():
             email = f"{name.replace('_', '-')}@example.com"
             await join(here, email)
             token, other = [await token_of_new_session(here, email) for _ in range(2)]
             assert [await works(service, bearer(token)) for service in (here, there)] == [True, True]
             await ending(here, email, token, other)
-            ended[name] = token
+            ended[name], others[name] = token, other
 
-        alive = [
-            (name, number)
-            for number, service in enumerate((here, there, await open_instance()))
-            for name, token in ended.items()
-            for headers in carried(token)
-            if not await refused_everywhere(service, headers)
-        ]
-
-        assert alive == []
-
-    @pytest.mark.threat("V22")
-    @pytest.mark.parametrize("ending", [sign_out, revoke, revoke_others])
-    async def test_the_other_sessions_live_on(self, service: Service, ending: Ending) -> None:
-        await join(service)
-        eve = await join(service, EVE)
-        token, other = [await token_of_new_session(service, ADA) for _ in range(2)]
-
-        await ending(service, ADA, token, other)
-
-        assert await works(service, bearer(other))
-        assert await works(service, eve)
+        restarted = await open_instance()
+        for name, token in ended.items():
+            for service in (here, restarted):
+                assert not await works(service, bearer(token)), name
+                assert not await works(service, by_cookie(token)), name
+            assert await refused_everywhere(there, bearer(token)), name
+        left = {name for name, other in others.items() if await works(there, bearer(other))}
+        assert left == {"sign_out", "revoke", "revoke_others"}
 
     @pytest.mark.both_databases
     async def test_an_extension_does_not_bring_it_back(self, service: Service) -> None:
@@ -177,7 +159,7 @@ class TestEndedSessions:
 
         await asyncio.gather(
             *(service.get("/get-session", headers=ada) for _ in range(5)),
-            service.post("/revoke-session", {"token": token_in(ada)}, headers=other),
+            service.post("/revoke-session", {"token": token_of(ada)}, headers=other),
             *(service.get("/get-session", headers=ada) for _ in range(5)),
         )
 
@@ -185,94 +167,55 @@ class TestEndedSessions:
         assert await steps.count(service, Session) == 1
 
 
-SENSITIVE: dict[str, dict[str, Any]] = {
-    "/get-access-token": {"providerId": "github"},
-    "/refresh-token": {"providerId": "github"},
-    "/update-user": {"name": "Mallory"},
-    "/change-password": {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD},
-    "/change-email": {"newEmail": EVE},
-    "/verify-password": {"password": PASSWORD},
-    "/two-factor/disable": {"password": PASSWORD},
-    "/delete-user": {"password": PASSWORD},
-}
+OF_A_USER = (Session, OneTimeToken, TwoFactor, BackupCode, TrustedDevice)
 
 
 @pytest.mark.threat("V36")
-class TestAfterRevocation:
-    """An operation that matters trusts a cached session after its revocation, or something outlives its user."""
+async def test_nothing_outlives_its_user(make_service: MakeService) -> None:
+    """Neither for who finds it, nor for a newcomer of the same names."""
+    service = await make_service({**UNLIMITED, **BY_MAIL})
+    ada = await enrol(service, username="ada_l")
+    before = await user_of(service, ada.session)
+    pending = await second_factor.challenge(service)
+    mailed = await second_factor.mailed_code(service, bearer(pending))
+    reset = await steps.reset_token(service)
+    verification = steps.local(await steps.last_link(service, "verify-email"))
+    await service.post("/change-email", {"newEmail": EVE}, headers=ada.session)
+    change = steps.local(await steps.last_link(service, "change-email", EVE))
+    await trusted_device(service, ada)
+    await second_factor.begin(service, ada.session)
+    await service.post("/delete-user", headers=ada.session)
+    deletion = steps.local(await steps.last_link(service, "delete-account"))
 
-    async def test_nothing_sensitive_is_served_from_memory(
-        self, make_service: MakeService, carry: Callable[[str], Headers]
-    ) -> None:
-        service = await make_service({**UNLIMITED, **BY_MAIL})
-        ada = await enrol(service)
-        await service.post("/delete-user", headers=ada.session)
-        link = steps.local(await steps.last_link(service, "delete-account"))
-        trusted = await trusted_device(service, ada)
-        headers = second_factor.also(carry(token_in(ada.session)), TRUST, trusted)
-        before = await user_of(service, headers)
+    gone = await service.get(deletion, headers=ada.session)
+    kept = [await steps.count(service, table) for table in OF_A_USER]
+    newcomer = await join(service, password=NEW_PASSWORD, username="ada_l")
 
-        await service.post("/revoke-sessions", headers=ada.session)
-        answers = [await service.post(path, body, headers=headers) for path, body in SENSITIVE.items()]
-        answers += [await service.get(path, headers=headers) for path in (link, "/account-info")]
-
-        assert {code(answer) for answer in answers} == {"401 UNAUTHORIZED"}
-        pending = bearer(await second_factor.challenge(service))
-        service.clock.advance(seconds=30)
-        back = await enter(service, "totp", ada.code(service), pending)
-        assert await user_of(service, bearer(back.json()["token"])) == before
-
-    async def test_nothing_outlives_its_user(self, make_service: MakeService) -> None:
-        service = await make_service({**UNLIMITED, **BY_MAIL})
-        ada = await enrol(service)
-        pending = await second_factor.challenge(service)
-        mailed = await second_factor.mailed_code(service, bearer(pending))
-        reset = await steps.reset_token(service)
-        verification = steps.local(await steps.last_link(service, "verify-email"))
-        await service.post("/change-email", {"newEmail": EVE}, headers=ada.session)
-        change = steps.local(await steps.last_link(service, "change-email", EVE))
-        await trusted_device(service, ada)
-        await service.post("/delete-user", headers=ada.session)
-        deletion = steps.local(await steps.last_link(service, "delete-account"))
-
-        gone = await service.get(deletion, headers=ada.session)
-        newcomer = await join(service)
-
-        assert code(gone) == "200"
-        assert not await works(service, ada.session)
-        answers = {
-            "mailed code": await enter(service, "otp", mailed, bearer(pending)),
-            "backup code": await enter(service, "backup-code", ada.backup_codes[0], bearer(pending)),
-            "totp": await enter(service, "totp", ada.code(service), cookie(PENDING, pending)),
-            "reset": await service.post("/reset-password", {"token": reset, "newPassword": NEW_PASSWORD}),
-            "reset page": await service.get(f"/reset-password/{reset}"),
-            "verification": await service.get(verification),
-            "change": await service.get(change),
-            "deletion": await service.get(deletion, headers=newcomer),
-        }
-        assert {name: code(answer) for name, answer in answers.items()} == {
-            "mailed code": "401 INVALID_TWO_FACTOR_COOKIE",
-            "backup code": "401 INVALID_TWO_FACTOR_COOKIE",
-            "totp": "401 INVALID_TWO_FACTOR_COOKIE",
-            "reset": "400 INVALID_TOKEN",
-            "reset page": "400 INVALID_TOKEN",
-            "verification": "401 INVALID_TOKEN",
-            "change": "401 INVALID_TOKEN",
-            "deletion": "404 INVALID_TOKEN",
-        }
-        assert await service.rows("SELECT id FROM trusted_device") == []
-        assert await works(service, newcomer)
-
-    async def test_a_namesake_inherits_nothing(self, service: Service) -> None:
-        old = await join(service, username="ada_l")
-        before = await user_of(service, old)
-        await service.post("/delete-user", {"password": PASSWORD}, headers=old)
-
-        new = await join(service, password=NEW_PASSWORD, username="ada_l")
-
-        assert not await works(service, old)
-        assert (await user_of(service, new))["id"] != before["id"]
-        assert code(await steps.sign_in(service)) == "401 INVALID_EMAIL_OR_PASSWORD"
+    assert (code(gone), kept) == ("200", [0] * len(OF_A_USER))
+    assert not await works(service, ada.session)
+    answers = {
+        "mailed code": await enter(service, "otp", mailed, bearer(pending)),
+        "backup code": await enter(service, "backup-code", ada.backup_codes[0], bearer(pending)),
+        "totp": await enter(service, "totp", ada.code(service), cookie(PENDING, pending)),
+        "reset": await service.post("/reset-password", {"token": reset, "newPassword": NEW_PASSWORD}),
+        "reset page": await service.get(f"/reset-password/{reset}"),
+        "verification": await service.get(verification),
+        "change": await service.get(change),
+        "deletion": await service.get(deletion, headers=newcomer),
+        "password": await steps.sign_in(service),
+    }
+    assert {name: code(answer) for name, answer in answers.items()} == {
+        "mailed code": "401 INVALID_TWO_FACTOR_COOKIE",
+        "backup code": "401 INVALID_TWO_FACTOR_COOKIE",
+        "totp": "401 INVALID_TWO_FACTOR_COOKIE",
+        "reset": "400 INVALID_TOKEN",
+        "reset page": "400 INVALID_TOKEN",
+        "verification": "401 INVALID_TOKEN",
+        "change": "401 INVALID_TOKEN",
+        "deletion": "404 INVALID_TOKEN",
+        "password": "401 INVALID_EMAIL_OR_PASSWORD",
+    }
+    assert (await user_of(service, newcomer))["id"] != before["id"]
 
 
 @pytest.mark.threat("V37")
@@ -280,24 +223,28 @@ class TestSignInsDuringRevocation:
     """A revocation crosses sign-ins, and leaves a session that nobody lists."""
 
     @pytest.mark.both_databases
-    async def test_after_the_race_listed_and_usable_are_the_same(self, open_instance: OpenInstance) -> None:
+    @pytest.mark.parametrize(("path", "kept"), [("/revoke-sessions", 0), ("/revoke-other-sessions", 1)])
+    async def test_after_the_race_listed_and_usable_are_the_same(
+        self, open_instance: OpenInstance, path: str, kept: int
+    ) -> None:
         instances = [await open_instance(), await open_instance()]
         ada = await join(instances[0], username="ada_l")
-        turns = zip(cycle(instances), range(20), strict=False)
+        turns = zip(cycle(instances), range(12), strict=False)
 
         *signed_in, revoked = await asyncio.gather(
             *(self.sign_in(service, number) for service, number in turns),
-            instances[0].post("/revoke-sessions", headers=ada),
+            instances[0].post(path, headers=ada),
         )
 
         made = [answer.json()["token"] for answer in signed_in]
         witness = await token_of_new_session(instances[0], ADA)
         listed = (await instances[0].get("/list-sessions", headers=bearer(witness))).json()
-        tokens = {session["token"] for session in listed} - {witness}
+        tokens = {session["token"] for session in listed} - {witness, token_of(ada)}
         usable = [{token for token in made if await works(service, bearer(token))} for service in instances]
         assert usable == [tokens, tokens]
-        assert revoked.json()["count"] + len(tokens) == 1 + len(made)
-        assert await steps.count(instances[0], Session) == len(listed)
+        assert await works(instances[1], ada) == bool(kept)
+        assert kept + revoked.json()["count"] + len(tokens) == 1 + len(made)
+        assert await steps.count(instances[0], Session) == len(listed) == kept + 1 + len(tokens)
 
     async def sign_in(self, service: Service, number: int) -> httpx.Response:
         """Sign in by one of the two names, remembered or not."""
@@ -316,7 +263,7 @@ class TestSignInsDuringRevocation:
         self, open_instance: OpenInstance, ending: Ending
     ) -> None:
         instances = [await open_instance(), await open_instance()]
-        ada = token_in(await join(instances[0]))
+        ada = token_of(await join(instances[0]))
         turns = zip(cycle(instances), range(16), strict=False)
 
         signed_in, _ = await asyncio.gather(
@@ -330,27 +277,33 @@ class TestSignInsDuringRevocation:
         assert await steps.opens(instances[1], NEW_PASSWORD)
 
 
+WRONG = "401 INVALID_EMAIL_OR_PASSWORD"
+BANNED = 'UPDATE "user" SET banned = true, ban_expires = NULL'
 CHANGES: list[Any] = [
-    pytest.param(
-        "UPDATE account SET password = 'another'", "401 INVALID_EMAIL_OR_PASSWORD", id="another password"
-    ),
-    pytest.param("DELETE FROM account", "401 INVALID_EMAIL_OR_PASSWORD", id="no password any more"),
-    pytest.param('DELETE FROM "user"', "401 INVALID_EMAIL_OR_PASSWORD", id="no user any more"),
-    pytest.param('UPDATE "user" SET banned = true, ban_expires = NULL', "403 BANNED_USER", id="a ban"),
-    pytest.param(
-        'UPDATE "user" SET email_verified = false', "403 EMAIL_NOT_VERIFIED", id="the address unverified"
-    ),
-    pytest.param('UPDATE "user" SET two_factor_enabled = true', "200", id="a second factor"),
+    pytest.param(change, told, was_banned, id=name)
+    for name, change, told, was_banned in (
+        ("another password", "UPDATE account SET password = 'another'", WRONG, False),
+        ("no password any more", "DELETE FROM account", WRONG, False),
+        ("no user any more", 'DELETE FROM "user"', WRONG, False),
+        ("a ban", BANNED, "403 BANNED_USER", False),
+        ("a ban after one that has ended", BANNED, "403 BANNED_USER", True),
+        (
+            "the address unverified",
+            'UPDATE "user" SET email_verified = false',
+            "403 EMAIL_NOT_VERIFIED",
+            False,
+        ),
+        ("a second factor", 'UPDATE "user" SET two_factor_enabled = true', "200", False),
+    )
 ]
-"""What happens to who is signing in, and what they are told."""
+"""What happens to who is signing in, what they are told, and whether they were banned until now."""
 
 
 @pytest.mark.threat("V37")
 class TestChangesDuringSignIn:
     """What decides on a sign-in changes while the password is being checked."""
 
-    @pytest.mark.parametrize("was_banned", [False, True], ids=["", "whose ban has ended"])
-    @pytest.mark.parametrize(("change", "told"), CHANGES)
+    @pytest.mark.parametrize(("change", "told", "was_banned"), CHANGES)
     async def test_the_sign_in_goes_by_what_is_true_at_its_end(
         self, make_service: MakeService, change: str, told: str, was_banned: bool
     ) -> None:
@@ -381,229 +334,92 @@ class TestChangesDuringSignIn:
 
 
 @pytest.mark.threat("V38")
-class TestManyUsersInOneBrowser:
-    """One browser, many users: a session of an earlier user is found for a later one."""
+async def test_the_browser_is_always_who_signed_in_last(make_service: MakeService) -> None:
+    """One browser, many users: no session of an earlier user is found for a later one."""
+    service = await make_service(UNLIMITED)
+    emails = [f"user{number}@example.com" for number in range(20)]
+    for email in emails:
+        await join(service, email)
+    service.client.cookies.clear()
+    chosen, browser = random.Random(38), Browser(service)
+    given: list[str] = []
 
-    async def test_the_browser_is_always_who_signed_in_last(self, make_service: MakeService) -> None:
-        service = await make_service(UNLIMITED)
-        emails = [f"user{number}@example.com" for number in range(20)]
-        for email in emails:
-            await join(service, email)
-        service.client.cookies.clear()
-        chosen, browser = random.Random(38), Browser(service)
-        expected: str | None = None
+    for _ in range(60):
+        if given and chosen.random() < 0.3:
+            await browser.post("/sign-out")
+            assert await browser.whoami() is None
+            assert not await works(service, bearer(given[-1]))
+        expected = chosen.choice(emails)
+        await browser.post("/sign-in/email", {"email": expected, "password": PASSWORD})
+        assert await browser.whoami() == expected
+        given.append(browser.jar[SESSION])
 
-        for _ in range(200):
-            if expected is not None and chosen.random() < 0.3:
-                left = browser.jar[SESSION]
-                await browser.post("/sign-out")
-                assert await browser.whoami() is None
-                assert not await works(service, bearer(left))
-            expected = chosen.choice(emails)
-            await browser.post("/sign-in/email", {"email": expected, "password": PASSWORD})
-            assert await browser.whoami() == expected
-
-    async def test_no_session_id_or_token_is_given_out_twice(self, make_service: MakeService) -> None:
-        service = await make_service(UNLIMITED)
-        await join(service)
-
-        tokens = [await token_of_new_session(service, ADA) for _ in range(50)]
-
-        assert len(set(tokens)) == 50
-        assert await steps.count(service, Session) == 51
+    assert len(set(given)) == len(given)
 
 
 @pytest.mark.threat("V40")
-class TestListOfSessions:
-    """The list of sessions gives a thief of one session the tokens of all others."""
+async def test_what_is_listed_for_another_session_opens_nothing(open_instance: OpenInstance) -> None:
+    """The setting counts from the next start on, for sessions that were made before it, too."""
+    before = await open_instance()
+    stolen = token_of(await join(before))
+    others = [await token_of_new_session(before, ADA) for _ in range(3)]
+    service = await open_instance({"session.list_tokens": "false"})
 
-    @pytest.mark.parametrize("listed_before", [False, True])
-    async def test_what_is_listed_for_another_session_opens_nothing(
-        self, open_instance: OpenInstance, listed_before: bool
-    ) -> None:
-        """The setting counts from the next start on, for sessions that were made before it, too."""
-        before = await open_instance({} if listed_before else {"session.list_tokens": "false"})
-        stolen = token_in(await join(before))
-        others = [await token_of_new_session(before, ADA) for _ in range(3)]
-        service = await open_instance({"session.list_tokens": "false"})
+    listed = (await service.get("/list-sessions", headers=bearer(stolen))).json()
 
-        listed = (await service.get("/list-sessions", headers=bearer(stolen))).json()
-
-        shown = {session["token"] for session in listed}
-        assert len(shown) == 4
-        assert shown.isdisjoint(others)
-        assert stolen in shown
-        for text in shown - {stolen}:
-            for value in (text, text.removeprefix("rvk_")):
-                assert [await works(service, headers) for headers in carried(value)] == [False, False]
-        assert all([await works(service, bearer(token)) for token in others])
-
-    async def test_no_copy_of_a_token_is_kept(self, make_service: MakeService) -> None:
-        service = await make_service({"session.list_tokens": "false"})
-
-        await join(service)
-
-        assert [row.token_copy for row in await service.rows("SELECT token_copy FROM session")] == [None]
-
-    async def test_the_handle_ends_the_session_of_its_owner_alone(self, make_service: MakeService) -> None:
-        service = await make_service({"session.list_tokens": "false"})
-        ada, eve = await join(service), await join(service, EVE)
-        other = await token_of_new_session(service, ADA)
-        listed = (await service.get("/list-sessions", headers=ada)).json()
-        [handle] = {session["token"] for session in listed} - {token_in(ada)}
-
-        foreign = await service.post("/revoke-session", {"token": handle}, headers=eve)
-        still = await works(service, bearer(other))
-        own = await service.post("/revoke-session", {"token": handle}, headers=ada)
-
-        assert foreign.json() == own.json() == {"success": True, "status": True}
-        assert still
-        assert not await works(service, bearer(other))
+    shown = {session["token"] for session in listed}
+    assert len(shown) == 4
+    assert shown.isdisjoint(others)
+    assert stolen in shown
+    for text in shown - {stolen}:
+        for value in (text, text.removeprefix("rvk_")):
+            assert not await works(service, bearer(value))
+            assert not await works(service, by_cookie(value))
+    assert all([await works(service, bearer(token)) for token in others])
 
 
 @pytest.mark.threat("V41")
-class TestShadowingCookies:
-    """A cookie of another name, which a sub-domain may set, shadows the one with the protected name."""
+async def test_no_cookie_of_another_name_shadows_the_one_with_a_protected_name(
+    make_service: MakeService,
+) -> None:
+    """A sub-domain may set such cookies."""
+    service = await make_service({"session.cookie_name": RENAMED})
+    ada, eve = token_of(await join(service)), token_of(await join(service, EVE))
+    [given] = (await steps.sign_in(service)).headers.get_list("set-cookie")
+    service.client.cookies.clear()
 
-    @pytest.fixture
-    async def renamed(self, make_service: MakeService) -> Service:
-        """A service whose session cookie has a protected name."""
-        return await make_service({"session.cookie_name": RENAMED})
-
-    @pytest.mark.parametrize(
-        "shadow",
-        [
-            SESSION,
-            "session-token",
-            "__Secure-session-token",
-            "__host-session-token",
-            f"x{RENAMED}",
-            f"{RENAMED}x",
-        ],
-    )
-    async def test_only_the_configured_name_counts(self, renamed: Service, shadow: str) -> None:
-        ada, eve = token_in(await join(renamed)), token_in(await join(renamed, EVE))
-        renamed.client.cookies.clear()
+    assert given.startswith(f"{RENAMED}=")
+    assert {"Secure", "Path=/"} <= set(given.split("; "))
+    assert "Domain" not in given
+    for shadow in (SESSION, "session-token", "__host-session-token", f"x{RENAMED}", f"{RENAMED}x"):
         pairs = [f"{shadow}={eve}", f"{RENAMED}={ada}"]
-
-        alone = await renamed.get("/get-session", headers=cookie(shadow, eve))
-        beside = [
-            await user_of(renamed, {"Cookie": separator.join(order)})
-            for order in (pairs, pairs[::-1])
-            for separator in ("; ", ";")
-        ]
-
-        assert code(alone) == "401 UNAUTHORIZED"
-        assert [user["email"] for user in beside] == [ADA] * 4
-
-    async def test_two_of_the_right_name_are_none(self, renamed: Service) -> None:
-        ada, eve = token_in(await join(renamed)), token_in(await join(renamed, EVE))
-        renamed.client.cookies.clear()
-
-        answers = [
-            await renamed.get("/get-session", headers={"Cookie": f"{RENAMED}={one}; {RENAMED}={two}"})
-            for one, two in ((ada, eve), (eve, ada), (ada, ""), ("x", ada))
-        ]
-
-        assert {code(answer) for answer in answers} == {"401 UNAUTHORIZED"}
-
-    async def test_the_protected_name_is_what_is_set(self, renamed: Service) -> None:
-        await join(renamed)
-
-        answer = await steps.sign_in(renamed)
-
-        [line] = answer.headers.get_list("set-cookie")
-        assert line.startswith(f"{RENAMED}=")
-        assert {"Secure", "Path=/"} <= set(line.split("; "))
-        assert "Domain" not in line
+        alone = await service.get("/get-session", headers=cookie(shadow, eve))
+        assert code(alone) == "401 UNAUTHORIZED", shadow
+        for line in ("; ".join(pairs), "; ".join(pairs[::-1]), ";".join(pairs)):
+            assert (await user_of(service, {"Cookie": line}))["email"] == ADA, line
+    for one, two in ((ada, eve), (eve, ada), (ada, ""), ("x", ada)):
+        pair = {"Cookie": f"{RENAMED}={one}; {RENAMED}={two}"}
+        assert not await works(service, pair), pair
 
 
 @pytest.mark.threat("V42")
-class TestCachesAndCookies:
-    """An answer with a secret is kept by a cache, or sets a cookie twice so that the wrong one wins."""
+async def test_an_extension_and_the_answer_set_the_cookie_once(service: Service) -> None:
+    """The answer's own cookie counts: the new session of a password change, or its end.
 
-    async def test_no_answer_of_a_whole_life_is_stored_or_sets_a_cookie_twice(
-        self, make_service: MakeService
-    ) -> None:
-        service = await make_service({**UNLIMITED, **BY_MAIL})
-        seen: list[httpx.Response] = []
-
-        async def see(answer: httpx.Response) -> None:
-            await answer.aread()
-            seen.append(answer)
-
-        service.client.event_hooks = {"response": [see]}
-        try:
-            await self.live(service)
-        finally:
-            service.client.event_hooks = {"response": []}
-
-        assert {answer.status_code for answer in seen} >= {200, 302, 400, 401, 404, 405, 413, 415}
-        assert {answer.headers.get_list("cache-control", split_commas=False)[0] for answer in seen} == {
-            "no-store"
-        }
-        assert all(len(answer.headers.get_list("cache-control")) == 1 for answer in seen)
-        assert {name for answer in seen for name in set_cookies(answer)} == {SESSION, PENDING, TRUST}
-
-    async def live(self, service: Service) -> None:
-        """Take a user through every operation that hands out a secret, and through refusals beside."""
-        ada = await enrol(service)
-        by_cookie = cookie(SESSION, token_in(ada.session))
-        await self.look_around(service, ada)
-        await trusted_device(service, ada)
-        await steps.reset_token(service)
-        link = await steps.last_link(service, "reset-password")
-        await service.get(steps.local(link))
-        await service.get(steps.local(link), params={"callbackURL": "/next"})
-        await service.get("/get-session")
-        await service.get("/get-session", headers=cookie(SESSION, "x" * 32))
-        await service.post("/sign-in/email")
-        await service.get("/nope")
-        await service.get("/sign-in/email")
-        await service.client.post("/sign-in/email", content=b"x" * 70_000)
-        await service.client.post("/sign-in/email", content=b"a=b", headers={"Content-Type": "text/plain"})
-        for path, body in (
-            ("/update-user", {"name": "Ada L"}),
-            (
-                "/change-password",
-                {"currentPassword": PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": True},
-            ),
-        ):
-            service.clock.advance(days=2)
-            await service.post(path, body, headers=by_cookie)
-        again = bearer(await second_factor.challenge(service))
-        answer = await enter(service, "totp", ada.code(service), again)
-        by_cookie = cookie(SESSION, answer.json()["token"])
+    That no cache may keep an answer, the client of all tests demands (tests/contract/conformance.py).
+    """
+    renewing = {"currentPassword": PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": True}
+    for path, body in (
+        ("/change-password", renewing),
+        ("/revoke-sessions", {}),
+        ("/sign-out", {}),
+        ("/delete-user", {"password": PASSWORD}),
+    ):
+        ada = await join(service, f"{path.strip('/')}@example.com")
         service.clock.advance(days=2)
-        await service.post("/sign-out", headers=by_cookie)
 
-    async def look_around(self, service: Service, ada: Owner) -> None:
-        """Ask for everything that is shown to who is signed in."""
-        for path in ("/get-session", "/list-sessions", "/list-accounts"):
-            await service.get(path, headers=ada.session)
-        for path in ("get-totp-uri", "generate-backup-codes"):
-            answer = await service.post(f"/two-factor/{path}", {"password": PASSWORD}, headers=ada.session)
-            assert answer.status_code == 200
-            ada.backup_codes[:] = answer.json().get("backupCodes", ada.backup_codes)
-        await service.post("/two-factor/send-otp", headers=ada.session)
-        await service.post("/delete-user", headers=ada.session)
+        answer = await service.post(path, body, headers=by_cookie(token_of(ada)))
 
-    async def test_an_extension_and_the_answer_set_the_cookie_once(self, service: Service) -> None:
-        """The answer's own cookie counts: the new session of a password change, or its end."""
-        for path, body in (
-            (
-                "/change-password",
-                {"currentPassword": PASSWORD, "newPassword": PASSWORD, "revokeOtherSessions": True},
-            ),
-            ("/revoke-sessions", {}),
-            ("/sign-out", {}),
-            ("/delete-user", {"password": PASSWORD}),
-        ):
-            ada = await join(service, f"{path.strip('/')}@example.com")
-            service.clock.advance(days=2)
-
-            answer = await service.post(path, body, headers=cookie(SESSION, token_in(ada)))
-
-            assert answer.status_code == 200
-            assert set_cookies(answer) == {SESSION: answer.json().get("token", "")}
-        assert await steps.count(service, User) == 3
+        assert answer.status_code == 200
+        assert set_cookies(answer) == {SESSION: answer.json().get("token", "")}
+    assert await steps.count(service, User) == 3

@@ -17,14 +17,13 @@ from typing import Any
 import pytest
 from joserfc import jws, jwt
 from joserfc.jwk import KeySet, OctKey, RSAKey
-from sqlalchemy import text
 
 from domain.signing_keys import rotation
 from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.conftest import MakeService, SignIn
 from tests.docs.typing_in import blocks, guide
-from tests.handlers.steps import bearer, code, token_of
+from tests.handlers.steps import ADA, bearer, code, execute, set_user, token_of
 from tests.service import BASE_URL, START, Service
 
 SECRET = "s" * 32
@@ -32,12 +31,18 @@ NAMES = ('Ada "the" O\'Hara \\ </script>', "\U0001f600" * 256, "\u0661\u0645\u06
 
 
 @pytest.fixture
-async def service(make_service: MakeService) -> Service:
+async def service(make_service: MakeService, request: pytest.FixtureRequest) -> Service:
+    """The service with new keys, by default of the algorithm that costs little."""
+    algorithms = getattr(request, "param", "ES256")
     service = await make_service(
-        {"secrets": SECRET, "jwt.algorithms": "ES256,RS256", "jwt.claims": "name,email"}
+        {"secrets": SECRET, "jwt.algorithms": algorithms, "jwt.claims": "name,email"}
     )
     await service.services.signing_keys.prepare()
     return service
+
+
+with_rsa = pytest.mark.parametrize("service", ["ES256,RS256"], indirect=True)
+"""Run a test with an RSA key too, which takes a fifth of a second to make."""
 
 
 @pytest.fixture
@@ -135,6 +140,7 @@ async def claims_of(service: Service, headers: dict[str, str]) -> dict[str, Any]
 
 
 class TestForgery:
+    @with_rsa
     @pytest.mark.threat("JWT1")
     async def test_what_is_signed_otherwise_is_refused_without_a_fetch(
         self, service: Service, now: datetime, accepts: Verify, fetches: list[float], document: dict[str, Any]
@@ -172,57 +178,44 @@ class TestForgery:
         assert [token for token in tokens if accepts(token)] == []
         assert len(fetches) == 1
 
-    @pytest.mark.threat("JWT4")
-    @pytest.mark.parametrize("typ", ["at+jwt", "logout+jwt", "application/at+jwt", "jwt", ""])
-    async def test_another_kind_is_no_session_token(
-        self, service: Service, now: datetime, accepts: Verify, typ: str
+    @pytest.mark.threat("JWT4", "JWT13")
+    async def test_type_and_claims_are_checked_with_a_leeway(
+        self, service: Service, now: datetime, accepts: Verify
     ) -> None:
         kid, key = (await private_keys(service))["ES256"]
+        whole = int(now.timestamp())
 
-        assert not accepts(signer.sign(key, "ES256", kid, claims_at(now), typ=typ))
-
-    @pytest.mark.threat("JWT4", "JWT13")
-    @pytest.mark.parametrize(
-        ("changes", "accepted"),
-        [
+        for typ in ("at+jwt", "logout+jwt", "application/at+jwt", "jwt", ""):
+            assert not accepts(signer.sign(key, "ES256", kid, claims_at(now), typ=typ)), typ
+        for changes, is_accepted in (
             ({}, True),
             ({"aud": "app_12345"}, False),
             ({"aud": None}, False),
             ({"iss": "https://evil.test"}, False),
             ({"exp": None}, False),
-            ({"exp": -59}, True),
-            ({"exp": -60}, False),
-            ({"iat": 59}, True),
-        ],
-    )
-    async def test_claims_are_checked_with_a_leeway(
-        self, service: Service, now: datetime, accepts: Verify, changes: dict[str, Any], accepted: bool
-    ) -> None:
-        kid, key = (await private_keys(service))["ES256"]
-        absolute = {
-            name: int(now.timestamp()) + value if isinstance(value, int) else value
-            for name, value in changes.items()
-        }
-
-        assert accepts(signer.sign(key, "ES256", kid, claims_at(now, **absolute))) == accepted
+            ({"exp": whole - 59}, True),
+            ({"exp": whole - 60}, False),
+            ({"iat": whole + 59}, True),
+        ):
+            assert accepts(signer.sign(key, "ES256", kid, claims_at(now, **changes))) == is_accepted, changes
 
     @pytest.mark.threat("JWT17")
-    @pytest.mark.parametrize(
-        "kid", ["k" * 10_000, "../../etc/passwd", "' OR 1=1 --", "\u0000", "", 1, None, [], {}]
-    )
     async def test_an_odd_key_id_is_an_unknown_key(
-        self, service: Service, now: datetime, accepts: Verify, fetches: list[float], kid: Any
+        self, service: Service, now: datetime, accepts: Verify, fetches: list[float]
     ) -> None:
-        header, secret = {"alg": "ES256", "typ": "JWT", "kid": kid}, OctKey.generate_key(256)
-        token = f"{encoded(header)}.{encoded(claims_at(now))}.{encoded(secret.thumbprint())}"
-        accepts(token)
+        signature = encoded(OctKey.generate_key(256).thumbprint())
+        odd_ids: list[Any] = ["k" * 10_000, "../../etc/passwd", "' OR 1=1 --", "\u0000", "", 1, None, [], {}]
+        for kid in odd_ids:
+            header = {"alg": "ES256", "typ": "JWT", "kid": kid}
+            token = f"{encoded(header)}.{encoded(claims_at(now))}.{signature}"
+            assert not accepts(token), kid
 
-        began = time.process_time()
-        verdicts = [accepts(token) for _ in range(100)]
-        seconds = (time.process_time() - began) / 100
+            began = time.process_time()
+            verdicts = [accepts(token) for _ in range(100)]
+            seconds = (time.process_time() - began) / 100
 
-        assert (any(verdicts), len(fetches) <= 1) == (False, True)
-        assert seconds < 0.001
+            assert (any(verdicts), seconds < 0.001) == (False, True), (kid, seconds)
+        assert len(fetches) == 1
 
 
 class TestOurOwnOperations:
@@ -231,29 +224,26 @@ class TestOurOwnOperations:
         token = await issued(service, await sign_up())
 
         answers = [
-            await service.get("/get-session", headers={"Authorization": f"Bearer {token}"}),
+            await service.get("/get-session", headers=bearer(token)),
             await service.get("/get-session", headers={"Cookie": f"service.session-token={token}"}),
             await service.get("/get-session", params={"token": token, "access_token": token}),
-            await service.get("/token", headers={"Authorization": f"Bearer {token}"}),
+            await service.get("/token", headers=bearer(token)),
         ]
 
         assert {code(answer) for answer in answers} == {"401 UNAUTHORIZED"}
 
     @pytest.mark.threat("JWT5")
-    @pytest.mark.parametrize(
-        "query",
-        [
+    async def test_an_audience_that_is_not_configured_is_refused(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+        for query in (
             "audience=https%3A%2F%2Fevil.test", "audience=", "audience=app_1", f"audience={BASE_URL}/",
             f"audience={BASE_URL}&audience={BASE_URL}", f'audience=["{BASE_URL}"]', "audience=" + "x" * 6000,
             "audience=%00", f"audience={BASE_URL}%20",
-        ],
-    )  # fmt: skip
-    async def test_an_audience_that_is_not_configured_is_refused(
-        self, service: Service, sign_up: SignIn, query: str
-    ) -> None:
-        answer = await service.get(f"/token?{query}", headers=await sign_up())
-
-        assert code(answer) in ("400 AUDIENCE_NOT_ALLOWED", "400 VALIDATION_ERROR")
+        ):  # fmt: skip
+            refused = code(await service.get(f"/token?{query}", headers=ada))
+            assert refused in ("400 AUDIENCE_NOT_ALLOWED", "400 VALIDATION_ERROR"), query
 
     @pytest.mark.threat("JWT7")
     @pytest.mark.parametrize(("left", "life"), [(30, 30), (0.5, 0), (299, 299), (301, 300)])
@@ -269,33 +259,26 @@ class TestOurOwnOperations:
         assert claims["exp"] <= START.timestamp() + 86400
 
     @pytest.mark.threat("JWT15")
-    @pytest.mark.parametrize("name", NAMES)
-    async def test_any_name_is_a_claim(self, service: Service, sign_up: SignIn, name: str) -> None:
-        ada = await sign_up(name=name)
-
-        assert (await claims_of(service, ada))["name"] == name
-
-    @pytest.mark.threat("JWT15")
-    async def test_a_changed_address_is_in_the_next_token(self, service: Service, sign_up: SignIn) -> None:
+    async def test_names_and_addresses_are_those_of_now_and_may_have_any_letters(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
         ada = await sign_up()
         before = await claims_of(service, ada)
-        async with service.services.database.transaction() as db:
-            await db.execute(text("UPDATE \"user\" SET email = 'new@example.com', name = 'Ada\u2028King'"))
 
+        for name in NAMES:
+            await service.post("/update-user", {"name": name}, headers=ada)
+            assert (await claims_of(service, ada))["name"] == name
+        await execute(service, "UPDATE \"user\" SET email = 'new@example.com', name = 'Ada\u2028King'")
         after = await claims_of(service, ada)
 
-        assert (before["email"], after["email"], after["name"]) == (
-            "ada@example.com",
-            "new@example.com",
-            "Ada\u2028King",
-        )
+        assert before["email"] == ADA
+        assert (after["email"], after["name"]) == ("new@example.com", "Ada\u2028King")
 
     @pytest.mark.threat("JWT16")
     async def test_an_impersonated_session_names_who_acts(self, service: Service, sign_up: SignIn) -> None:
         ada, admin = await sign_up(), await sign_up("admin@example.com")
         plain, own = await claims_of(service, ada), await claims_of(service, admin)
-        async with service.services.database.transaction() as db:
-            await db.execute(text("UPDATE \"user\" SET role = 'admin' WHERE id = :id"), id=own["sub"])
+        await set_user(service, "admin@example.com", role="admin")
         opened = await service.post("/admin/impersonate-user", {"userId": plain["sub"]}, headers=admin)
 
         acting = await claims_of(service, bearer(opened.json()["session"]["token"]))
@@ -304,6 +287,7 @@ class TestOurOwnOperations:
 
 
 class TestSecrecy:
+    @with_rsa
     @pytest.mark.threat("JWT2", "JWT18")
     async def test_no_private_key_and_no_token_leaves(
         self, service: Service, sign_up: SignIn, log_stream: io.BytesIO
@@ -340,10 +324,11 @@ class TestKeyDocument:
             {"If-None-Match": '"'}, {"If-Modified-Since": "never"}, {"Accept": "text/html"}, {"Accept-Encoding": "br"},
             {"Authorization": "Bearer x y"}, {"Origin": "null"}, {"If-Match": '"other"'},
         ]  # fmt: skip
-        queries = ("", "?", "?kid=../../x", "?a=%00", "?" + "x" * 7000, "?format[]=1&format[]=2")
+        queries = ("?", "?kid=../../x", "?a=%00", "?" + "x" * 7000, "?format[]=1&format[]=2")
 
         answers = [
-            await service.get(f"/jwks{query}", headers=headers) for query in queries for headers in odd
+            *[await service.get("/jwks", headers=headers) for headers in odd],
+            *[await service.get(f"/jwks{query}") for query in queries],
         ]
 
         assert {(answer.status_code, answer.content) for answer in answers} == {(200, plain.content)}
@@ -353,4 +338,4 @@ class TestKeyDocument:
         service = await make_service({"limits.requests": "20"})
 
         for path in ("/jwks", "/.well-known/jwks.json"):
-            assert {(await service.get(path)).status_code for _ in range(50)} == {200}
+            assert {(await service.get(path)).status_code for _ in range(25)} == {200}

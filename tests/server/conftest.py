@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from server.database.database import Database, open_database
-from server.database.migrations import prepare
 from server.observability import logs
 from tests.server.terminal import Run, typing_in
 from tests.service import CHEAP
@@ -38,11 +37,9 @@ async def opening() -> AsyncIterator[OpenDatabase]:
 
 
 @pytest.fixture
-async def migrated(empty_url: str, opening: OpenDatabase) -> Database:
+async def migrated(migrated_url: str, opening: OpenDatabase) -> Database:
     """An open database with the current schema."""
-    database = await opening(empty_url)
-    await prepare(database, "auto")
-    return database
+    return await opening(migrated_url)
 
 
 @pytest.fixture

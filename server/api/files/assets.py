@@ -10,7 +10,7 @@ from domain import tokens
 from domain.errors import NotFound, Refusal
 from domain.pages.links import static_path
 from domain.policy import Policy
-from handlers.reply import Header
+from handlers.responses.reply import Header
 from server.api import responses
 from server.api.errors import ErrorResponse, render
 from server.api.headers import RequestHeaders

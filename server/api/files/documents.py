@@ -15,7 +15,7 @@ from codegen.client_forms import client_forms
 from domain import tokens
 from domain.context import PageRequest
 from domain.policy import Policy
-from handlers.reply import Header, Page
+from handlers.responses.reply import Header, Page
 from server.api import cors as api_cors
 from server.api import responses
 from server.api.errors import ErrorResponse, render

@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from domain.authentication import mails as sign_up_mails
 from domain.context import Client, Context, Resources
 from domain.emails import mails as email_mails
 from domain.mail import outbox
@@ -41,36 +40,6 @@ def payload(row: OutboxRow) -> dict[str, str | None]:
     opened = CIPHER.decrypt("outbox.payload", row.payload)
     assert opened is not None
     return cast(dict[str, str | None], json.loads(opened))
-
-
-class TestResetPassword:
-    def test_goes_through_the_sender_of_resets(self) -> None:
-        ctx = context(password_reset={"sender": "file"}, mail={"sender": "smtp"})
-
-        password_mails.reset_password(ctx, ADA, "t" * 32, None)
-        email_mails.verify_email(ctx, ADA, "t" * 32, None)
-
-        assert [row.sender for row in ctx.outbox] == ["file", "smtp"]
-
-    def test_sealed_payload_shows_neither_address_nor_token(self) -> None:
-        ctx = context()
-
-        password_mails.reset_password(ctx, ADA, "t" * 32, None)
-
-        sealed = ctx.outbox[0].payload
-        assert b"ada" not in sealed
-        assert b"tttt" not in sealed
-
-
-class TestNotices:
-    async def test_can_be_switched_off_and_existing_account_is_no_notice(self) -> None:
-        ctx = context(send_email_notifications=False)
-
-        await password_mails.password_changed(ctx, ADA)
-        await email_mails.email_changed(ctx, ADA, "old@example.com", was_verified=True)
-        sign_up_mails.existing_account(ctx, ADA)
-
-        assert [row.template for row in ctx.outbox] == ["existing-account"]
 
 
 class TestSecondFactor:

@@ -4,7 +4,7 @@ import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";
 
 const [browser, pages] = process.argv.slice(2);
-const categories = ["accessibility", "best-practices", "performance"];
+const categories = ["accessibility", "best-practices"];
 const chrome = await launch({ chromePath: browser, chromeFlags: ["--headless=new", "--no-sandbox"] });
 const percent = (score) => (score === null ? null : Math.round(score * 100));
 

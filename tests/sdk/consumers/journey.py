@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pyotp
-from gatewright_client import AuthenticatedClient, Client
+from gatewright_client import AuthenticatedClient, Client, models
 from gatewright_client.api.accounts import (
     get_access_token,
     get_profile,
@@ -98,92 +98,6 @@ from gatewright_client.api.two_factor import (
 from gatewright_client.api.users import check_username, confirm_deletion
 from gatewright_client.api.users import delete as delete_user
 from gatewright_client.api.users import update as update_profile
-from gatewright_client.models import (
-    ApiKey,
-    ApiKeyPage,
-    ApiKeyRefusal,
-    ApiKeyVerdict,
-    BanUserRequest,
-    ChangeEmailByCodeRequest,
-    ChangeEmailRequest,
-    ChangePasswordRequest,
-    CheckEmailCodeRequest,
-    CheckUsernameRequest,
-    ConfirmMagicLinkRequest,
-    CreateApiKeyRequest,
-    CreatedApiKey,
-    CreateUserRequest,
-    CurrentSession,
-    DeleteApiKeyRequest,
-    DeletePasskeyRequest,
-    DeleteUserRequest,
-    DisableTwoFactorRequest,
-    EnableTwoFactorRequest,
-    Error,
-    GenerateBackupCodesRequest,
-    GetTotpUriRequest,
-    HasPermissionRequest,
-    HasPermissionRequestPermissions,
-    Impersonation,
-    KeySet,
-    LinkSocialRequest,
-    MagicLinkPreview,
-    NewBackupCodes,
-    Passkey,
-    PasskeyAnswer,
-    PasskeyAuthentication,
-    PasskeyRegistration,
-    PasskeyRegistrationOptions,
-    PasskeySignInOptions,
-    PermissionVerdict,
-    ProviderCallbackForm,
-    ProviderTokenRequest,
-    RequestEmailChangeRequest,
-    RequestMagicLinkRequest,
-    RequestPasswordResetRequest,
-    RequestResetCodeRequest,
-    ResetPasswordByCodeRequest,
-    ResetPasswordRequest,
-    RevokedUserSessions,
-    RevokeSessionRequest,
-    RevokeUserSessionRequest,
-    SendEmailCodeRequest,
-    SendVerificationEmailRequest,
-    SessionsOfUser,
-    SessionToken,
-    SetRoleRequest,
-    SetUserPasswordRequest,
-    SignedUp,
-    SignInAnswer,
-    SignInEmailCodeRequest,
-    SignInEmailRequest,
-    SignInSocialRequest,
-    SignInUsernameRequest,
-    SignUpRequest,
-    SocialLink,
-    SocialSignIn,
-    StoppedImpersonation,
-    TotpUri,
-    UnlinkAccountRequest,
-    UpdateApiKeyRequest,
-    UpdatedPasskey,
-    UpdatePasskeyRequest,
-    UpdateUserAsAdminRequest,
-    UpdateUserData,
-    UpdateUserRequest,
-    User,
-    UserAnswer,
-    UserIdRequest,
-    UserPage,
-    VerifyApiKeyRequest,
-    VerifyBackupCodeRequest,
-    VerifyEmailCodeRequest,
-    VerifyOtpRequest,
-    VerifyPasskeyRegistrationRequest,
-    VerifyPasskeySignInRequest,
-    VerifyPasswordRequest,
-    VerifyTotpRequest,
-)
 
 ROOT = os.environ["SERVICE_ROOT"]
 PROVIDER = os.environ["PROVIDER_ISSUER"]
@@ -206,7 +120,7 @@ def of(answer: object, kind: type[Answer]) -> Answer:
 def ok(answer: object) -> None:
     """See that an answer is no error, and that there is one."""
     assert answer is not None
-    assert not isinstance(answer, Error), answer
+    assert not isinstance(answer, models.Error), answer
 
 
 def holding(token: str) -> AuthenticatedClient:
@@ -235,8 +149,8 @@ def token_in(link: str) -> str:
 
 def signed_in(password: str = PASSWORD) -> AuthenticatedClient:
     """Sign in with the address."""
-    answer = sign_in_email.sync(client=nobody, body=SignInEmailRequest(email=ADA, password=password))
-    return holding(of(answer, SignInAnswer).token)
+    answer = sign_in_email.sync(client=nobody, body=models.SignInEmailRequest(email=ADA, password=password))
+    return holding(of(answer, models.SignInAnswer).token)
 
 
 def service() -> None:
@@ -246,94 +160,103 @@ def service() -> None:
 
 
 def sessions() -> None:
-    ok(check_username.sync(client=nobody, body=CheckUsernameRequest(username="ada")))
-    sign_up = SignUpRequest(name="Ada", email=ADA, password=PASSWORD, username="ada", remember_me=True)
+    ok(check_username.sync(client=nobody, body=models.CheckUsernameRequest(username="ada")))
+    sign_up = models.SignUpRequest(name="Ada", email=ADA, password=PASSWORD, username="ada", remember_me=True)
     ok(sign_up_email.sync(client=nobody, body=sign_up))
-    taken = SignUpRequest(name="Eve", email=ADA, password=PASSWORD)
-    again = of(sign_up_email.sync(client=nobody, body=taken), Error)
+    taken = models.SignUpRequest(name="Eve", email=ADA, password=PASSWORD)
+    again = of(sign_up_email.sync(client=nobody, body=taken), models.Error)
     assert again.code == "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
     one, two, three = signed_in(), signed_in(), signed_in()
     by_name = sign_in_username.sync(
-        client=nobody, body=SignInUsernameRequest(username="ADA", password=PASSWORD)
+        client=nobody, body=models.SignInUsernameRequest(username="ADA", password=PASSWORD)
     )
-    found = of(get_current.sync(client=holding(of(by_name, SignInAnswer).token)), CurrentSession)
+    found = of(
+        get_current.sync(client=holding(of(by_name, models.SignInAnswer).token)), models.CurrentSession
+    )
     assert found.user.email == ADA
     assert found.session.expires_at > found.session.created_at
     listed = list_active.sync(client=one)
     assert isinstance(listed, list)
     assert len(listed) == 5
     kid = json.loads(
-        urlsafe_b64decode(of(issue.sync(client=one), SessionToken).token.partition(".")[0] + "==")
+        urlsafe_b64decode(of(issue.sync(client=one), models.SessionToken).token.partition(".")[0] + "==")
     )["kid"]
     for published in (keys.sync(client=nobody), well_known_keys.sync(client=nobody)):
-        assert kid in [key.kid for key in of(published, KeySet).keys]
-    ok(revoke.sync(client=one, body=RevokeSessionRequest(token=two.token)))
-    assert of(get_current.sync(client=two), Error).code == "UNAUTHORIZED"
+        assert kid in [key.kid for key in of(published, models.KeySet).keys]
+    ok(revoke.sync(client=one, body=models.RevokeSessionRequest(token=two.token)))
+    assert of(get_current.sync(client=two), models.Error).code == "UNAUTHORIZED"
     ok(revoke_others.sync(client=one))
-    assert of(get_current.sync(client=three), Error).code == "UNAUTHORIZED"
+    assert of(get_current.sync(client=three), models.Error).code == "UNAUTHORIZED"
     ok(sign_out.sync(client=one))
-    assert of(get_current.sync(client=one), Error).code == "UNAUTHORIZED"
+    assert of(get_current.sync(client=one), models.Error).code == "UNAUTHORIZED"
     four = signed_in()
     ok(revoke_all.sync(client=four))
-    assert of(get_current.sync(client=four), Error).code == "UNAUTHORIZED"
+    assert of(get_current.sync(client=four), models.Error).code == "UNAUTHORIZED"
 
 
 def passwords() -> None:
     ada = signed_in()
-    ok(verify_password.sync(client=ada, body=VerifyPasswordRequest(password=PASSWORD)))
-    change = ChangePasswordRequest(
+    ok(verify_password.sync(client=ada, body=models.VerifyPasswordRequest(password=PASSWORD)))
+    change = models.ChangePasswordRequest(
         current_password=PASSWORD, new_password=NEW_PASSWORD, revoke_other_sessions=True
     )
     ok(change_password.sync(client=ada, body=change))
-    ok(request_reset.sync(client=nobody, body=RequestPasswordResetRequest(email=ADA)))
+    ok(request_reset.sync(client=nobody, body=models.RequestPasswordResetRequest(email=ADA)))
     token = token_in(mail("reset-password", ADA)["link"])
     ok(check_reset_token.sync(token, client=nobody))
-    ok(reset_password.sync(client=nobody, body=ResetPasswordRequest(new_password=PASSWORD, token=token)))
-    used = reset_password.sync(client=nobody, body=ResetPasswordRequest(new_password=PASSWORD, token=token))
-    assert of(used, Error).code == "INVALID_TOKEN"
-    ok(forget.sync(client=nobody, body=RequestPasswordResetRequest(email=ADA)))
+    ok(
+        reset_password.sync(
+            client=nobody, body=models.ResetPasswordRequest(new_password=PASSWORD, token=token)
+        )
+    )
+    used = reset_password.sync(
+        client=nobody, body=models.ResetPasswordRequest(new_password=PASSWORD, token=token)
+    )
+    assert of(used, models.Error).code == "INVALID_TOKEN"
+    ok(forget.sync(client=nobody, body=models.RequestPasswordResetRequest(email=ADA)))
 
 
 def emails_and_profile() -> None:
     ada = signed_in()
-    ok(send_verification.sync(client=ada, body=SendVerificationEmailRequest(email=ADA)))
+    ok(send_verification.sync(client=ada, body=models.SendVerificationEmailRequest(email=ADA)))
     ok(verify_email.sync(client=ada, token=token_in(mail("verify-email", ADA)["link"])))
-    assert of(get_current.sync(client=ada), CurrentSession).user.email_verified
-    ok(change_email.sync(client=ada, body=ChangeEmailRequest(new_email="countess@example.com")))
+    assert of(get_current.sync(client=ada), models.CurrentSession).user.email_verified
+    ok(change_email.sync(client=ada, body=models.ChangeEmailRequest(new_email="countess@example.com")))
     ok(mail("change-email", "countess@example.com"))
     ok(
         update_profile.sync(
-            client=ada, body=UpdateUserRequest(name="Countess", image="https://example.com/ada.png")
+            client=ada, body=models.UpdateUserRequest(name="Countess", image="https://example.com/ada.png")
         )
     )
-    assert of(get_current.sync(client=ada), CurrentSession).user.name == "Countess"
+    assert of(get_current.sync(client=ada), models.CurrentSession).user.name == "Countess"
 
 
 def two_factor() -> None:
     ada = signed_in()
-    ok(enable.sync(client=ada, body=EnableTwoFactorRequest(password=PASSWORD)))
-    uri = get_totp_uri.sync(client=ada, body=GetTotpUriRequest(password=PASSWORD))
-    app = pyotp.parse_uri(of(uri, TotpUri).totp_uri)
+    ok(enable.sync(client=ada, body=models.EnableTwoFactorRequest(password=PASSWORD)))
+    uri = get_totp_uri.sync(client=ada, body=models.GetTotpUriRequest(password=PASSWORD))
+    app = pyotp.parse_uri(of(uri, models.TotpUri).totp_uri)
     assert isinstance(app, pyotp.TOTP)
-    ok(verify_totp.sync(client=ada, body=VerifyTotpRequest(code=app.now())))
-    codes = generate_backup_codes.sync(client=ada, body=GenerateBackupCodesRequest(password=PASSWORD))
-    backup = of(codes, NewBackupCodes).backup_codes[0]
-    ok(verify_totp.sync(client=pending(), body=VerifyTotpRequest(code=app.now())))
+    ok(verify_totp.sync(client=ada, body=models.VerifyTotpRequest(code=app.now())))
+    codes = generate_backup_codes.sync(client=ada, body=models.GenerateBackupCodesRequest(password=PASSWORD))
+    backup = of(codes, models.NewBackupCodes).backup_codes[0]
+    ok(verify_totp.sync(client=pending(), body=models.VerifyTotpRequest(code=app.now())))
     waiting = pending()
     ok(send_otp.sync(client=waiting))
     ok(
         verify_otp.sync(
-            client=waiting, body=VerifyOtpRequest(code=mail("otp", ADA)["code"], trust_device=True)
+            client=waiting, body=models.VerifyOtpRequest(code=mail("otp", ADA)["code"], trust_device=True)
         )
     )
-    ok(verify_backup_code.sync(client=pending(), body=VerifyBackupCodeRequest(code=backup)))
-    ok(disable.sync(client=ada, body=DisableTwoFactorRequest(password=PASSWORD)))
+    ok(verify_backup_code.sync(client=pending(), body=models.VerifyBackupCodeRequest(code=backup)))
+    ok(disable.sync(client=ada, body=models.DisableTwoFactorRequest(password=PASSWORD)))
 
 
 def pending() -> AuthenticatedClient:
     """Sign in up to the second factor."""
     answer = of(
-        sign_in_email.sync(client=nobody, body=SignInEmailRequest(email=ADA, password=PASSWORD)), SignInAnswer
+        sign_in_email.sync(client=nobody, body=models.SignInEmailRequest(email=ADA, password=PASSWORD)),
+        models.SignInAnswer,
     )
     assert answer.two_factor_redirect
     assert answer.two_factor_methods == ["totp", "otp"]
@@ -346,26 +269,26 @@ def providers() -> None:
         claims = {"sub": "7", "email": ADA, "email_verified": True, "name": "Ada"}
         other_ways.post(f"{PROVIDER}/control", json={"user": claims}).raise_for_status()
         link = link_social.sync_detailed(
-            client=ada, body=LinkSocialRequest(provider="test", callback_url="/")
+            client=ada, body=models.LinkSocialRequest(provider="test", callback_url="/")
         )
-        come_back(other_ways, of(link.parsed, SocialLink).url, link.headers["set-cookie"])
+        come_back(other_ways, of(link.parsed, models.SocialLink).url, link.headers["set-cookie"])
         begun = sign_in_social.sync_detailed(
             client=nobody,
-            body=SignInSocialRequest(provider="test", scopes=["openid", "email"], callback_url="/"),
+            body=models.SignInSocialRequest(provider="test", scopes=["openid", "email"], callback_url="/"),
         )
-        come_back(other_ways, of(begun.parsed, SocialSignIn).url or "", begun.headers["set-cookie"])
+        come_back(other_ways, of(begun.parsed, models.SocialSignIn).url or "", begun.headers["set-cookie"])
     relayed = relay_callback.sync_detailed(
-        "test", client=nobody, body=ProviderCallbackForm(state="x", code="y")
+        "test", client=nobody, body=models.ProviderCallbackForm(state="x", code="y")
     )
     assert relayed.status_code == 303
     linked = list_linked.sync(client=ada)
     assert isinstance(linked, list)
     assert [account.provider for account in linked] == ["credential", "test"]
-    which = ProviderTokenRequest(provider_id="test")
+    which = models.ProviderTokenRequest(provider_id="test")
     ok(get_access_token.sync(client=ada, body=which))
     ok(refresh_token.sync(client=ada, body=which))
     ok(get_profile.sync(client=ada, provider_id="test"))
-    ok(unlink.sync(client=ada, body=UnlinkAccountRequest(provider_id="test")))
+    ok(unlink.sync(client=ada, body=models.UnlinkAccountRequest(provider_id="test")))
 
 
 def come_back(browser: httpx.Client, page: str, cookie: str) -> None:
@@ -381,111 +304,130 @@ def come_back(browser: httpx.Client, page: str, cookie: str) -> None:
 
 def deletion() -> None:
     ada = signed_in()
-    assert of(confirm_deletion.sync(client=ada, token="x" * 32), Error).code == "INVALID_TOKEN"
-    ok(delete_user.sync(client=ada, body=DeleteUserRequest(password=PASSWORD)))
-    assert of(get_current.sync(client=ada), Error).code == "UNAUTHORIZED"
+    assert of(confirm_deletion.sync(client=ada, token="x" * 32), models.Error).code == "INVALID_TOKEN"
+    ok(delete_user.sync(client=ada, body=models.DeleteUserRequest(password=PASSWORD)))
+    assert of(get_current.sync(client=ada), models.Error).code == "UNAUTHORIZED"
 
 
 def administration() -> None:
-    body = SignInEmailRequest(email=os.environ["ADMIN_EMAIL"], password=PASSWORD)
-    admin = holding(of(sign_in_email.sync(client=nobody, body=body), SignInAnswer).token)
-    wanted = CreateUserRequest(email="grace@example.com", name="Grace", password=PASSWORD, role=["user"])
-    user = of(create_user.sync(client=admin, body=wanted), UserAnswer).user
-    assert of(list_users.sync(client=admin, search_value="grace", limit=1), UserPage).users[0].id == user.id
-    assert of(get_user.sync(client=admin, id=user.id), User).email == user.email
-    changes = UpdateUserAsAdminRequest(user_id=user.id, data=UpdateUserData(name="Grace H."))
-    assert of(update_user.sync(client=admin, body=changes), User).name == "Grace H."
-    which = UserIdRequest(user_id=user.id)
-    acting = of(impersonate_user.sync(client=admin, body=which), Impersonation)
+    body = models.SignInEmailRequest(email=os.environ["ADMIN_EMAIL"], password=PASSWORD)
+    admin = holding(of(sign_in_email.sync(client=nobody, body=body), models.SignInAnswer).token)
+    wanted = models.CreateUserRequest(
+        email="grace@example.com", name="Grace", password=PASSWORD, role=["user"]
+    )
+    user = of(create_user.sync(client=admin, body=wanted), models.UserAnswer).user
+    assert (
+        of(list_users.sync(client=admin, search_value="grace", limit=1), models.UserPage).users[0].id
+        == user.id
+    )
+    assert of(get_user.sync(client=admin, id=user.id), models.User).email == user.email
+    changes = models.UpdateUserAsAdminRequest(user_id=user.id, data=models.UpdateUserData(name="Grace H."))
+    assert of(update_user.sync(client=admin, body=changes), models.User).name == "Grace H."
+    which = models.UserIdRequest(user_id=user.id)
+    acting = of(impersonate_user.sync(client=admin, body=which), models.Impersonation)
     assert acting.session.impersonated_by
-    stopped = of(stop_impersonating.sync(client=holding(acting.session.token)), StoppedImpersonation)
+    stopped = of(stop_impersonating.sync(client=holding(acting.session.token)), models.StoppedImpersonation)
     assert stopped.session is None
-    ok(set_role.sync(client=admin, body=SetRoleRequest(user_id=user.id, role=["user", "admin"])))
-    permissions = HasPermissionRequestPermissions.from_dict({"user": ["ban", "list"]})
-    asked = HasPermissionRequest(permissions=permissions)
-    assert of(has_permission.sync(client=admin, body=asked), PermissionVerdict).success
-    assert of(list_user_sessions.sync(client=admin, body=which), SessionsOfUser).sessions == []
-    ok(revoke_user_session.sync(client=admin, body=RevokeUserSessionRequest(session_token="x" * 32)))
-    assert of(revoke_user_sessions.sync(client=admin, body=which), RevokedUserSessions).count == 0
-    new = SetUserPasswordRequest(user_id=user.id, new_password=NEW_PASSWORD)
+    ok(set_role.sync(client=admin, body=models.SetRoleRequest(user_id=user.id, role=["user", "admin"])))
+    permissions = models.HasPermissionRequestPermissions.from_dict({"user": ["ban", "list"]})
+    asked = models.HasPermissionRequest(permissions=permissions)
+    assert of(has_permission.sync(client=admin, body=asked), models.PermissionVerdict).success
+    assert of(list_user_sessions.sync(client=admin, body=which), models.SessionsOfUser).sessions == []
+    ok(revoke_user_session.sync(client=admin, body=models.RevokeUserSessionRequest(session_token="x" * 32)))
+    assert of(revoke_user_sessions.sync(client=admin, body=which), models.RevokedUserSessions).count == 0
+    new = models.SetUserPasswordRequest(user_id=user.id, new_password=NEW_PASSWORD)
     ok(set_user_password.sync(client=admin, body=new))
     ok(reset_two_factor.sync(client=admin, body=which))
-    assert of(ban_user.sync(client=admin, body=BanUserRequest(user_id=user.id)), UserAnswer).user.banned
+    assert of(
+        ban_user.sync(client=admin, body=models.BanUserRequest(user_id=user.id)), models.UserAnswer
+    ).user.banned
     ok(unban_user.sync(client=admin, body=which))
     ok(remove_user.sync(client=admin, body=which))
-    assert of(get_user.sync(client=admin, id=user.id), Error).code == "USER_NOT_FOUND"
+    assert of(get_user.sync(client=admin, id=user.id), models.Error).code == "USER_NOT_FOUND"
 
 
 def api_keys() -> None:
     ada, service = signed_in(), holding(os.environ["VERIFIER"])
-    made = of(create_key.sync(client=ada, body=CreateApiKeyRequest(name="ci")), CreatedApiKey)
-    assert of(get_key.sync(client=ada, id=made.id), ApiKey).start == made.start
-    assert of(list_own.sync(client=ada, limit=10), ApiKeyPage).total == 1
-    asked = VerifyApiKeyRequest(key=made.key)
-    verdict = of(verify_key.sync(client=service, body=asked), ApiKeyVerdict)
+    made = of(create_key.sync(client=ada, body=models.CreateApiKeyRequest(name="ci")), models.CreatedApiKey)
+    assert of(get_key.sync(client=ada, id=made.id), models.ApiKey).start == made.start
+    assert of(list_own.sync(client=ada, limit=10), models.ApiKeyPage).total == 1
+    asked = models.VerifyApiKeyRequest(key=made.key)
+    verdict = of(verify_key.sync(client=service, body=asked), models.ApiKeyVerdict)
     assert verdict.valid
-    assert of(verdict.key, ApiKey).id == made.id
-    ok(update_key.sync(client=ada, body=UpdateApiKeyRequest(key_id=made.id, enabled=False)))
-    refused = of(verify_key.sync(client=service, body=asked), ApiKeyVerdict)
-    assert of(refused.error, ApiKeyRefusal).code == "KEY_DISABLED"
-    ok(delete_key.sync(client=ada, body=DeleteApiKeyRequest(key_id=made.id)))
-    assert of(get_key.sync(client=ada, id=made.id), Error).code == "KEY_NOT_FOUND"
+    assert of(verdict.key, models.ApiKey).id == made.id
+    ok(update_key.sync(client=ada, body=models.UpdateApiKeyRequest(key_id=made.id, enabled=False)))
+    refused = of(verify_key.sync(client=service, body=asked), models.ApiKeyVerdict)
+    assert of(refused.error, models.ApiKeyRefusal).code == "KEY_DISABLED"
+    ok(delete_key.sync(client=ada, body=models.DeleteApiKeyRequest(key_id=made.id)))
+    assert of(get_key.sync(client=ada, id=made.id), models.Error).code == "KEY_NOT_FOUND"
 
 
 def sign_in_by_mail() -> None:
     mary, grace = "mary@example.com", "grace.code@example.com"
-    ok(request_link.sync(client=nobody, body=RequestMagicLinkRequest(email=ADA)))
+    ok(request_link.sync(client=nobody, body=models.RequestMagicLinkRequest(email=ADA)))
     token = token_in(mail("magic-link", ADA)["link"])
-    assert not of(peek.sync(client=nobody, token=token), MagicLinkPreview).new_user
+    assert not of(peek.sync(client=nobody, token=token), models.MagicLinkPreview).new_user
     ok(verify_link.sync(client=nobody, token=token))
-    ok(request_link.sync(client=nobody, body=RequestMagicLinkRequest(email=mary)))
+    ok(request_link.sync(client=nobody, body=models.RequestMagicLinkRequest(email=mary)))
     token = token_in(mail("magic-link", mary)["link"])
-    ok(confirm_link.sync(client=nobody, body=ConfirmMagicLinkRequest(token=token)))
-    ok(send_code.sync(client=nobody, body=SendEmailCodeRequest.from_dict({"email": ADA, "type": "sign-in"})))
+    ok(confirm_link.sync(client=nobody, body=models.ConfirmMagicLinkRequest(token=token)))
+    ok(
+        send_code.sync(
+            client=nobody, body=models.SendEmailCodeRequest.from_dict({"email": ADA, "type": "sign-in"})
+        )
+    )
     code = mail("sign-in-code", ADA)["code"]
     ok(
         check_code.sync(
             client=nobody,
-            body=CheckEmailCodeRequest.from_dict({"email": ADA, "type": "sign-in", "otp": code}),
+            body=models.CheckEmailCodeRequest.from_dict({"email": ADA, "type": "sign-in", "otp": code}),
         )
     )
-    ok(sign_in_by_code.sync(client=nobody, body=SignInEmailCodeRequest(email=ADA, otp=code)))
+    ok(sign_in_by_code.sync(client=nobody, body=models.SignInEmailCodeRequest(email=ADA, otp=code)))
     sign_up = of(
-        sign_up_email.sync(client=nobody, body=SignUpRequest(name="Grace", email=grace, password=PASSWORD)),
-        SignedUp,
+        sign_up_email.sync(
+            client=nobody, body=models.SignUpRequest(name="Grace", email=grace, password=PASSWORD)
+        ),
+        models.SignedUp,
     )
-    wanted = SendEmailCodeRequest.from_dict({"email": grace, "type": "email-verification"})
+    wanted = models.SendEmailCodeRequest.from_dict({"email": grace, "type": "email-verification"})
     ok(send_code.sync(client=nobody, body=wanted))
     code = mail("verify-email-code", grace)["code"]
-    ok(verify_email_by_code.sync(client=nobody, body=VerifyEmailCodeRequest(email=grace, otp=code)))
+    ok(verify_email_by_code.sync(client=nobody, body=models.VerifyEmailCodeRequest(email=grace, otp=code)))
     as_grace, new = holding(of(sign_up.token, str)), "grace.new@example.com"
-    ok(request_change_code.sync(client=as_grace, body=RequestEmailChangeRequest(new_email=new)))
+    ok(request_change_code.sync(client=as_grace, body=models.RequestEmailChangeRequest(new_email=new)))
     code = mail("change-email-code", new)["code"]
-    ok(change_email_by_code.sync(client=as_grace, body=ChangeEmailByCodeRequest(new_email=new, otp=code)))
-    ok(forget_by_code.sync(client=nobody, body=RequestResetCodeRequest(email=mary)))
-    ok(request_reset_code.sync(client=nobody, body=RequestResetCodeRequest(email=ADA)))
+    ok(
+        change_email_by_code.sync(
+            client=as_grace, body=models.ChangeEmailByCodeRequest(new_email=new, otp=code)
+        )
+    )
+    ok(forget_by_code.sync(client=nobody, body=models.RequestResetCodeRequest(email=mary)))
+    ok(request_reset_code.sync(client=nobody, body=models.RequestResetCodeRequest(email=ADA)))
     code = mail("reset-password-code", ADA)["code"]
-    reset = ResetPasswordByCodeRequest(email=ADA, otp=code, password=PASSWORD)
+    reset = models.ResetPasswordByCodeRequest(email=ADA, otp=code, password=PASSWORD)
     ok(reset_by_code.sync(client=nobody, body=reset))
 
 
 def passkeys() -> None:
     ada = signed_in()
-    options = of(begin_registration.sync(client=ada), PasskeyRegistrationOptions)
-    created = PasskeyRegistration.from_dict(authenticator("create", options.to_dict()))
-    body = VerifyPasskeyRegistrationRequest(response=created, name="Laptop")
-    added = of(finish_registration.sync(client=ada, body=body), Passkey)
-    offer = of(begin_passkey_sign_in.sync(client=ada), PasskeySignInOptions)
-    signed = PasskeyAuthentication.from_dict(authenticator("get", offer.to_dict()))
+    options = of(begin_registration.sync(client=ada), models.PasskeyRegistrationOptions)
+    created = models.PasskeyRegistration.from_dict(authenticator("create", options.to_dict()))
+    body = models.VerifyPasskeyRegistrationRequest(response=created, name="Laptop")
+    added = of(finish_registration.sync(client=ada, body=body), models.Passkey)
+    offer = of(begin_passkey_sign_in.sync(client=ada), models.PasskeySignInOptions)
+    signed = models.PasskeyAuthentication.from_dict(authenticator("get", offer.to_dict()))
     answer = of(
-        sign_in_by_passkey.sync(client=ada, body=VerifyPasskeySignInRequest(response=signed)), PasskeyAnswer
+        sign_in_by_passkey.sync(client=ada, body=models.VerifyPasskeySignInRequest(response=signed)),
+        models.PasskeyAnswer,
     )
-    assert of(answer.user, User).email == ADA
+    assert of(answer.user, models.User).email == ADA
     renamed = of(
-        rename.sync(client=ada, body=UpdatePasskeyRequest(id=added.id, name="Phone")), UpdatedPasskey
+        rename.sync(client=ada, body=models.UpdatePasskeyRequest(id=added.id, name="Phone")),
+        models.UpdatedPasskey,
     )
     assert [one.name for one in of(list_passkeys.sync(client=ada), list)] == [renamed.passkey.name]
-    ok(remove_passkey.sync(client=ada, body=DeletePasskeyRequest(id=added.id)))
+    ok(remove_passkey.sync(client=ada, body=models.DeletePasskeyRequest(id=added.id)))
 
 
 def authenticator(ceremony: str, options: dict[str, object]) -> dict[str, object]:

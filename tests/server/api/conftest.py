@@ -11,7 +11,7 @@ import pytest
 from domain.context import Caller
 from domain.errors import Unauthenticated
 from domain.policy import Policy
-from handlers.reply import Header
+from handlers.responses.reply import Header
 from models.queries import SessionRow, UserRow
 from server.api import Dependencies, Endpoint, Operation, Request, build
 from server.api.client_address import ClientAddressResolver

@@ -1,15 +1,13 @@
 """What stops the start: a contract that cannot be served as it is written."""
 
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from connexion.exceptions import InvalidSpecification, ResolverError
 
 from codegen.bundle import EXTENSION
-from server.api import build
-from tests.server.api.conftest import MakePeer, Memory, dependencies, policy
+from tests.server.api.conftest import MakePeer
 from tests.server.api.small_contract import document
 
 Spoil = Callable[[dict[str, Any]], object]
@@ -44,6 +42,10 @@ def operation(document: dict[str, Any], path: str, method: str) -> dict[str, Any
 
 REFUSED: dict[str, tuple[Spoil, type[Exception], str]] = {
     "invalid": (lambda it: operation(it, "/ok", "get").pop("responses"), InvalidSpecification, "responses"),
+    "an unknown key": (lambda it: operation(it, "/ok", "get").update(surprise=1), InvalidSpecification, "surprise"),
+    "an unknown type": (
+        lambda it: it["components"].update(schemas={"User": {"type": "person"}}), InvalidSpecification, "User",
+    ),
     "no handler": (
         lambda it: operation(it, "/ok", "get").update(operationId="service.nobody"), ResolverError, "nobody",
     ),
@@ -92,35 +94,6 @@ class TestBuild:
 
 
 class TestLifespan:
-    async def test_is_run_once_around_the_service(self) -> None:
-        seen: list[str] = []
-
-        @contextlib.asynccontextmanager
-        async def lifespan(_: Any) -> AsyncIterator[None]:
-            seen.append("open")
-            yield
-            seen.append("close")
-
-        memory = Memory({})
-        app = build(
-            document(),
-            dependencies(memory),
-            policy=policy(),
-            lifespan=lifespan,
-            handlers="tests.server.api.echoes",
-        )
-        messages = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
-
-        async def receive() -> Any:
-            return messages.pop(0)
-
-        async def send(message: Any) -> None:
-            seen.append(message["type"])
-
-        await app({"type": "lifespan", "state": {}}, receive, send)
-
-        assert seen == ["open", "lifespan.startup.complete", "close", "lifespan.shutdown.complete"]
-
     async def test_websockets_are_turned_away(self, make_peer: MakePeer) -> None:
         sent: list[Any] = []
 

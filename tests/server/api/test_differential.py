@@ -21,7 +21,7 @@ from tests.server.api.generated import FORM, Sent, requests
 from tests.server.api.stock import stock_app, told
 
 BOUNDED = settings(
-    max_examples=4,
+    max_examples=3,
     phases=[Phase.generate],
     deadline=None,
     derandomize=True,
@@ -81,18 +81,20 @@ def with_empty_targets_absent(told_by_stock: Any) -> Any:
     return told_by_stock
 
 
-def for_stock(document: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters a type: Connexion answers 500 where a parameter's schema is a choice, as flags are."""
-    changed = copy.deepcopy(document)
-    for methods in changed["paths"].values():
-        for parameter in [
-            item for method in ("get", "post") for item in methods.get(method, {}).get("parameters", [])
-        ]:
-            if "type" not in parameter["schema"]:
-                parameter["schema"] = {
-                    "type": "string",
-                    "pattern": "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$",
-                }
+def for_stock() -> dict[str, Any]:
+    """Return the contract with a type for every parameter: Connexion answers 500 where the schema of one is a choice,
+    as that of flags is. Other references stay, or Connexion would check what they refer to again and again."""
+    changed = copy.deepcopy(DOCUMENT)
+    for path, methods in RESOLVED["paths"].items():
+        for method in {"get", "post"} & methods.keys():
+            parameters = copy.deepcopy(methods[method].get("parameters", []))
+            for parameter in parameters:
+                if "type" not in parameter["schema"]:
+                    parameter["schema"] = {
+                        "type": "string",
+                        "pattern": "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$",
+                    }
+            changed["paths"][path][method]["parameters"] = parameters
     return changed
 
 
@@ -113,7 +115,7 @@ async def both() -> AsyncIterator[Both]:
     )
     clients = [
         httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE_URL)
-        for app in (stock_app(for_stock(RESOLVED)), ours)
+        for app in (stock_app(for_stock()), ours)
     ]
     yield clients[0], clients[1]
     for client in clients:
@@ -161,13 +163,13 @@ class TestDifferential:
         if difference(sent, (stock, ours)) is None:
             assert ours.status_code == stock.status_code, f"{sent} {ours.text} {stock.text}"
 
-    @pytest.mark.parametrize("value", [None, "Bearer nobody", "Basic YTpi"])
-    async def test_nobody_gets_in_alike(self, both: Both, operation_id: str, value: str | None) -> None:
+    async def test_nobody_gets_in_alike(self, both: Both, operation_id: str) -> None:
         method, path, operation = OPERATIONS[operation_id]
         sent = Sent(method.upper(), path.replace("{", "").replace("}", ""), {}, {}, form=False)
 
-        stock, ours = await ask_both(both, sent, {} if value is None else {"authorization": value})
+        for value in (None, "Bearer nobody", "Basic YTpi"):
+            stock, ours = await ask_both(both, sent, {} if value is None else {"authorization": value})
 
-        # 3.2: where a session is optional, a token that opens none counts as absent; Connexion refuses it.
-        is_lenient = {} in operation.get("security", []) and value == "Bearer nobody"
-        assert (ours.status_code == 401) == (stock.status_code == 401 and not is_lenient)
+            # 3.2: where a session is optional, a token that opens none counts as absent; Connexion refuses it.
+            is_lenient = {} in operation.get("security", []) and value == "Bearer nobody"
+            assert (ours.status_code == 401) == (stock.status_code == 401 and not is_lenient), value

@@ -23,13 +23,13 @@ def parts(rendered: ErrorResponse) -> tuple[int, dict[str, str], Any]:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("refusal", errors.every_refusal())
-    def test_each_is_rendered_by_its_class(self, refusal: type[errors.Refusal]) -> None:
-        status, _, body = parts(render(refusal(), "r1"))
+    def test_each_is_rendered_by_its_class(self) -> None:
+        for refusal in errors.every_refusal():
+            status, _, body = parts(render(refusal(), "r1"))
 
-        assert status == refusal.status
-        fields: dict[str, Any] = {"fields": []} if issubclass(refusal, errors.ValidationError) else {}
-        assert body == {"message": refusal.message, "code": refusal.code, **fields}
+            assert status == refusal.status
+            fields: dict[str, Any] = {"fields": []} if issubclass(refusal, errors.ValidationError) else {}
+            assert body == {"message": refusal.message, "code": refusal.code, **fields}
 
     def test_a_message_of_its_own_is_kept(self) -> None:
         assert parts(render(errors.BadRequest("Invalid HTTP request"), "r1")) == (

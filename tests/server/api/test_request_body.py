@@ -56,17 +56,24 @@ class TestMediaTypes:
     async def test_anything_else_is_not(self, peer: Peer, media_type: str) -> None:
         assert await sign_in(peer, GOOD, [("content-type", media_type)]) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
+    @pytest.mark.parametrize("headers", [[], [*JSON, ("content-type", "text/plain")]])
+    async def test_none_and_two_are_not(self, peer: Peer, headers: list[tuple[str, str]]) -> None:
+        assert await sign_in(peer, GOOD, headers) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+    @pytest.mark.threat("R30")
     @pytest.mark.parametrize(
         ("codings", "status"),
         [
+            (["gzip"], 415),
             (["gzip", "identity"], 415),
             (["identity", "gzip"], 415),
+            (["identity, br"], 415),
             (["identity", "Identity"], 200),
             (["identity,IDENTITY"], 200),
             ([""], 200),
         ],
     )
-    async def test_every_coding_counts(self, peer: Peer, codings: list[str], status: int) -> None:
+    async def test_no_coding_of_a_body_is_taken(self, peer: Peer, codings: list[str], status: int) -> None:
         headers = [*JSON, *(("content-encoding", coding) for coding in codings)]
 
         assert (await sign_in(peer, GOOD, headers))[0] == status
@@ -93,17 +100,6 @@ class TestMediaTypes:
 
     async def test_a_body_on_get_is_ignored(self, peer: Peer) -> None:
         assert (await ask(peer.app, "GET", "/ok", [("content-type", "text/plain")], [b"\xff{"])).status == 200
-
-    async def test_a_body_without_a_type_is_not(self, peer: Peer) -> None:
-        assert await sign_in(peer, GOOD, []) == (415, "UNSUPPORTED_MEDIA_TYPE")
-
-    async def test_two_types_are_not(self, peer: Peer) -> None:
-        assert (await sign_in(peer, GOOD, [*JSON, ("content-type", "text/plain")]))[0] == 415
-
-    @pytest.mark.threat("R30")
-    @pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("identity, br", 415)])
-    async def test_compressed_bodies_are_not(self, peer: Peer, coding: str, status: int) -> None:
-        assert (await sign_in(peer, GOOD, [*JSON, ("content-encoding", coding)]))[0] == status
 
 
 class TestForm:
@@ -153,29 +149,8 @@ class TestJson:
             "[body.email] is nested too deeply; [body.password] is required; [body.scopes.0] must be a string"
         )
 
-    @pytest.mark.threat("R26")
-    @pytest.mark.parametrize("raw", [b"[]", b'"x"', b"null", b"1", b"true", b'["\\u0000"]'])
-    async def test_anything_but_an_object_fails_validation(self, peer: Peer, raw: bytes) -> None:
-        answer = await ask(peer.app, "POST", "/sign-in/email", JSON, [raw])
-
-        assert answer.json == {
-            "message": "[body] must be an object",
-            "code": "VALIDATION_ERROR",
-            "fields": [],
-        }
-
 
 class TestSize:
-    @pytest.mark.threat("R27")
-    async def test_an_announced_one_is_refused_before_it_is_read(self, peer: Peer) -> None:
-        answer = await ask(peer.app, "POST", "/sign-in/email", [*JSON, ("content-length", "65537")], [])
-
-        assert (answer.status, answer.json["code"], answer.header("connection")) == (
-            413,
-            "PAYLOAD_TOO_LARGE",
-            "close",
-        )
-
     async def test_an_unannounced_one_is_refused_when_it_passes_the_limit(self, make_peer: MakePeer) -> None:
         peer = make_peer(max_body=100)
         pieces = iter([b" " * 30] * 50)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from domain.context import Client
 from tests.server.api.conftest import Peer
 from tests.server.api.raw import ask
 
@@ -34,23 +33,3 @@ class TestEveryAnswer:
 
         assert len(ids) == 10
         assert all(len(request_id or "") == 32 for request_id in ids)
-
-
-class TestCall:
-    async def test_tells_the_handler_who_asks(self, peer: Peer) -> None:
-        headers = [
-            ("user-agent", "Mozilla\t5.0"),
-            ("x-forwarded-for", "203.0.113.7"),
-            ("cookie", "trust=a; x=b"),
-        ]
-
-        answer = await ask(peer.app, "GET", "/ok", headers)
-
-        call = peer.memory.calls[0]
-        assert call.client == Client("192.0.2.1", "Mozilla5.0", answer.header("x-request-id") or "")
-        assert (call.operation_id, call.scope["method"], call.arguments) == (
-            "service.check_health",
-            "GET",
-            {},
-        )
-        assert (call.head.cookie(b"trust"), call.head.cookie(b"none")) == ("a", None)

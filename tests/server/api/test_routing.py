@@ -46,8 +46,3 @@ class TestMethods:
 
         assert (answer.status, answer.body) == (200, b"")
         assert answer.header("content-length") == str(len(like.body))
-
-    async def test_options_says_what_is_allowed(self, peer: Peer) -> None:
-        answer = await ask(peer.app, "OPTIONS", "/ok")
-
-        assert (answer.status, answer.body, answer.header("allow")) == (204, b"", "GET, HEAD, OPTIONS")

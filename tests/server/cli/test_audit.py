@@ -69,7 +69,7 @@ def shown(done: Result) -> list[dict[str, Any]]:
 
 
 class TestAudit:
-    def test_shows_a_table_newest_first(self, run: Run, ada: str) -> None:
+    def test_shows_a_table_newest_first_or_json(self, run: Run, ada: str) -> None:
         done = run("audit")
 
         heading, *lines = done.stdout.splitlines()
@@ -81,8 +81,6 @@ class TestAudit:
         assert "user.created" in lines[0]
         assert "by=operator" in lines[0]
         assert "hint " in done.stdout
-
-    def test_shows_json_one_object_a_line(self, run: Run, ada: str) -> None:
         record = shown(run("audit", "--json", "--event", "sign_in.succeeded"))[0]
 
         assert (record["user_id"], record["method"], record["details"]) == (ada, "password", {})
@@ -126,8 +124,6 @@ class TestAudit:
         assert {(record["address"], record["user_agent"]) for record in by_id} == {(None, None)}
         assert shown(run("audit", "--json", "--user", ADA)) == []
 
-    @pytest.mark.parametrize(
-        "words", [["--since", "soon"], ["--until", "2026-13-01"], ["--outcome", "well"], ["--limit", "0"]]
-    )
-    def test_refuses_what_it_cannot_read(self, run: Run, words: list[str]) -> None:
-        assert run("audit", *words).exit_code == 2
+    def test_refuses_what_it_cannot_read(self, run: Run) -> None:
+        for words in ("--since soon", "--until 2026-13-01", "--outcome well", "--limit 0"):
+            assert run("audit", *words.split()).exit_code == 2, words

@@ -63,6 +63,7 @@ class TestDevelopment:
         assert chosen.database_url.get_secret_value() == f"sqlite+aiosqlite:///{tmp_path / 'gatewright.db'}"
         assert (chosen.mail.sender, chosen.password_reset.sender) == ("console", "console")
         assert chosen.session.cookie_secure
+        assert development(SERVER__PORT="9000").base_url == "http://127.0.0.1:9000"
 
     @pytest.mark.threat("R43")
     @pytest.mark.parametrize(
@@ -98,31 +99,17 @@ class TestDevelopment:
         assert [secret.get_secret_value() for secret in chosen.secrets] == [SECRET]
         assert (chosen.mail.sender, chosen.password_reset.sender) == ("none", "file")
 
-    def test_follows_the_port(self, development: Load) -> None:
-        assert development(SERVER__PORT="9000").base_url == "http://127.0.0.1:9000"
-
-    def test_makes_a_secret_once(self, development: Load, tmp_path: Path) -> None:
+    def test_makes_a_secret_and_a_verifier_token_once(self, development: Load, tmp_path: Path) -> None:
         first, second = development(), development()
 
-        file = tmp_path / "gatewright.secret"
-        assert first.secrets == second.secrets
-        assert [secret.get_secret_value() for secret in first.secrets] == [file.read_text("utf-8").strip()]
-        assert len(file.read_text("utf-8").strip()) >= 32
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert sorted(path.name for path in tmp_path.iterdir()) == [
-            "gatewright.secret",
-            "gatewright.verifier",
-        ]
-
-    def test_makes_a_verifier_token_once_unless_verifiers_are_set(
-        self, development: Load, tmp_path: Path
-    ) -> None:
-        first, second = development(), development()
-
-        file = tmp_path / "gatewright.verifier"
-        assert first.api_keys.verifier_tokens() == [("dev", file.read_text("utf-8").strip())]
-        assert first.api_keys.verifiers == second.api_keys.verifiers
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        files = sorted(tmp_path.iterdir())
+        secret, verifier = (file.read_text("utf-8").strip() for file in files)
+        assert [file.name for file in files] == ["gatewright.secret", "gatewright.verifier"]
+        assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600, 0o600]
+        assert [one.get_secret_value() for one in first.secrets] == [secret]
+        assert len(secret) >= 32
+        assert first.api_keys.verifier_tokens() == [("dev", verifier)]
+        assert (first.secrets, first.api_keys.verifiers) == (second.secrets, second.api_keys.verifiers)
         assert not development(API_KEYS__VERIFIERS="").api_keys.verifies
         assert development(API_KEYS__ENABLED="false").api_keys.verifiers == ()
 
@@ -134,13 +121,11 @@ class TestDevelopment:
 
         assert first.secrets != second.secrets
 
-    def test_a_folder_that_cannot_hold_the_secret(self, tmp_path: Path) -> None:
-        assert refused(_loader(DEVELOPMENT, tmp_path / "absent")) == ["secrets"]
-
-    def test_a_secret_file_that_was_cut(self, development: Load, tmp_path: Path) -> None:
+    def test_a_secret_that_cannot_be_kept_or_was_cut(self, tmp_path: Path) -> None:
         (tmp_path / "gatewright.secret").write_text("short", "utf-8")
 
-        assert refused(development) == ["secrets"]
+        for folder in (tmp_path / "absent", tmp_path):
+            assert refused(_loader(DEVELOPMENT, folder)) == ["secrets"]
 
     def test_loopback_is_trusted_while_nothing_else_is_said(self, development: Load) -> None:
         unset, empty, listed = (
@@ -152,9 +137,7 @@ class TestDevelopment:
             )
         )
 
-        assert unset.trusts("http://localhost:3000")
-        assert not empty.trusts("http://localhost:3000")
-        assert not listed.trusts("http://localhost:3000")
+        assert [one.trusts("http://localhost:3000") for one in (unset, empty, listed)] == [True, False, False]
         assert listed.trusts("http://app.test")
 
     def test_providers_over_http_on_loopback_only(self, development: Load) -> None:
@@ -174,6 +157,9 @@ class TestProduction:
 
         assert (chosen.mail.sender, chosen.password_reset.sender) == ("none", "none")
         assert list(tmp_path.iterdir()) == []
+        assert chosen.parsed_origins().trusts("https://auth.example.com")
+        assert not chosen.parsed_origins().trusts("http://localhost:3000")
+        assert (chosen.jwt.enabled, chosen.api_keys.enabled) == (False, False)
 
     def test_is_the_profile_when_none_is_named(self, tmp_path: Path) -> None:
         assert refused(_loader({}, tmp_path)) == ["secrets", "base_url", "database_url"]
@@ -184,7 +170,6 @@ class TestProduction:
         [
             ({"SECRETS": "absent"}, "secrets"),
             ({"SECRETS": ""}, "secrets"),
-            ({"SECRETS": "too-short"}, "secrets"),
             ({"SECRETS": f"{SECRET},too-short"}, "secrets"),
             ({"SECRETS": SAMPLE_SECRET}, "secrets"),
             ({"SECRETS": f"{SECRET},{SAMPLE_SECRET}"}, "secrets"),
@@ -242,12 +227,6 @@ class TestProduction:
 
         assert chosen.parsed_origins().trusts("http://app.test")
 
-    def test_trusts_only_the_list(self, production: Load) -> None:
-        origins = production().parsed_origins()
-
-        assert origins.trusts("https://auth.example.com")
-        assert not origins.trusts("http://localhost:3000")
-
     def test_never_shows_the_secret(self, production: Load) -> None:
         with pytest.raises(ConfigurationError) as refusal:
             production(SECRETS="hunter2", DATABASE_URL="mysql://u:hunter2@db.test/x")
@@ -296,13 +275,13 @@ class TestTokens:
         assert key.startswith(f"jwt.{name.lower()}")
 
     def test_a_rotation_is_longer_than_its_announcement(self, production: Load) -> None:
-        assert refused(production, JWT__ROTATION_INTERVAL="2d", JWT__PUBLISH_AHEAD="2d") == [
-            "jwt.rotation_interval"
-        ]
+        keys = refused(production, JWT__ROTATION_INTERVAL="2d", JWT__PUBLISH_AHEAD="2d")
 
-    def test_are_on_in_development_alone(self, development: Load, production: Load) -> None:
-        assert (development().jwt.enabled, production().jwt.enabled) == (True, False)
-        assert development(JWT__ENABLED="false").jwt.enabled is False
+        assert keys == ["jwt.rotation_interval"]
+
+    def test_are_on_in_development(self, development: Load) -> None:
+        assert development().jwt.enabled
+        assert not development(JWT__ENABLED="false").jwt.enabled
 
 
 class TestBoth:
@@ -395,16 +374,21 @@ class TestBoth:
 
         assert load(PASSWORD__BLOCKLIST_FILE=str(file), MAIL__TEMPLATES_DIR=str(folder))
 
-    def test_accept_that_nobody_can_delete_themselves_where_nobody_may(self, load: Load) -> None:
-        assert load(DELETE_USER__ENABLED="false", DELETE_USER__CONFIRM_BY_MAIL="true", MAIL__SENDER="none")
-
-    def test_accept_a_host_cookie(self, load: Load) -> None:
-        assert load(SESSION__COOKIE_NAME="__Host-session").session.cookie_name == "__Host-session"
-
-    def test_accept_smtp_with_what_it_needs(self, load: Load) -> None:
-        chosen = load(MAIL__SENDER="smtp", MAIL__SMTP__HOST="mail.test", MAIL__FROM="a@example.com")
-
-        assert chosen.mail.sender == "smtp"
+    @pytest.mark.parametrize(
+        "variables",
+        [
+            {
+                "DELETE_USER__ENABLED": "false",
+                "DELETE_USER__CONFIRM_BY_MAIL": "true",
+                "MAIL__SENDER": "none",
+            },
+            {"SESSION__COOKIE_NAME": "__Host-session"},
+            {"MAIL__SENDER": "smtp", "MAIL__SMTP__HOST": "mail.test", "MAIL__FROM": "a@example.com"},
+        ],
+        ids=str,
+    )
+    def test_accept_what_fits_together(self, load: Load, variables: dict[str, str]) -> None:
+        assert load(**variables)
 
     @pytest.mark.parametrize(
         "address", ["redis://127.0.0.1:port", "redis://127.0.0.1:99999", "valkey://127.0.0.1/0?colour=red"]
@@ -446,24 +430,19 @@ class TestSettingsFile:
         assert profiles.create_settings_file(environ, tmp_path) is None
         assert list(tmp_path.iterdir()) == []
 
-    def test_never_replaces_one(self, tmp_path: Path) -> None:
+    def test_replaces_none_and_is_not_required(self, tmp_path: Path) -> None:
         (tmp_path / "gatewright.toml").write_text('app_name = "Ada"\n', "utf-8")
 
         assert profiles.create_settings_file(DEVELOPMENT, tmp_path) is None
+        assert profiles.create_settings_file(DEVELOPMENT, tmp_path / "absent") is None
         assert (tmp_path / "gatewright.toml").read_text("utf-8") == 'app_name = "Ada"\n'
 
-    def test_is_not_required(self, tmp_path: Path) -> None:
-        assert profiles.create_settings_file(DEVELOPMENT, tmp_path / "absent") is None
 
+def test_warnings_name_what_has_no_effect() -> None:
+    named = {"GATEWRIGHT_ZZZ": "1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
 
-class TestWarnings:
-    def test_name_what_has_no_effect(self) -> None:
-        named = {"GATEWRIGHT_ZZZ": "1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
-
-        assert profiles.warnings(named) == ["GATEWRIGHT_ZZZ: names no setting"]
-
-    def test_are_absent_by_default(self) -> None:
-        assert profiles.warnings(PRODUCTION) == []
+    assert profiles.warnings(named) == ["GATEWRIGHT_ZZZ: names no setting"]
+    assert profiles.warnings(PRODUCTION) == []
 
 
 class TestAdministration:
@@ -533,8 +512,7 @@ class TestApiKeys:
 
         assert key in refused(production, **variables)
 
-    def test_nothing_is_on_in_production_until_it_is_said(self, production: Load) -> None:
-        assert not production().api_keys.enabled
+    def test_verify_nothing_in_production_until_they_are_on(self, production: Load) -> None:
         assert not production(API_KEYS__VERIFIERS="files:" + "v" * 32).api_keys.verifies
 
 

@@ -1,7 +1,6 @@
 """The settings: their sources, their precedence, and what is refused (behaviour chapter 2)."""
 
 import json
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from datetime import timedelta
@@ -22,219 +21,46 @@ from server.config.groups.emails import ChangeEmail
 from server.config.groups.group import fill
 from server.config.policy import policy_of
 from server.config.settings import Settings, unknown_variables
-from server.config.sources import ConfigurationError, fields, variable
+from server.config.sources import ConfigurationError, fields
 from tests.policies import policy
 
 SECRET = "0123456789abcdef0123456789abcdef"
 
-DEFAULTS = {
+OFF = {
+    *("allow_http", "admin.enabled", "admin.impersonation.enabled", "admin.impersonation.notify"),
+    *("api_keys.enabled", "api_keys.sessions", "api_keys.accept_imported", "magic_link.enabled"),
+    *("passkey.enabled", "email_otp.enabled", "jwt.enabled", "jwt.header", "mail.mailbox"),
+    *("account_linking.allow_different_emails", "account_linking.allow_unlinking_all"),
+}
+"""Switches that open a door, or show more: whoever wants it chooses it."""
+
+ON = {
+    *("require_authentication", "require_current_password", "send_email_notifications"),
+    *(
+        "session.cookie_secure",
+        "session.cookie_http_only",
+        "password.blocklist",
+        "password_reset.revoke_sessions",
+    ),
+    *("account_linking.require_local_verified", "two_factor.enforce_for_social", "magic_link.confirm"),
+    *("admin.impersonation.restricted", "limits.enabled"),
+}
+"""Switches that protect."""
+
+BOUNDS = {
     "profile": "production",
-    "base_path": "",
-    "allow_http": False,
-    "secrets": (),
-    "database.pool_size": 10,
-    "database.pooler": "none",
-    "database.timeout": timedelta(seconds=5),
-    "database.migrate": "auto",
     "server.host": "127.0.0.1",
-    "server.port": 8000,
-    "server.max_body": 65536,
-    "server.request_timeout": timedelta(seconds=30),
-    "server.shutdown_delay": timedelta(0),
-    "server.shutdown_grace": timedelta(seconds=30),
-    "app_name": "Gatewright",
+    "metrics.host": "127.0.0.1",
     "trusted_origins": (),
     "trusted_proxies": (),
-    "require_authentication": True,
-    "enable_session_listing": True,
-    "enable_session_revocation": True,
-    "reset_token_expiry_hours": 24,
-    "require_current_password": True,
-    "send_email_notifications": True,
-    "session.expires_in": timedelta(days=7),
-    "session.update_age": timedelta(days=1),
-    "session.absolute_lifetime": timedelta(days=90),
-    "session.not_remembered_expires_in": timedelta(days=1),
-    "session.fresh_age": timedelta(days=1),
-    "session.list_tokens": True,
-    "session.max_per_user": 1000,
-    "session.cookie_name": "service.session-token",
-    "session.cookie_secure": True,
-    "session.cookie_http_only": True,
     "session.cookie_same_site": "Lax",
     "session.cookie_domain": None,
-    "session.cookie_prefix": "service.",
-    "email_password.enabled": True,
-    "sign_up.enabled": True,
-    "sign_up.auto_sign_in": True,
-    "sign_up.notify_existing": True,
-    "username.enabled": True,
     "password.min_length": 8,
-    "password.max_length": 128,
-    "password.blocklist": True,
-    "password.blocklist_file": None,
     "password.argon2_memory_kib": 19456,
     "password.argon2_time": 2,
-    "password.argon2_parallelism": 1,
-    "password.hash_queue": 64,
-    "password.hash_nice": 10,
-    "password.hash_wait": timedelta(seconds=5),
-    "password_reset.sender": "none",
-    "password_reset.revoke_sessions": True,
-    "email_verification.enabled": True,
-    "email_verification.required": False,
-    "email_verification.send_on_sign_up": True,
-    "email_verification.send_on_sign_in": False,
-    "email_verification.token_expires_in": timedelta(hours=1),
-    "change_email.enabled": True,
-    "change_email.immediate_if_unverified": True,
-    "delete_user.enabled": True,
-    "delete_user.confirm_by_mail": False,
-    "delete_user.token_expires_in": timedelta(hours=24),
-    "two_factor.issuer": None,
-    "two_factor.otp_enabled": True,
-    "two_factor.enforce_for_social": True,
-    "two_factor.page": None,
-    "two_factor.totp_window": 1,
-    "two_factor.otp_expires_in": timedelta(minutes=3),
-    "two_factor.otp_attempts": 5,
-    "two_factor.backup_code_count": 10,
-    "two_factor.challenge_expires_in": timedelta(minutes=10),
-    "two_factor.challenge_attempts": 5,
-    "two_factor.lock_after": 10,
-    "two_factor.lock_for": timedelta(minutes=15),
-    "two_factor.trust_expires_in": timedelta(days=30),
-    "account_linking.enabled": True,
-    "account_linking.implicit": True,
-    "account_linking.require_local_verified": True,
-    "account_linking.trusted_providers": (),
-    "account_linking.allow_different_emails": False,
-    "account_linking.allow_unlinking_all": False,
-    "oauth.state_expires_in": timedelta(minutes=10),
-    "oauth.http_timeout": timedelta(seconds=10),
-    "oauth.max_response": 1048576,
-    "oauth.refresh_skew": timedelta(seconds=5),
-    "oauth.expose_refresh_token": True,
-    "oauth.error_url": None,
-    "admin.enabled": False,
-    "admin.default_role": "user",
-    "admin.statements": {},
-    "admin.roles": {},
-    "admin.fresh_age": None,
-    "admin.require_two_factor": False,
-    "admin.default_ban_reason": "No reason",
-    "admin.default_ban_expires_in": timedelta(0),
-    "admin.count_limit": 10_000,
-    "admin.impersonation.enabled": False,
-    "admin.impersonation.expires_in": timedelta(hours=1),
-    "admin.impersonation.restricted": True,
-    "admin.impersonation.notify": False,
-    "admin.scan_timeout": timedelta(seconds=2),
-    "api_keys.enabled": False,
-    "api_keys.verifiers": (),
-    "api_keys.sessions": False,
-    "api_keys.default_prefix": "gwk_",
-    "api_keys.minimum_prefix_length": 1,
-    "api_keys.maximum_prefix_length": 32,
-    "api_keys.starting_characters": 4,
-    "api_keys.require_name": False,
-    "api_keys.minimum_name_length": 1,
-    "api_keys.maximum_name_length": 32,
-    "api_keys.metadata": False,
-    "api_keys.expires_in": timedelta(0),
-    "api_keys.minimum_expires_in": timedelta(days=1),
-    "api_keys.maximum_expires_in": timedelta(days=365),
-    "api_keys.custom_expiry": True,
-    "api_keys.allow_never": True,
-    "api_keys.accept_imported": False,
-    "api_keys.limit_per_owner": 100,
-    "api_keys.rate_limit.enabled": False,
-    "api_keys.rate_limit.window": timedelta(minutes=1),
-    "api_keys.rate_limit.max": 600,
-    "api_keys.default_permissions": {},
-    "api_keys.grantable": {},
-    "api_keys.last_request_interval": timedelta(seconds=60),
-    "api_keys.disable_on_reset": False,
-    "api_keys.kinds": {},
-    "magic_link.enabled": False,
-    "magic_link.expires_in": timedelta(minutes=10),
-    "magic_link.sign_up": True,
-    "magic_link.confirm": True,
-    "magic_link.page": None,
-    "passkey.enabled": False,
-    "passkey.rp_id": None,
-    "passkey.rp_name": None,
-    "passkey.origins": (),
     "passkey.user_verification": "required",
-    "passkey.counts_as_two_factors": True,
-    "passkey.challenge_expires_in": timedelta(minutes=5),
-    "passkey.max_per_user": 20,
-    "email_otp.enabled": False,
-    "email_otp.expires_in": timedelta(minutes=5),
-    "email_otp.attempts": 3,
-    "email_otp.sign_up": True,
-    "email_otp.verify_current_email": False,
-    "pages.enabled": True,
-    "pages.path": "/account",
-    "pages.locale": "en",
-    "pages.accent": "#2f55d4",
-    "pages.accent_dark": "#9db4ff",
-    "pages.logo": None,
-    "pages.stylesheet": None,
-    "pages.templates_dir": None,
-    "pages.home_url": None,
-    "pages.terms_url": None,
-    "pages.privacy_url": None,
-    "jwt.enabled": False,
-    "jwt.algorithms": ("ES256", "RS256"),
-    "jwt.issuer": None,
-    "jwt.audiences": (),
-    "jwt.expires_in": timedelta(minutes=5),
     "jwt.claims": ("email", "emailVerified", "name"),
-    "jwt.header": False,
-    "jwt.rotation_interval": timedelta(days=90),
-    "jwt.publish_ahead": timedelta(hours=1),
-    "jwt.keep": timedelta(days=30),
-    "jwt.jwks_max_age": timedelta(minutes=5),
-    "mail.sender": "none",
-    "mail.from": None,
-    "mail.smtp.host": None,
-    "mail.smtp.port": 587,
-    "mail.smtp.username": None,
-    "mail.smtp.password": None,
-    "mail.smtp.tls": "starttls",
-    "mail.timeout": timedelta(seconds=10),
-    "mail.retry_for": timedelta(hours=24),
-    "mail.templates_dir": None,
-    "mail.file_path": Path("mail.jsonl"),
-    "mail.mailbox": False,
-    "limits.enabled": True,
-    "limits.requests": 100,
-    "limits.requests_window": timedelta(seconds=10),
-    "limits.failures": 10,
-    "limits.failures_window": timedelta(minutes=15),
-    "limits.network_failures": 100,
-    "limits.network_failures_window": timedelta(minutes=15),
-    "limits.account_failures": 100,
-    "limits.account_failures_window": timedelta(hours=24),
-    "limits.mail_burst": 5,
-    "limits.mail_burst_window": timedelta(minutes=15),
-    "limits.mail_daily": 20,
-    "limits.sign_in_mail_burst": 5,
-    "limits.sign_in_mail_burst_window": timedelta(minutes=15),
-    "limits.sign_in_mail_daily": 20,
-    "audit.retention": timedelta(days=365),
-    "documents.enabled": True,
-    "log.level": "info",
-    "log.format": "json",
-    "log.requests": True,
-    "metrics.port": None,
-    "metrics.host": "127.0.0.1",
-    "tracing.endpoint": None,
-    "tracing.ratio": 1.0,
 }
-OTHERS = {"base_url", "database_url", "default_redirect_url", "limits.store", "password.hash_workers"}
-"""Settings with a default that depends on others, on the machine, or that is a secret."""
 
 
 @pytest.fixture
@@ -257,13 +83,14 @@ def value(chosen: Settings, key: str) -> Any:
 
 
 class TestDefaults:
-    def test_are_those_of_the_table(self) -> None:
+    """All of them stand in the reference of the documentation, which has to be what the classes say."""
+
+    def test_are_safe(self) -> None:
         chosen = Settings()
 
-        assert {key: value(chosen, key) for key in DEFAULTS} == DEFAULTS
-
-    def test_name_every_setting(self) -> None:
-        assert {".".join(path) for path, _ in fields(Settings)} == DEFAULTS.keys() | OTHERS
+        assert {key: value(chosen, key) for key in BOUNDS} == BOUNDS
+        assert [key for key in OFF if value(chosen, key)] == []
+        assert [key for key in ON if not value(chosen, key)] == []
 
     def test_hash_on_at_most_four_cores(self) -> None:
         assert 1 <= Settings().password.hash_workers <= 4
@@ -273,25 +100,19 @@ class TestDefaults:
 
 
 class TestPrecedence:
-    def test_the_file_wins_over_the_defaults(self, load: Callable[..., Settings]) -> None:
-        chosen = load('[session]\nexpires_in = "2h"')
+    def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults(
+        self, load: Callable[..., Settings]
+    ) -> None:
+        toml = (
+            'app_name = "File"\ntrusted_origins = ["https://a.test", "https://b.test"]\n'
+            '[session]\nexpires_in = "2h"\ncookie_name = "kept"'
+        )
 
-        assert chosen.session.expires_in == timedelta(hours=2)
+        chosen = load(toml, SESSION__EXPIRES_IN="3h", TRUSTED_ORIGINS="https://c.test")
+
         assert chosen.session.update_age == timedelta(days=1)
-
-    def test_the_environment_wins_over_the_file(self, load: Callable[..., Settings]) -> None:
-        chosen = load(
-            'app_name = "File"\n[session]\nexpires_in = "2h"\ncookie_name = "kept"', SESSION__EXPIRES_IN="3h"
-        )
-
-        assert chosen.session.expires_in == timedelta(hours=3)
         assert (chosen.app_name, chosen.session.cookie_name) == ("File", "kept")
-
-    def test_lists_are_replaced_and_not_joined(self, load: Callable[..., Settings]) -> None:
-        chosen = load(
-            'trusted_origins = ["https://a.test", "https://b.test"]', TRUSTED_ORIGINS="https://c.test"
-        )
-
+        assert chosen.session.expires_in == timedelta(hours=3)
         assert chosen.trusted_origins == ("https://c.test",)
 
     def test_another_file_may_be_named(self, tmp_path: Path) -> None:
@@ -303,21 +124,17 @@ class TestPrecedence:
 
         assert (by_name.app_name, by_path.app_name) == ("Other", "Other")
 
-    def test_no_file_is_needed(self, tmp_path: Path) -> None:
-        assert settings.load({}, tmp_path) == Settings()
-
-    def test_nothing_is_read_from_the_real_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_file_is_needed_and_the_real_environment_is_not_read(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         monkeypatch.setenv("APP_NAME", "Stray")
         monkeypatch.setenv("GATEWRIGHT_APP_NAME", "Stray")
 
+        assert settings.load({}, tmp_path) == Settings()
         assert Settings().app_name == "Gatewright"
 
 
 class TestEnvironment:
-    def test_every_setting_has_a_variable(self) -> None:
-        assert variable(("session", "cookie_name")) == "GATEWRIGHT_SESSION__COOKIE_NAME"
-        assert variable(("reset_token_expiry_hours",)) == "GATEWRIGHT_RESET_TOKEN_EXPIRY_HOURS"
-
     @pytest.mark.parametrize(
         ("text", "switch"), [("true", True), ("FALSE", False), ("1", True), ("off", False)]
     )
@@ -341,7 +158,6 @@ class TestEnvironment:
         [("90", 90), ("90s", 90), ("15m", 900), ("24h", 86400), ("7d", 604800), ("0.5s", 0.5)],
     )
     def test_durations(self, load: Callable[..., Settings], text: str, seconds: float) -> None:
-        assert load(DATABASE__TIMEOUT=text).database.timeout == timedelta(seconds=seconds) or seconds > 300
         assert load(SERVER__REQUEST_TIMEOUT=text).server.request_timeout == timedelta(seconds=seconds)
 
     @pytest.mark.parametrize("text", ["36501d", "3000000d", "999999999999d", "-1s", "1w", "1h30m"])
@@ -372,11 +188,11 @@ class TestEnvironment:
 
         assert [secret.get_secret_value() for secret in chosen.secrets] == [SECRET]
 
-    def test_a_setting_whose_own_name_ends_in_file(self, load: Callable[..., Settings]) -> None:
-        assert load(PASSWORD__BLOCKLIST_FILE="/words").password.blocklist_file == Path("/words")
+    def test_names_that_are_unlike_their_variable(self, load: Callable[..., Settings]) -> None:
+        chosen = load(MAIL__FROM="Ada <ada@example.com>", PASSWORD__BLOCKLIST_FILE="/words")
 
-    def test_the_sender_address(self, load: Callable[..., Settings]) -> None:
-        assert load(MAIL__FROM="Ada <ada@example.com>").mail.from_address == "Ada <ada@example.com>"
+        assert chosen.mail.from_address == "Ada <ada@example.com>"
+        assert chosen.password.blocklist_file == Path("/words")
 
     def test_unknown_variables_only_warn(self, load: Callable[..., Settings]) -> None:
         load(PORT_8000_TCP_ADDR="10.0.0.1", SERVICE_HOST="10.0.0.1", SESSION__COLOUR="red")
@@ -397,19 +213,12 @@ class TestRefusals:
             ('[session]\ncookie_secure = "true"', "session.cookie_secure"),
             ('[server]\nport = "8000"', "server.port"),
             ("[server]\nport = 8000.0", "server.port"),
-            ("[server]\nport = 65536", "server.port"),
             ("app_name = 1", "app_name"),
             ('app_name = ""', "app_name"),
             ('trusted_origins = "https://app.test"', "trusted_origins"),
             ('trusted_proxies = ["10.0.0.1/8"]', "trusted_proxies.0"),
-            ("reset_token_expiry_hours = 0", "reset_token_expiry_hours"),
-            ("reset_token_expiry_hours = 87601", "reset_token_expiry_hours"),
             ('[session]\nexpires_in = "2w"', "session.expires_in"),
-            ('[session]\nexpires_in = "0s"', "session.expires_in"),
-            ("[session]\nexpires_in = -1", "session.expires_in"),
-            ("[session]\nexpires_in = inf", "session.expires_in"),
             ("[session]\nexpires_in = true", "session.expires_in"),
-            ('[session]\nexpires_in = "999999999999d"', "session.expires_in"),
             ('[session]\ncookie_same_site = "lax"', "session.cookie_same_site"),
             ('[session]\ncookie_name = "a;b"', "session.cookie_name"),
             ('[session]\ncookie_domain = "exa mple.com"', "session.cookie_domain"),
@@ -423,7 +232,6 @@ class TestRefusals:
             ('[mail]\nfrom = "a@b.test\\r\\nBcc: x@y.test"', "mail.from"),
             ('[mail]\nfrom_address = "a@example.com"', "mail.from_address"),
             ('[limits]\nstore = "memcached://x"', "limits.store"),
-            ("[password]\nmin_length = 0", "password.min_length"),
             ('[providers."Git Hub"]\nclient_id = "x"', "providers.Git Hub"),
             ('[providers.x]\ncolour = "x"', "providers.x.colour"),
         ],
@@ -444,7 +252,6 @@ class TestRefusals:
         ("toml", "key", "allowed"),
         [
             ("[session]\nmax_per_user = -1", "session.max_per_user", "from 0 to 1000000"),
-            ("[session]\nmax_per_user = 1000001", "session.max_per_user", "from 0 to 1000000"),
             (f"[session]\nmax_per_user = {10**30}", "session.max_per_user", "from 0 to 1000000"),
             ("[password]\nmin_length = 0", "password.min_length", "from 1 to 1024"),
             ("reset_token_expiry_hours = 87601", "reset_token_expiry_hours", "from 1 to 87600"),
@@ -452,15 +259,11 @@ class TestRefusals:
             ('[server]\nmax_body = "1GiB"', "server.max_body", "from 1024 to 16777216"),
             ('[server]\nmax_body = "-1"', "server.max_body", "from 1024 to 16777216"),
             ("[metrics]\nport = 65536", "metrics.port", "from 0 to 65535"),
-            ("[tracing]\nratio = 1.5", "tracing.ratio", "from 0 to 1"),
             ("[tracing]\nratio = nan", "tracing.ratio", "from 0 to 1"),
             ('[session]\nexpires_in = "0s"', "session.expires_in", "from 1s to 36500d"),
             ("[session]\nexpires_in = -1", "session.expires_in", "from 1s to 36500d"),
-            ('[session]\nexpires_in = "-1d"', "session.expires_in", "from 1s to 36500d"),
-            ("[session]\nexpires_in = 1e20", "session.expires_in", "from 1s to 36500d"),
             (f"[session]\nexpires_in = {10**400}", "session.expires_in", "from 1s to 36500d"),
             ("[session]\nexpires_in = inf", "session.expires_in", "from 1s to 36500d"),
-            ('[session]\nexpires_in = "36501d"', "session.expires_in", "from 1s to 36500d"),
             ("[session]\nupdate_age = -1", "session.update_age", "from 0s to 36500d"),
             ("[database]\ntimeout = 0.01", "database.timeout", "from 0.05s to 36500d"),
         ],
@@ -479,11 +282,8 @@ class TestRefusals:
             ("SESSION__MAX_PER_USER", "-1", "from 0 to 1000000"),
             ("SESSION__MAX_PER_USER", "9" * 30, "from 0 to 1000000"),
             ("SERVER__MAX_BODY", "1GiB", "from 1024 to 16777216"),
-            ("SERVER__MAX_BODY", "-1", "from 1024 to 16777216"),
-            ("METRICS__PORT", "65536", "from 0 to 65535"),
             ("TRACING__RATIO", "-0.5", "from 0 to 1"),
             ("SESSION__EXPIRES_IN", "0.5s", "from 1s to 36500d"),
-            ("SESSION__EXPIRES_IN", "-1s", "from 1s to 36500d"),
             ("SESSION__EXPIRES_IN", "9" * 30 + "d", "from 1s to 36500d"),
         ],
     )
@@ -554,11 +354,6 @@ class TestSettings:
         assert "hunter2" not in shown
         assert SECRET not in shown
 
-    def test_travel_to_other_processes(self, load: Callable[..., Settings]) -> None:
-        chosen = load(SECRETS=SECRET, TRUSTED_PROXIES="10.0.0.0/8")
-
-        assert pickle.loads(pickle.dumps(chosen)) == chosen
-
     @pytest.mark.parametrize(
         ("written", "origin"),
         [
@@ -601,10 +396,11 @@ class TestPolicy:
         assert not policy.origins.trusts("http://localhost:3000")
 
     def test_counts_verification_only_with_a_sender(self, load: Callable[..., Settings]) -> None:
-        without = policy_of(load(BASE_URL="https://auth.test"))[EmailVerificationPolicy]
-        sending = policy_of(load(BASE_URL="https://auth.test", MAIL__SENDER="file"))[EmailVerificationPolicy]
+        without, sending = (
+            policy_of(load(BASE_URL="https://auth.test", MAIL__SENDER=sender)) for sender in ("none", "file")
+        )
 
-        assert (without.enabled, sending.enabled) == (False, True)
+        assert [one[EmailVerificationPolicy].enabled for one in (without, sending)] == [False, True]
 
     def test_says_when_the_blocklist_is_off(self, load: Callable[..., Settings]) -> None:
         chosen = load(BASE_URL="https://auth.test", PASSWORD__BLOCKLIST="false")

@@ -68,12 +68,8 @@ class TestHash:
         algorithm, version, cost, salt, tag = hashed.split("$")[1:]
         assert (algorithm, version, cost) == ("argon2id", "v=19", "m=64,t=1,p=1")
         assert (len(salt), len(tag)) == (22, 43)  # unpadded base64 of 16 and 32 bytes
-
-    async def test_salts(self, pool: PasswordHasher) -> None:
-        assert await pool.hash("correct horse") != await pool.hash("correct horse")
-
-    def test_costs_what_the_interface_promises_by_default(self) -> None:
-        assert (HashingRules().memory_kib, HashingRules().time, HashingRules().parallelism) == (19456, 2, 1)
+        assert not pool.needs_rehash(hashed)
+        assert await pool.hash("correct horse") != hashed
 
 
 class TestDerive:
@@ -125,22 +121,25 @@ class TestVerify:
         assert not await pool.verify("x" * 72 + "another", hashed)
         assert not await pool.verify("x" * 72, hashed)
 
-    async def test_more_than_1024_code_points_are_wrong(self, pool: PasswordHasher) -> None:
-        assert not await pool.verify("x" * 1025, await pool.hash("x" * 1025))
+    async def test_what_nobody_has_is_wrong_and_no_fault(self, pool: PasswordHasher) -> None:
+        """More than 1,024 code points, before NFKC or after it (U+FDFA becomes 18, passlib takes 4,096); a user's that
+        there is not."""
+        hashed = await pool.hash("x" * 1025)
 
-    async def test_one_that_nfkc_makes_too_long_is_wrong_and_no_fault(self, pool: PasswordHasher) -> None:
-        """One U+FDFA becomes 18 characters; passlib takes 4 096."""
-        assert not await pool.verify("\ufdfa" * 228, await pool.hash("short"))
+        assert not await pool.verify("x" * 1025, hashed)
+        assert not await pool.verify("\ufdfa" * 228, hashed)
         assert not await pool.verify("\ufdfa" * 1024, None)
-
-    async def test_nobody_has_no_password(self, pool: PasswordHasher) -> None:
         assert not await pool.verify("The password of nobody.", None)
 
     @pytest.mark.parametrize(
         "broken",
         [
             "",
-            "x",
+            "!",
+            "plain",
+            "md5$a$b",
+            "$1$abc$def",
+            "$6$a$b",
             "$argon2id$",
             "$argon2id$v=19$m=64,t=1,p=1$c2FsdA",
             "$argon2id$v=19$m=64,t=1,p=1$$",
@@ -157,6 +156,7 @@ class TestVerify:
             "pbkdf2_sha256$0$a$b",
             "pbkdf2_sha256$x$a$b",
             "pbkdf2_sha256$",
+            "pbkdf2_md5$1$a$b",
             "argon2$",
             "bcrypt_sha256$x",
             "\x00",
@@ -169,9 +169,6 @@ class TestVerify:
 
 
 class TestNeedsRehash:
-    async def test_not_what_was_just_made(self, pool: PasswordHasher) -> None:
-        assert not pool.needs_rehash(await pool.hash("correct horse"))
-
     @pytest.mark.parametrize(
         "rules",
         [
@@ -199,11 +196,6 @@ class TestNeedsRehash:
 
 
 class TestBoundedWork:
-    async def test_all_of_a_burst_that_fits_are_served(self, pool: PasswordHasher) -> None:
-        hashes = await asyncio.gather(*(pool.hash("correct horse") for _ in range(40)))
-
-        assert len(set(hashes)) == 40
-
     async def test_beyond_the_queue_is_overload(self, narrow: PasswordHasher) -> None:
         answers = await asyncio.gather(*(narrow.hash("x") for _ in range(10)), return_exceptions=True)
 
@@ -321,20 +313,14 @@ class Crowd:
 
 
 class TestTogether:
-    async def test_all_have_their_turn_in_the_order_of_coming(self) -> None:
-        async with Crowd.wait(40, stops=[]) as crowd:
-            await asyncio.gather(*crowd.tasks)
-
-            assert crowd.done == [*range(40)]
-
-    async def test_who_leaves_before_their_turn_takes_the_job_along(self) -> None:
-        async with Crowd.wait(8, stops=[0]) as crowd:
+    async def test_all_have_their_turn_in_the_order_of_coming_but_for_who_leaves_before(self) -> None:
+        async with Crowd.wait(40, stops=[0]) as crowd:
             crowd.tasks[1].cancel()
             await asyncio.sleep(0)
             crowd.stops[0].set()
             await asyncio.gather(*crowd.tasks, return_exceptions=True)
 
-            assert crowd.done == [0, *range(2, 8)]
+            assert crowd.done == [0, *range(2, 40)]
 
     async def test_whoever_waits_when_it_is_closed_gets_no_thread(self) -> None:
         async with Crowd.wait(2, stops=[0]) as crowd:

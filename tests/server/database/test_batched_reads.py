@@ -9,9 +9,6 @@ from typing import Any
 import asyncpg
 import pytest
 from sqlalchemy import Integer, String, bindparam, column, func, select
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
 from sqlmodel import col
 
 from domain.errors import Unavailable
@@ -36,10 +33,7 @@ LARGEST = {"sqlite": 32, "postgresql": 500}
 """Look-ups that one statement answers."""
 
 MOST_LISTS = 16
-"""Lists that one statement answers; on PostgreSQL, for SQLite reads each list alone."""
-
-KINDS = {"sqlite": 6, "postgresql": 1}
-"""Statements that are compiled for one query: on SQLite for 1, 2, 4, 8, 16 and 32 values."""
+"""Lists that one statement of PostgreSQL answers."""
 
 TIMEOUT = 0.5
 """Seconds until a read gives up that is to give up."""
@@ -51,24 +45,10 @@ NOBODY = b"nobody"
 """A key that no counter has."""
 
 
-class CompiledName(FunctionElement[str]):
-    """The name of a user, in statements that are counted whenever one is compiled."""
-
-    type = String()
-    inherit_cache = True
-    compiled = 0
-
-
-@compiles(CompiledName)
-def _compile(_: CompiledName, __: SQLCompiler, **___: Any) -> str:
-    CompiledName.compiled += 1
-    return '"user".name'
-
-
-def names(make: Callable[[str], Any] = str, name: Any = User.name) -> ReadStatement[Any]:
+def names(make: Callable[[str], Any] = str) -> ReadStatement[Any]:
     """Return the look-up of a name by the user's id."""
     wanted = col(User.id) == bindparam("value", type_=String())
-    return ReadStatement(select(name).select_from(User).where(wanted), lambda row: make(row[0]), key=User.id)
+    return ReadStatement(select(col(User.name)).where(wanted), lambda row: make(row[0]), key=User.id)
 
 
 async def add_users(database: Database, count: int) -> list[str]:
@@ -108,16 +88,6 @@ class TestTogether:
 
         assert found == ids
         assert Counter(answered_before) == {0: largest, largest: largest, 2 * largest: 11}
-
-    async def test_there_are_few_statements(self, migrated: Database) -> None:
-        ids = await add_users(migrated, 32)
-        query = names(name=CompiledName())
-        before = CompiledName.compiled
-
-        for count in range(1, 33):
-            assert await settled(ask(migrated.reads, query, ids[:count])) == ids[:count]
-
-        assert CompiledName.compiled - before == KINDS[migrated.dialect]
 
     async def test_who_ask_for_the_same_share_its_row(self, migrated: Database) -> None:
         await add_users(migrated, 2)
@@ -228,22 +198,6 @@ async def locked(server: Database, table: str) -> AsyncIterator[Callable[[], Awa
 
 
 class TestPostgresql:
-    async def test_one_statement_answers_so_many_lists(self, server: Database) -> None:
-        ids = await add_users(server, 2 * MOST_LISTS + 3)
-        answered_before: list[int] = []
-        answers: list[asyncio.Task[list[str]]] = []
-
-        def make(name: str) -> str:
-            answered_before.append(sum(answer.done() for answer in answers))
-            return name
-
-        query = names(make)
-        answers += [asyncio.create_task(server.reads.all(query, value)) for value in ids]
-        found = await settled(answers)
-
-        assert found == [[name] for name in ids]
-        assert Counter(answered_before) == {0: MOST_LISTS, MOST_LISTS: MOST_LISTS, 2 * MOST_LISTS: 3}
-
     async def test_who_ask_for_the_same_list_share_its_rows_but_not_the_list(self, server: Database) -> None:
         await add_users(server, 1)
         made: list[str] = []

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import asyncpg
-import pytest
 
 from server.database.postgresql.engine import decode_timestamps
 from tests.postgres import Cluster
@@ -19,29 +18,26 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-async def test_there_and_back(cluster: Cluster, moment: datetime) -> None:
+async def test_there_and_back(cluster: Cluster) -> None:
     connection = await asyncpg.connect(cluster.url())
-    [by_driver] = await connection.fetchrow("SELECT $1::timestamptz", moment)
+    there = "SELECT unnest($1::timestamptz[])"
+    by_driver = [row[0] for row in await connection.fetch(there, MOMENTS)]
 
     await decode_timestamps(connection)
-    [by_lane] = await connection.fetchrow("SELECT $1::timestamptz", moment)
-    [again] = await connection.fetchrow("SELECT $1::timestamptz", moment)
+    by_lane = [row[0] for row in await connection.fetch(there, MOMENTS)]
+    again = [row[0] for row in await connection.fetch(there, MOMENTS)]
 
     await connection.close()
-    assert by_lane == again == by_driver == moment
-    assert by_lane.tzinfo is UTC
+    assert by_lane == again == by_driver == MOMENTS
+    assert {moment.tzinfo for moment in by_lane} == {UTC}
 
 
-@pytest.mark.parametrize(
-    ("text", "last_or_first"),
-    [("infinity", LAST), ("-infinity", FIRST), ("294276-12-31", LAST)],
-)
-async def test_what_no_calendar_has(cluster: Cluster, text: str, last_or_first: datetime) -> None:
+async def test_what_no_calendar_has(cluster: Cluster) -> None:
     connection = await asyncpg.connect(cluster.url())
     await decode_timestamps(connection)
 
-    [read] = await connection.fetchrow(f"SELECT '{text}'::timestamptz")
+    moments = "'infinity'::timestamptz, '-infinity'::timestamptz, '294276-12-31'::timestamptz"
+    read = await connection.fetchrow(f"SELECT {moments}")
 
     await connection.close()
-    assert read == last_or_first
+    assert tuple(read) == (LAST, FIRST, LAST)

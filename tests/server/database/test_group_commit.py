@@ -3,8 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from server.database.sqlite.group_commit import AT_MOST, GroupCommit
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
 from tests.server.database.test_transactions import ADD_USER, HASTY, Unmet, names, row
+from tests.sqlite import locked
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
@@ -51,15 +51,6 @@ async def spoil_commit(database: Database) -> None:
         db.defer(see_network("sqlite"), user_id="nobody", network=b"somewhere", last_success=NOW)
 
 
-@contextmanager
-def locked(database: Database) -> Iterator[None]:
-    """Hold the lock for writing, as another process that this one is."""
-    with closing(sqlite3.connect(database.address.target, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
-
-
 async def waiting(database: Database, *works: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:
     """Start all, in this order, and return when the first waits for the lock and the others for it."""
     tasks = [asyncio.create_task(work) for work in works]
@@ -71,7 +62,7 @@ async def waiting(database: Database, *works: Coroutine[Any, Any, None]) -> list
 
 async def together(database: Database, *works: Coroutine[Any, Any, None]) -> Sequence[BaseException | None]:
     """Let all come while somebody else has the lock; give what became of each."""
-    with locked(database):
+    with locked(database.address.target):
         tasks = await waiting(database, *works)
     return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -144,23 +135,18 @@ class TestGroups:
         assert [type(outcome) for outcome in outcomes] == [IntegrityError] * 3
         assert await names(migrated) == []
 
-    async def test_who_leaves_before_its_turn_takes_only_its_own_along(self, migrated: Database) -> None:
-        with locked(migrated):
-            tasks = await waiting(migrated, *(add(migrated, name) for name in ("ada", "ben", "cid")))
-            tasks[1].cancel()
-            await asyncio.wait([tasks[1]])
+    @pytest.mark.parametrize("leaving", [0, 1], ids=["the first", "one behind it"])
+    async def test_who_leaves_takes_only_its_own_along(self, migrated: Database, leaving: int) -> None:
+        wanted = ["ada", "ben", "cid"]
+        with locked(migrated.address.target):
+            tasks = await waiting(migrated, *(add(migrated, name) for name in wanted))
+            left = tasks.pop(leaving)
+            left.cancel()
+            await asyncio.wait([left])
 
-        await asyncio.gather(tasks[0], tasks[2])
-        assert await names(migrated) == ["ada", "cid"]
-
-    async def test_the_first_that_leaves_holds_up_nobody(self, migrated: Database) -> None:
-        with locked(migrated):
-            tasks = await waiting(migrated, add(migrated, "ada"), add(migrated, "ben"))
-            tasks[0].cancel()
-            await asyncio.wait([tasks[0]])
-
-        await tasks[1]
-        assert await names(migrated) == ["ben"]
+        await asyncio.gather(*tasks)
+        del wanted[leaving]
+        assert await names(migrated) == wanted
 
     async def test_others_wait_for_who_is_in_the_middle_of_something_and_see_nothing_of_it(
         self, migrated: Database
@@ -178,11 +164,11 @@ class TestGroups:
         assert await names(migrated) == ["ben"]
 
     async def test_everybody_is_told_who_waited_for_the_lock_in_vain(
-        self, migrated: Database, empty_url: str, opening: OpenDatabase
+        self, migrated: Database, migrated_url: str, opening: OpenDatabase
     ) -> None:
-        hasty = await opening(empty_url, timeout=HASTY)
+        hasty = await opening(migrated_url, timeout=HASTY)
 
-        with locked(hasty):
+        with locked(hasty.address.target):
             tasks = [asyncio.create_task(add(hasty, name)) for name in ("ada", "ben", "cid")]
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -191,10 +177,10 @@ class TestGroups:
         assert await names(migrated) == ["next"]
 
     async def test_what_is_under_way_ends_before_the_database_is_closed(
-        self, migrated: Database, empty_url: str
+        self, migrated: Database, migrated_url: str
     ) -> None:
-        closing, others = await open_database(empty_url, pool_size=5, timeout=HASTY), asyncio.all_tasks()
-        with locked(closing):
+        closing, others = await open_database(migrated_url, pool_size=5, timeout=HASTY), asyncio.all_tasks()
+        with locked(closing.address.target):
             [task] = await waiting(closing, add(closing, "ada"))
             task.cancel()
             await asyncio.wait([task])
@@ -205,7 +191,7 @@ class TestGroups:
         assert await names(migrated) == []
 
     async def test_nobody_waits_for_who_is_ended(self, migrated: Database) -> None:
-        with locked(migrated):
+        with locked(migrated.address.target):
             tasks = await waiting(migrated, *(add(migrated, name) for name in ("ada", "eve", "bob")))
             [serving] = [task for task in asyncio.all_tasks() if task.get_name() == GroupCommit.__name__]
             serving.cancel()

@@ -92,29 +92,11 @@ class TestOne:
             assert row._asdict() == {name: getattr(model, name) for name in row._fields}
             assert [type(value) for value in row] == [type(getattr(model, name)) for name in row._fields]
 
-    async def test_gives_what_has_changed_since_the_last_look_up(self, migrated: Database, ada: User) -> None:
-        await add(migrated, ada, session(ada, "t"))
-        first, again = await find(migrated, "t"), await find(migrated, "t")
-
-        async with migrated.transaction() as db:
-            await db.execute(update(User).values(name="Ada King", banned=False))
-            await db.execute(update(Session).values(expires_at=NOW))
-        changed = await find(migrated, "t")
-
-        assert first == again
-        assert first is not None
-        assert changed is not None
-        assert changed[0] == first[0]._replace(expires_at=NOW)
-        assert changed[1] == first[1]._replace(name="Ada King", banned=False)
-
-    async def test_gives_none_for_what_is_not_there(self, migrated: Database) -> None:
+    async def test_gives_nothing_for_what_is_not_there_or_cannot_be_stored(self, migrated: Database) -> None:
         assert await find(migrated, "t") is None
-        assert await migrated.reads.one(PASSWORD_BY_EMAIL, "ada@example.com") is None
-
-    @pytest.mark.parametrize("text", ["\0", "ada\0@example.com", "\ud800", "ada@\udfffexample.com"])
-    async def test_gives_none_for_text_that_cannot_be_stored(self, migrated: Database, text: str) -> None:
-        assert await migrated.reads.one(PASSWORD_BY_EMAIL, text) is None
-        assert await migrated.reads.all(SESSIONS_OF_USER, text) == []
+        for value in ("nobody", "\0", "ada\0@example.com", "\ud800", "ada@\udfffexample.com"):
+            assert await migrated.reads.one(PASSWORD_BY_EMAIL, value) is None
+            assert await migrated.reads.all(SESSIONS_OF_USER, value) == []
 
     async def test_finds_passwords_by_address_name_and_user(self, migrated: Database, ada: User) -> None:
         stamps: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
@@ -143,21 +125,10 @@ class TestEach:
         found = await migrated.reads.each(SESSION_BY_DIGEST, asked)
 
         assert [row and row[0].id for row in found] == [two.id, None, one.id, two.id]
-
-    async def test_gives_nothing_for_nothing(self, migrated: Database) -> None:
         assert await migrated.reads.each(SESSION_BY_DIGEST, []) == []
 
 
 class TestAll:
-    async def test_gives_the_rows_of_one_alone(self, migrated: Database, ada: User) -> None:
-        later = NOW + WEEK
-        rows = [session(ada, "1"), session(ada, "2", created_at=later), session(ada, "3")]
-        await add(migrated, ada, user("ben"), *rows)
-
-        found = await migrated.reads.all(SESSIONS_OF_USER, ada.id)
-
-        assert {row.id for row in found} == {row.id for row in rows}
-
     async def test_gives_long_lists(self, migrated: Database, ada: User) -> None:
         await add(migrated, ada)
         async with migrated.transaction() as db:
@@ -168,26 +139,8 @@ class TestAll:
 
         assert [len({row.id for row in found}) for found in lists] == [250] * 5
 
-    async def test_gives_nothing_for_what_is_not_there(self, migrated: Database) -> None:
-        assert await migrated.reads.all(SESSIONS_OF_USER, "nobody") == []
-
 
 class TestManyAtOnce:
-    async def test_everybody_gets_their_own(self, migrated: Database) -> None:
-        users = [user(f"u{number}") for number in range(600)]
-        async with migrated.transaction() as db:
-            for each in users:
-                db.add(each)
-            await db.flush()
-            for owner in users:
-                db.add(session(owner, owner.name))
-
-        asked = [f"u{number % 700}" for number in range(2000)]
-        found = await asyncio.gather(*(find(migrated, token) for token in asked))
-
-        names = [row and row[1].name for row in found]
-        assert names == [token if int(token[1:]) < 600 else None for token in asked]
-
     async def test_everybody_gets_their_own_list(self, migrated: Database) -> None:
         users = [user(f"u{number}") for number in range(40)]
         async with migrated.transaction() as db:
@@ -238,7 +191,7 @@ class TestManyAtOnce:
         await add(migrated, ada, session(ada, "t"))
         crowd = asyncio.create_task(self.ask_without_end(migrated))
         try:
-            for number in range(50):
+            for number in range(20):
                 async with migrated.transaction() as db:
                     await db.execute(update(User).values({col(User.name): str(number)}))
 
@@ -407,18 +360,6 @@ class TestSqlite:
         assert [answers[0], *answers[2:]] == [found] * 4
         assert isinstance(answers[1], asyncio.CancelledError)
 
-    async def test_a_look_up_under_way_is_answered_before_the_end(
-        self, rollback_file: tuple[SqliteReads, sqlite3.Connection], tmp_path: Path
-    ) -> None:
-        _, writer = rollback_file
-        reads = SqliteReads(str(tmp_path / "rollback.db"), 0.3)
-        writer.execute("BEGIN EXCLUSIVE")
-        waiting = asyncio.ensure_future(reads.one(KEYED, "u"))
-
-        await reads.close()
-
-        assert isinstance(waiting.exception(), Unavailable)
-
     @pytest.mark.parametrize(("is_freed", "outcome"), [(True, "n"), (False, Unavailable)])
     async def test_who_leaves_while_the_lock_is_waited_for_disturbs_nobody(
         self,
@@ -487,17 +428,6 @@ class TestPostgresql:
 
         assert found.total() == 1600
         assert max(found.values()) == 500
-
-    async def test_who_waits_at_the_end_is_told(self, cluster: Cluster, opening: OpenDatabase) -> None:
-        server = await opening(cluster.create(migrated=True))
-        assert await find(server, "none") is None
-        asked = [asyncio.create_task(find(server, str(number))) for number in range(5)]
-        await asyncio.sleep(0)
-        await server.close()
-
-        outcomes = await asyncio.gather(*asked, return_exceptions=True)
-
-        assert {type(outcome) for outcome in outcomes} <= {Unavailable, type(None)}
 
     async def test_reads_by_index_also_what_was_empty_at_first(
         self, cluster: Cluster, opening: OpenDatabase

@@ -136,15 +136,14 @@ class TestPostgresql:
         assert is_wrong(only(await look(url, tmp_path), "database"), "read-only")
 
     async def test_too_many_connections(self, cluster: Cluster, tmp_path: Path) -> None:
-        found = await look(cluster.create(migrated=True), tmp_path, **{"database.pool_size": "1000"})
+        url = cluster.create(migrated=True)
 
-        assert is_wrong(only(found, "database"), "pool_size")
+        beyond = await look(url, tmp_path, **{"database.pool_size": "1000"})
+        alone = only(await look(url, tmp_path, **{"database.pool_size": "300"}), "connections")
 
-    async def test_no_room_for_a_second_process(self, cluster: Cluster, tmp_path: Path) -> None:
-        found = await look(cluster.create(migrated=True), tmp_path, **{"database.pool_size": "300"})
-
-        finding = only(found, "connections")
-        assert (finding.verdict, "600 connections" in finding.found) == (Verdict.WARNING, True)
+        assert is_wrong(only(beyond, "database"), "pool_size")
+        assert alone.verdict is Verdict.WARNING
+        assert "600 connections" in alone.found
 
     async def test_a_user_without_privileges(self, cluster: Cluster, tmp_path: Path) -> None:
         url = cluster.create(migrated=True)
@@ -164,30 +163,34 @@ class TestPostgresql:
         assert f"TO {role}" in finding.fix
 
     @pytest.mark.parametrize(
-        ("change", "migrate", "verdict", "words"),
+        ("change", "words", "verdicts"),
         [
-            ("DROP TABLE alembic_version", "auto", Verdict.WARNING, "at no revision"),
-            ("DROP TABLE alembic_version", "check", Verdict.WRONG, "at no revision"),
-            ("UPDATE alembic_version SET version_num = '0001'", "auto", Verdict.WARNING, "at 0001"),
-            ("UPDATE alembic_version SET version_num = '0001'", "check", Verdict.WRONG, "at 0001"),
+            ("DROP TABLE alembic_version", "at no revision", [Verdict.WARNING, Verdict.WRONG]),
+            (
+                "UPDATE alembic_version SET version_num = '0001'",
+                "at 0001",
+                [Verdict.WARNING, Verdict.WRONG],
+            ),
             (
                 "UPDATE alembic_version SET version_num = '9999'",
-                "auto",
-                Verdict.WRONG,
                 "newer than this program",
+                [Verdict.WRONG, Verdict.WRONG],
             ),
         ],
     )
     async def test_another_schema(
-        self, cluster: Cluster, tmp_path: Path, change: str, migrate: str, verdict: Verdict, words: str
+        self, cluster: Cluster, tmp_path: Path, change: str, words: str, verdicts: list[Verdict]
     ) -> None:
         url = cluster.create(migrated=True)
         await execute(url, change)
 
-        finding = only(await look(url, tmp_path, **{"database.migrate": migrate}), "schema")
+        found = [
+            only(await look(url, tmp_path, **{"database.migrate": migrate}), "schema")
+            for migrate in ("auto", "check")
+        ]
 
-        assert finding.verdict is verdict
-        assert words in finding.found
+        assert [finding.verdict for finding in found] == verdicts
+        assert all(words in finding.found for finding in found)
 
     async def test_a_clock_that_is_apart(self, cluster: Cluster, tmp_path: Path) -> None:
         chosen = settings(tmp_path, cluster.create(migrated=True))
@@ -198,12 +201,10 @@ class TestPostgresql:
         assert is_wrong(finding, "ahead of the database's")
         assert "codes of authenticator apps are refused beyond 30 s" in finding.found
 
-    def test_slow_answers_and_lost_time_outs_are_odd(self) -> None:
+    def test_slow_answers_lost_time_outs_and_a_clock_a_little_apart_are_odd(self) -> None:
         assert [one.verdict for one in postgresql.judge_timeouts(2, 5, True)] == [Verdict.WARNING]
         assert [one.verdict for one in postgresql.judge_timeouts(0.1, 5, False)] == [Verdict.WARNING]
         assert list(postgresql.judge_timeouts(0.1, 5, True)) == []
-
-    def test_a_clock_that_is_a_little_apart_is_odd(self) -> None:
         assert postgresql.judge_clock(-5, 30).verdict is Verdict.WARNING
         assert postgresql.judge_clock(-31, 30).verdict is Verdict.WRONG
         assert postgresql.judge_clock(0.5, 30).verdict is Verdict.OK
@@ -232,14 +233,11 @@ class TestSqlite:
 
     async def test_one_that_is_not_there_is_not_made(self, tmp_path: Path) -> None:
         found = await look(f"sqlite:///{tmp_path / 'gatewright.db'}", tmp_path)
+        (without_folder,) = await look(f"sqlite:///{tmp_path / 'none' / 'gatewright.db'}", tmp_path)
 
         assert only(found, "database").verdict is Verdict.WARNING
         assert not (tmp_path / "gatewright.db").exists()
-
-    async def test_no_folder(self, tmp_path: Path) -> None:
-        (finding,) = await look(f"sqlite:///{tmp_path / 'none' / 'gatewright.db'}", tmp_path)
-
-        assert is_wrong(finding, "folder")
+        assert is_wrong(without_folder, "folder")
 
     async def test_garbage(self, tmp_path: Path) -> None:
         path = tmp_path / "gatewright.db"
@@ -370,18 +368,15 @@ class TestMail:
         assert is_wrong(finding, "user name or password refused (535)")
         assert "mail.smtp.password" in finding.fix
 
-    async def test_a_file_in_no_folder(self, tmp_path: Path) -> None:
-        chosen = settings(tmp_path, **{"mail.file_path": str(tmp_path / "none" / "mail.jsonl")})
+    async def test_a_file_in_no_folder_is_wrong_and_no_sender_is_odd(self, tmp_path: Path) -> None:
+        nowhere = settings(tmp_path, **{"mail.file_path": str(tmp_path / "none" / "mail.jsonl")})
 
-        (finding,) = await dependencies.mail(chosen)
+        (wrong,) = await dependencies.mail(nowhere)
+        (odd,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
 
-        assert is_wrong(finding, "folder")
-
-    async def test_none_is_odd(self, tmp_path: Path) -> None:
-        (finding,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
-
-        assert finding.verdict is Verdict.WARNING
-        assert "password_reset.sender" in finding.found
+        assert is_wrong(wrong, "folder")
+        assert odd.verdict is Verdict.WARNING
+        assert "password_reset.sender" in odd.found
 
 
 class TestProviders:
@@ -422,17 +417,14 @@ class TestLimits:
         assert finding.verdict is Verdict.WARNING
         assert "allkeys-lru" in finding.found
 
-    async def test_a_store_that_is_away(self, tmp_path: Path) -> None:
+    async def test_a_store_that_is_away_is_wrong_and_none_is_odd(self, tmp_path: Path) -> None:
         address = f"redis://127.0.0.1:{free_port()}/0"
 
-        finding = await dependencies.limits(settings(tmp_path, **{"limits.store": address}))
+        away = await dependencies.limits(settings(tmp_path, **{"limits.store": address}))
+        none = await dependencies.limits(settings(tmp_path, **{"limits.enabled": "false"}))
 
-        assert is_wrong(finding, "does not respond")
-
-    async def test_none_at_all_is_odd(self, tmp_path: Path) -> None:
-        finding = await dependencies.limits(settings(tmp_path, **{"limits.enabled": "false"}))
-
-        assert finding.verdict is Verdict.WARNING
+        assert is_wrong(away, "does not respond")
+        assert none.verdict is Verdict.WARNING
 
 
 @contextmanager
@@ -458,33 +450,27 @@ def web(context: ssl.SSLContext | None = None) -> Iterator[int]:
 
 
 class TestPublicAddress:
+    async def seen(self, directory: Path, url: str) -> Finding:
+        return await dependencies.public_address(settings(directory, base_url=url))
+
     async def test_the_service_itself(self, tmp_path: Path) -> None:
         with serving(tmp_path, {}) as live:
-            finding = await dependencies.public_address(settings(tmp_path, base_url=live.url))
+            finding = await self.seen(tmp_path, live.url)
 
         assert finding.verdict is Verdict.OK
 
-    async def test_nobody_is_no_fault(self, tmp_path: Path) -> None:
-        finding = await dependencies.public_address(
-            settings(tmp_path, base_url=f"http://127.0.0.1:{free_port()}")
-        )
-
-        assert finding.verdict is Verdict.SKIPPED
-
-    async def test_something_else(self, tmp_path: Path) -> None:
+    async def test_nobody_is_no_fault_and_something_else_is_one(self, tmp_path: Path) -> None:
+        nobody = await self.seen(tmp_path, f"http://127.0.0.1:{free_port()}")
         with web() as port:
-            finding = await dependencies.public_address(
-                settings(tmp_path, base_url=f"http://127.0.0.1:{port}")
-            )
+            something = await self.seen(tmp_path, f"http://127.0.0.1:{port}")
 
-        assert is_wrong(finding, "responds with 200")
+        assert nobody.verdict is Verdict.SKIPPED
+        assert is_wrong(something, "responds with 200")
 
     async def test_a_certificate_of_an_unknown_authority(self, tmp_path: Path) -> None:
         server, _ = certificate(tmp_path)
         with web(server) as port:
-            finding = await dependencies.public_address(
-                settings(tmp_path, base_url=f"https://127.0.0.1:{port}")
-            )
+            finding = await self.seen(tmp_path, f"https://127.0.0.1:{port}")
 
         assert is_wrong(finding, "certificate is not accepted")
 
@@ -563,22 +549,18 @@ class TestCommand:
         assert done.stdout.splitlines()[0].split() == ["Check", "Verdict", "Found", "Fix"]
         assert "valid, profile development" in done.stdout
 
-    def test_prints_json(self, tmp_path: Path) -> None:
-        done = doctor(tmp_path, "--json", GATEWRIGHT_ZZZ="1")
+    def test_prints_json_and_fails_when_something_is_wrong(self, tmp_path: Path) -> None:
+        done = doctor(tmp_path, "--json", GATEWRIGHT_SECRETS="k" * 40, GATEWRIGHT_ZZZ="1")
 
-        first, *_ = json.loads(done.stdout)
-        assert first == {
+        found = json.loads(done.stdout)
+        assert done.exit_code == 1
+        assert [one["check"] for one in found if one["verdict"] == "wrong"] == ["secrets"]
+        assert found[0] == {
             "check": "configuration",
             "verdict": "warning",
             "found": "GATEWRIGHT_ZZZ: names no setting",
             "fix": "correct the name, or remove the variable",
         }
-
-    def test_fails_when_something_is_wrong(self, tmp_path: Path) -> None:
-        done = doctor(tmp_path, "--json", GATEWRIGHT_SECRETS="k" * 40)
-
-        assert done.exit_code == 1
-        assert [one["check"] for one in json.loads(done.stdout) if one["verdict"] == "wrong"] == ["secrets"]
 
     def test_tells_what_is_wrong_with_the_configuration(self, tmp_path: Path) -> None:
         done = doctor(tmp_path, "--json", GATEWRIGHT_PROFILE="production", GATEWRIGHT_SERVER__PORT="high")

@@ -14,16 +14,19 @@ from domain import tokens
 from domain.identity_provider import AuthorizationParams, CallbackParams, VerifiedIdentity
 from server.config.settings import Settings
 from server.identity_providers.client import ProviderClient
+from server.identity_providers.configuration import Configuration, configurations
 from server.identity_providers.registry import providers_of
 from server.services import load_settings
 from tests.provider.process import ProviderProcess
 from tests.provider.settings import social_settings
-from tests.service import MovableClock, environment
+from tests.provider.tokens import tampered
+from tests.service import NO_TLS, MovableClock, environment
 
 REDIRECT_URI = "http://127.0.0.1:8000/callback/test"
 ADA = "ada@example.com"
 
 Load = Callable[..., Settings]
+Configured = Callable[..., Configuration]
 
 
 @dataclass
@@ -48,7 +51,7 @@ class Visitor:
     async def visit(self, **changes: Any) -> CallbackParams:
         """Go to the provider's page; give what one comes back with."""
         question, url = await self.ask()
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as browser:
+        async with httpx.AsyncClient(trust_env=False, verify=NO_TLS, timeout=30) as browser:
             back = httpx.URL((await browser.get(url)).headers["location"]).params
         assert back["state"] == question.state
         answer = {
@@ -77,6 +80,17 @@ def load(tmp_path: Path) -> Load:
         return load_settings(environment("sqlite:///absent.db", tmp_path / "mail", settings), tmp_path)
 
     return load
+
+
+@pytest.fixture
+def configured(load: Load) -> Configured:
+    """Complete the settings of one provider, given by the keys of its table."""
+
+    def configured(**table: str) -> Configuration:
+        known = {"client_id": "ours", "client_secret": "hush", **table}
+        return configurations(load({f"providers.x.{key}": value for key, value in known.items()}))["x"]
+
+    return configured
 
 
 @pytest.fixture
@@ -127,5 +141,4 @@ def parameters(url: str) -> dict[str, str]:
 
 def announced(provider: ProviderProcess, **changes: Any) -> dict[str, Any]:
     """Return the provider's discovery document with changes; None removes a member."""
-    document = provider.http.get("/.well-known/openid-configuration").json()
-    return {name: value for name, value in {**document, **changes}.items() if value is not None}
+    return tampered(provider.http.get("/.well-known/openid-configuration").json(), changes)

@@ -11,22 +11,6 @@ GITHUB = {"preset": "github", "client_secret": "hush"}
 
 
 class TestQuestion:
-    async def test_asks_by_openid_connect(self, visitor: Visitor, provider: ProviderProcess) -> None:
-        question, url = await visitor.ask()
-
-        assert url.startswith(f"{provider.issuer}/authorize?")
-        assert parameters(url) == {
-            "response_type": "code",
-            "client_id": "gatewright",
-            "redirect_uri": REDIRECT_URI,
-            "scope": "openid email profile",
-            "state": question.state,
-            "nonce": question.nonce,
-            "code_challenge": create_s256_code_challenge(question.verifier),
-            "code_challenge_method": "S256",
-            "login_hint": "ada@example.com",
-        }
-
     async def test_asks_by_plain_oauth(self, plain: Visitor, provider: ProviderProcess) -> None:
         question, url = await plain.ask(scopes=(), login_hint=None)
 

@@ -62,7 +62,7 @@ class TestGet:
         assert await second == 1
         assert first.cancelled()
 
-    async def test_gives_the_old_copy_while_the_source_is_down(
+    async def test_gives_the_old_copy_while_the_source_is_down_and_tries_again_after_a_minute(
         self, copy: CachedDocument[int], source: Source, clock: MovableClock
     ) -> None:
         await copy.get()
@@ -70,19 +70,9 @@ class TestGet:
         clock.advance(days=3)
 
         assert [await copy.get(), await copy.get()] == [1, 1]
-
         assert source.fetches == 2, "it is not tried again at once"
-
-    async def test_tries_again_after_a_minute(
-        self, copy: CachedDocument[int], source: Source, clock: MovableClock
-    ) -> None:
-        await copy.get()
-        source.is_down = True
-        clock.advance(hours=2)
-        await copy.get()
         source.is_down = False
         clock.advance(seconds=60)
-
         assert await copy.get() == 3
 
     async def test_does_not_wait_long_for_a_slow_source_when_there_is_an_old_copy(
@@ -121,16 +111,3 @@ class TestRenewed:
         assert await copy.renewed() == 1
 
         assert source.fetches == 2
-
-
-class TestClose:
-    async def test_ends_the_fetch_under_way(self, copy: CachedDocument[int], source: Source) -> None:
-        source.gate.clear()
-        waiting = asyncio.create_task(copy.get())
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-
-        await copy.close()
-
-        with pytest.raises(asyncio.CancelledError):
-            await waiting

@@ -7,21 +7,16 @@ from joserfc.jwk import ECKey
 
 from domain.identity_provider import Identity, SubjectMissing
 from server.identity_providers.claims import completed, found, identity_of
-from server.identity_providers.configuration import Configuration, configurations
-from tests.server.identity_providers.conftest import Load
+from server.identity_providers.configuration import Configuration
+from tests.server.identity_providers.conftest import Configured
 
 ADA = {"sub": "1001", "email": "ada@example.com", "email_verified": True, "name": "Ada"}
 
 
 @pytest.fixture
-def one(load: Load) -> Configuration:
+def one(configured: Configured) -> Configuration:
     """Some OpenID provider."""
-    return _configured(load, issuer="https://id.test")
-
-
-def _configured(load: Load, **table: str) -> Configuration:
-    known = {"client_id": "ours", "client_secret": "hush", **table}
-    return configurations(load({f"providers.x.{key}": value for key, value in known.items()}))["x"]
+    return configured(issuer="https://id.test")
 
 
 def read(configuration: Configuration, **profile: Any) -> Identity:
@@ -42,8 +37,8 @@ class TestSubject:
         with pytest.raises(SubjectMissing):
             read(one, sub=said)
 
-    def test_does_not_fall_back_to_another_name_than_what_is_said(self, load: Load) -> None:
-        github = _configured(load, preset="github")
+    def test_does_not_fall_back_to_another_name_than_what_is_said(self, configured: Configured) -> None:
+        github = configured(preset="github")
 
         with pytest.raises(SubjectMissing):
             read(github, id=0, sub="someone")
@@ -52,8 +47,8 @@ class TestSubject:
 
 
 class TestAddress:
-    def test_is_verified_by_the_text_of_apple(self, load: Load) -> None:
-        apple = _apple(load)
+    def test_is_verified_by_the_text_of_apple(self, configured: Configured) -> None:
+        apple = _apple(configured)
 
         assert read(apple, email_verified="true").email_verified
         assert not read(apple, email_verified="false").email_verified
@@ -69,20 +64,18 @@ class TestAddress:
         ],
     )
     def test_of_microsoft_is_verified_by_a_claim_that_says_so(
-        self, load: Load, profile: dict[str, Any], verified: bool
+        self, configured: Configured, profile: dict[str, Any], verified: bool
     ) -> None:
-        assert read(_configured(load, preset="microsoft"), **profile).email_verified is verified
+        assert read(configured(preset="microsoft"), **profile).email_verified is verified
 
     @pytest.mark.parametrize("preset", ["facebook", "spotify"])
-    def test_counts_as_unverified_where_nobody_says(self, load: Load, preset: str) -> None:
-        identity = read(
-            _configured(load, preset=preset), email="a@x.test", email_verified=True, verified=True
-        )
+    def test_counts_as_unverified_where_nobody_says(self, configured: Configured, preset: str) -> None:
+        identity = read(configured(preset=preset), email="a@x.test", email_verified=True, verified=True)
 
         assert (identity.email, identity.email_verified) == ("a@x.test", False)
 
-    def test_of_discord_is_verified_by_its_own_mark(self, load: Load) -> None:
-        discord = _configured(load, preset="discord")
+    def test_of_discord_is_verified_by_its_own_mark(self, configured: Configured) -> None:
+        discord = configured(preset="discord")
 
         assert read(discord, verified=True).email_verified
         assert not read(discord, email_verified=True).email_verified
@@ -107,8 +100,8 @@ class TestName:
     def test_is_cleaned(self, one: Configuration, said: Any, name: str) -> None:
         assert read(one, name=said).name == name
 
-    def test_is_the_first_that_there_is(self, load: Load) -> None:
-        github = _configured(load, preset="github")
+    def test_is_the_first_that_there_is(self, configured: Configured) -> None:
+        github = configured(preset="github")
 
         assert read(github, name=None, login="ada").name == "ada"
         assert read(github, name="Ada", login="ada").name == "Ada"
@@ -126,10 +119,8 @@ class TestImage:
         assert read(one, picture="https://x.test/" + "a" * 2033).image is not None
         assert read(one, picture="https://x.test/" + "a" * 2034).image is None
 
-    def test_is_found_where_each_puts_it(self, load: Load) -> None:
-        facebook, spotify, discord = (
-            _configured(load, preset=name) for name in ("facebook", "spotify", "discord")
-        )
+    def test_is_found_where_each_puts_it(self, configured: Configured) -> None:
+        facebook, spotify, discord = (configured(preset=name) for name in ("facebook", "spotify", "discord"))
 
         assert read(facebook, picture={"data": {"url": "https://x.test/f"}}).image == "https://x.test/f"
         assert read(spotify, images=[{"url": "https://x.test/s"}]).image == "https://x.test/s"
@@ -139,9 +130,8 @@ class TestImage:
 
 
 class TestNames:
-    def test_may_be_others(self, load: Load) -> None:
-        one = _configured(
-            load,
+    def test_may_be_others(self, configured: Configured) -> None:
+        one = configured(
             issuer="https://id.test",
             claims='{"id": "oid", "email": "https://x.test/mail", "email_verified": "flags.mail", "name": "n.0"}',
         )
@@ -168,11 +158,6 @@ class TestNames:
 
 
 class TestCompleted:
-    def test_takes_what_is_missing_from_userinfo(self, one: Configuration) -> None:
-        profile = completed(one, {"sub": "1001", "name": "Ada"}, {**ADA, "name": "Other", "picture": "p"})
-
-        assert profile == {**ADA, "picture": "p"}
-
     def test_keeps_the_mark_with_its_address(self, one: Configuration) -> None:
         signed = {"sub": "1001", "email": "ada@example.com"}
 
@@ -185,6 +170,6 @@ class TestCompleted:
         assert moved["email_verified"] is False
 
 
-def _apple(load: Load) -> Configuration:
+def _apple(configured: Configured) -> Configuration:
     pem = ECKey.generate_key("P-256").as_pem(private=True).decode()
-    return _configured(load, preset="apple", team_id="T", key_id="K", private_key=pem)
+    return configured(preset="apple", team_id="T", key_id="K", private_key=pem)

@@ -1,7 +1,6 @@
 """Codes turned into identities: by OpenID Connect, by plain OAuth 2.0, as GitHub and as Apple do it."""
 
 import base64
-import json
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
@@ -105,9 +104,8 @@ class TestOpenIdConnect:
 
         assert "code_verifier" not in provider.log("token")[0]["form"]
 
-    @pytest.mark.parametrize(
-        ("status", "body"),
-        [
+    async def test_is_refused_in_whatever_way(self, visitor: Visitor, provider: ProviderProcess) -> None:
+        refusals: list[tuple[int, dict[str, Any]]] = [
             (400, {"error": "invalid_grant"}),
             (401, {"error": "invalid_client"}),
             (400, {"error": {"message": "Code was used.", "code": 100}}),
@@ -115,19 +113,18 @@ class TestOpenIdConnect:
             (200, {"error": "bad_verification_code", "error_description": "It is wrong."}),
             (200, {"ok": False, "error": "invalid_code"}),
             (403, {}),
-        ],
-    )
-    async def test_is_refused_in_whatever_way(
-        self, visitor: Visitor, provider: ProviderProcess, status: int, body: dict[str, Any]
+        ]
+
+        for status, body in refusals:
+            provider.control(misbehave={"token": {"json": body, "status": status}})
+            with pytest.raises(CodeRefused):
+                await visitor.sign_in()
+
+    async def test_takes_no_token_answer_of_other_types(
+        self, visitor: Visitor, provider: ProviderProcess
     ) -> None:
-        provider.control(misbehave={"token": {"json": body, "status": status}})
-
-        with pytest.raises(CodeRefused):
-            await visitor.sign_in()
-
-    @pytest.mark.parametrize(
-        "changes",
-        [
+        right = {"access_token": "a", "token_type": "Bearer", "id_token": provider.mint()}
+        wrong: list[dict[str, Any]] = [
             {"access_token": None},
             {"access_token": 7},
             {"access_token": "a b"},
@@ -144,17 +141,12 @@ class TestOpenIdConnect:
             {"scope": {}},
             {"scope": ["openid", 7]},
             {"scope": 'a"b'},
-        ],
-        ids=json.dumps,
-    )
-    async def test_takes_no_token_answer_of_other_types(
-        self, visitor: Visitor, provider: ProviderProcess, changes: dict[str, Any]
-    ) -> None:
-        answer = {"access_token": "a", "token_type": "Bearer", "id_token": provider.mint(), **changes}
-        provider.control(misbehave={"token": {"json": answer}})
+        ]
 
-        with pytest.raises(ProviderUnavailable):
-            await visitor.sign_in()
+        for changes in wrong:
+            provider.control(misbehave={"token": {"json": {**right, **changes}}})
+            with pytest.raises(ProviderUnavailable):
+                await visitor.sign_in()
 
     async def test_reads_a_token_answer_generously(self, plain: Visitor, provider: ProviderProcess) -> None:
         proof = await plain.sign_in()
@@ -206,24 +198,20 @@ class TestOpenIdConnect:
 
         assert provider.log("userinfo") == []
 
-    @pytest.mark.parametrize(
-        "behaviour",
-        [
-            {"json": {"sub": "1002", "email": "ada@example.com"}},
-            {"json": {"email": "ada@example.com"}},
+    async def test_is_not_completed_where_userinfo_is_refused(
+        self, visitor: Visitor, provider: ProviderProcess
+    ) -> None:
+        refusals: list[dict[str, Any]] = [
             {"json": {"error": "invalid_token"}, "status": 401},
             {"html": True, "status": 403},
             {"raw": "", "status": 401},
             {"json": {"ok": False, "error": "invalid_auth"}},
-        ],
-    )
-    async def test_is_not_completed_by_anothers_userinfo(
-        self, visitor: Visitor, provider: ProviderProcess, behaviour: dict[str, Any]
-    ) -> None:
-        provider.control(misbehave={"userinfo": behaviour})
+        ]
 
-        with pytest.raises(IdentityRefused):
-            await visitor.sign_in()
+        for behaviour in refusals:
+            provider.control(misbehave={"userinfo": behaviour})
+            with pytest.raises(IdentityRefused):
+                await visitor.sign_in()
 
     async def test_of_linkedin_works_though_it_forgets_the_nonce(
         self, make_visitor: MakeVisitor, provider: ProviderProcess
@@ -260,25 +248,21 @@ class TestGitHub:
         assert identity.subject == "4711"
         assert (identity.email, identity.email_verified) == ("first@example.com", False)
 
-    @pytest.mark.parametrize(
-        ("listed", "email", "verified"),
-        [
+    async def test_takes_no_other(self, hub: Visitor, provider: ProviderProcess) -> None:
+        known = {"email": "a@x.test", "verified": True, "primary": True}
+        lists: list[tuple[list[dict[str, Any]], str | None, bool]] = [
             ([], None, False),
-            ([{"email": "a@x.test", "verified": True, "primary": False}], None, False),
+            ([{**known, "primary": False}], None, False),
             ([{"email": "a@x.test", "verified": True}], None, False),
-            ([{"email": 7, "verified": True, "primary": True}], None, False),
-            ([{"email": "a@x.test", "verified": True, "primary": True}], "a@x.test", True),
-            ([{"email": "a@x.test", "verified": "true", "primary": True}], "a@x.test", False),
-        ],
-    )
-    async def test_takes_no_other(
-        self, hub: Visitor, provider: ProviderProcess, listed: Any, email: str | None, verified: bool
-    ) -> None:
-        provider.control(misbehave={"oauth_emails": {"json": listed}})
+            ([{**known, "email": 7}], None, False),
+            ([known], "a@x.test", True),
+            ([{**known, "verified": "true"}], "a@x.test", False),
+        ]
 
-        identity = (await hub.sign_in()).identity
-
-        assert (identity.email, identity.email_verified) == (email, verified)
+        for listed, email, verified in lists:
+            provider.control(misbehave={"oauth_emails": {"json": listed}})
+            identity = (await hub.sign_in()).identity
+            assert (identity.email, identity.email_verified) == (email, verified), listed
 
     async def test_names_none_when_the_user_keeps_them(self, hub: Visitor, provider: ProviderProcess) -> None:
         provider.control(misbehave={"oauth_emails": {"json": {"message": "Not Found"}, "status": 404}})
@@ -327,37 +311,29 @@ class TestApple:
             "exp": now + 300,
         }
 
-    @pytest.mark.parametrize(
-        ("form", "name"),
-        [
-            ('{"name": {"firstName": "Ada", "lastName": "L."}, "email": "eve@x.test"}', "Ada L."),
-            ('{"name": {"lastName": "L."}}', "L."),
-            ('{"name": {"firstName": "A\\u0000\\u202eda"}}', "Ada"),
-            ('{"name": {"firstName": 7}}', ""),
-            ('{"name": "Ada"}', ""),
-            ('{"name": null}', ""),
-            ("[]", ""),
-            ("{", ""),
-            ("[" * 100_000, ""),
-            (None, ""),
-        ],
-    )
     async def test_tells_the_name_in_the_form(
-        self,
-        apple: Visitor,
-        make_visitor: MakeVisitor,
-        provider: ProviderProcess,
-        form: str | None,
-        name: str,
+        self, apple: Visitor, visitor: Visitor, provider: ProviderProcess
     ) -> None:
-        provider.control(
-            user={"name": None}, misbehave={"userinfo": {"json": {"sub": "1001", "email_verified": "true"}}}
-        )
-        answer = await make_visitor().visit(form_user=form)
-        identity = (await _proven(apple, provider, answer)).identity
+        names = {
+            '{"name": {"firstName": "Ada", "lastName": "L."}, "email": "eve@x.test"}': "Ada L.",
+            '{"name": {"lastName": "L."}}': "L.",
+            '{"name": {"firstName": "A\\u0000\\u202eda"}}': "Ada",
+            '{"name": {"firstName": 7}}': "",
+            '{"name": "Ada"}': "",
+            '{"name": null}': "",
+            "[]": "",
+            "{": "",
+            "[" * 100_000: "",
+            None: "",
+        }
 
-        assert identity.name == name
-        assert identity.email == "ada@example.com"
+        for form, name in names.items():
+            provider.control(
+                user={"name": None},
+                misbehave={"userinfo": {"json": {"sub": "1001", "email_verified": "true"}}, "token": None},
+            )
+            identity = (await _proven(apple, provider, await visitor.visit(form_user=form))).identity
+            assert (identity.name, identity.email) == (name, "ada@example.com"), form
 
     async def test_alone_does_so(self, visitor: Visitor, provider: ProviderProcess) -> None:
         provider.control(id_token={"name": None}, misbehave={"userinfo": {"json": {"sub": "1001"}}})

@@ -37,15 +37,10 @@ async def reason(calls: Calls, url: str) -> str:
 
 
 class TestCalls:
-    async def test_give_the_answer(self, calls: Calls, jwks: str) -> None:
-        reply = await calls.get(jwks)
-
-        assert reply.is_success
-        assert reply.members["keys"]
-
-    @pytest.mark.parametrize(
-        ("behaviour", "says"),
-        [
+    async def test_tell_garbage_from_an_answer(
+        self, provider: ProviderProcess, calls: Calls, jwks: str
+    ) -> None:
+        garbage: list[tuple[dict[str, Any], str]] = [
             ({"status": 500}, "status 500"),
             ({"status": 503, "html": True}, "status 503"),
             ({"status": 429}, "status 429"),
@@ -56,48 +51,36 @@ class TestCalls:
             ({"raw": "[" * 100_000}, "no JSON"),
             ({"raw": "[" * 101 + "]" * 101}, "nested too deeply"),
             ({"truncate": True}, "no JSON"),
-            ({"bytes": 100 * 2**20}, "longer than 1048576"),
-            ({"gzip_bomb": True}, "longer than 1048576"),
             ({"redirect": "/jwks"}, "redirect"),
             ({"redirect": "/jwks", "status": 307}, "redirect"),
-        ],
-    )
-    async def test_tell_garbage_from_an_answer(
-        self, provider: ProviderProcess, calls: Calls, jwks: str, behaviour: dict[str, Any], says: str
-    ) -> None:
-        provider.control(misbehave={"jwks": behaviour})
+        ]
 
-        assert says in await reason(calls, jwks)
+        for behaviour, says in garbage:
+            provider.control(misbehave={"jwks": behaviour})
+            assert says in await reason(calls, jwks), behaviour
 
-    @pytest.mark.parametrize("body", [[], "text", 5, None, True])
     async def test_tell_objects_from_other_json(
-        self, provider: ProviderProcess, calls: Calls, jwks: str, body: Any
+        self, provider: ProviderProcess, calls: Calls, jwks: str
     ) -> None:
-        provider.control(misbehave={"jwks": {"raw": "null"} if body is None else {"json": body}})
+        for written, body in (("[]", []), ('"text"', "text"), ("5", 5), ("null", None), ("true", True)):
+            provider.control(misbehave={"jwks": {"raw": written}})
 
-        reply = await calls.get(jwks)
+            reply = await calls.get(jwks)
 
-        assert reply.body == body
-        with pytest.raises(ProviderError):
-            _ = reply.members
+            assert reply.body == body
+            with pytest.raises(ProviderError):
+                _ = reply.members
 
     async def test_give_refusals_as_they_are(
         self, provider: ProviderProcess, calls: Calls, jwks: str
     ) -> None:
         provider.control(misbehave={"jwks": {"json": {"error": "no"}, "status": 400}})
-
         reply = await calls.get(jwks)
+        provider.control(misbehave={"jwks": {"html": True, "status": 401}})
+        in_html = await calls.get(jwks)
 
         assert (reply.status, reply.is_success, reply.members) == (400, False, {"error": "no"})
-
-    async def test_give_refusals_that_are_no_json(
-        self, provider: ProviderProcess, calls: Calls, jwks: str
-    ) -> None:
-        provider.control(misbehave={"jwks": {"html": True, "status": 401}})
-
-        reply = await calls.get(jwks)
-
-        assert (reply.status, reply.body) == (401, None)
+        assert (in_html.status, in_html.body) == (401, None)
 
     @pytest.mark.parametrize("behaviour", [{"hang": 30}, {"drip": True}])
     async def test_end_in_time_as_a_whole(
@@ -122,7 +105,7 @@ class TestCalls:
 
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert "longer" in said
+        assert f"longer than {MAX}" in said
         assert peak < 8 * MAX
 
     async def test_accept_what_is_just_short_enough(
@@ -150,19 +133,20 @@ class TestCalls:
         assert reply.is_success
         assert other_provider.log() == []
 
-    async def test_send_no_more_than_they_must(
+    async def test_give_the_answer_and_send_no_more_than_they_must(
         self, provider: ProviderProcess, calls: Calls, jwks: str
     ) -> None:
-        await calls.get(jwks)
+        reply = await calls.get(jwks)
 
+        assert reply.is_success
+        assert reply.members["keys"]
         headers = provider.log("jwks")[-1]["headers"]
         assert headers["User-Agent"] == "gatewright"
         assert headers["Accept"] == "application/json"
         assert set(headers) <= {"Host", "Accept", "Accept-Encoding", "Connection", "User-Agent"}
 
-    @pytest.mark.parametrize(
-        "url",
-        [
+    async def test_are_made_to_https_addresses_only(self, calls: Calls) -> None:
+        for url in (
             "http://id.test/",
             "http://127.0.0.1.evil.test/",
             "http://10.0.0.1/",
@@ -177,10 +161,8 @@ class TestCalls:
             "https://id.test:port/",
             "//id.test/",
             "",
-        ],
-    )
-    async def test_are_made_to_https_addresses_only(self, calls: Calls, url: str) -> None:
-        assert await reason(calls, url) == "the address is not https"
+        ):
+            assert await reason(calls, url) == "the address is not https", url
 
     async def test_are_made_over_https_even_to_this_machine_in_production(
         self, calls: Calls, provider: ProviderProcess, jwks: str
@@ -190,20 +172,16 @@ class TestCalls:
         assert await reason(strict, jwks) == "the address is not https"
         assert provider.log("jwks") == []
 
-    @pytest.mark.parametrize(
-        "url",
-        [
+    async def test_fail_where_nobody_is(self, calls: Calls, provider: ProviderProcess) -> None:
+        for url in (
             "http://127.0.0.1:9/",
             "https://127.0.0.1:9/",
             "https://nobody.invalid/",
             "https://" + "x" * 300 + ".test/",
-        ],
-    )
-    async def test_fail_where_nobody_is(self, calls: Calls, url: str) -> None:
-        assert "the call failed" in await reason(calls, url)
-
-    async def test_fail_over_https_where_there_is_none(self, calls: Calls, provider: ProviderProcess) -> None:
-        assert "the call failed" in await reason(calls, provider.issuer.replace("http:", "https:") + "/jwks")
+            # There is one, and no TLS.
+            provider.issuer.replace("http:", "https:") + "/jwks",
+        ):
+            assert "the call failed" in await reason(calls, url), url
 
     async def test_fail_where_no_authority_vouches_for_the_certificate(
         self, calls: Calls, tmp_path: Path

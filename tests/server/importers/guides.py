@@ -1,31 +1,29 @@
 """The guides on moving in and out, and how their commands are typed."""
 
-import re
 import shlex
 
-from tests.live import ROOT
+from tests.docs.typing_in import blocks, guide
 from tests.server.terminal import Run
 
-GUIDES = ROOT / "docs" / "pages" / "guides"
-IMPORT, EXPORT = ((GUIDES / name).read_text("utf-8") for name in ("import.md", "export.md"))
+IMPORT, EXPORT = guide("import"), guide("export")
 
 
-def blocks(guide: str, heading: str) -> list[tuple[str, str]]:
-    """Return the blocks under a heading, each with its language."""
-    section = guide.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+def under(text: str, heading: str) -> str:
+    """Return what stands under a heading."""
+    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     assert section, heading
-    return re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
+    return section
 
 
-def follow(run: Run, guide: str, heading: str) -> None:
+def follow(run: Run, text: str, heading: str) -> None:
     """Type the commands under a heading, and compare what they print with what is shown."""
     printed = ""
-    for language, block in blocks(guide, heading):
-        if language == "sh":
-            [program, *words] = shlex.split(block)
+    for block in blocks(under(text, heading)):
+        if block.language == "sh":
+            [program, *words] = shlex.split(block.text)
             done = run(*words)
             assert program == "gatewright"
             assert done.exit_code in (0, 3), done.output
             printed = done.stdout
-        elif language == "text":
-            assert printed == block
+        elif block.language == "text":
+            assert printed == block.text

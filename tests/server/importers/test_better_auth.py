@@ -55,8 +55,25 @@ async def move(service: Service, url: str, *without: Field, secret: str | None =
         return await take(service, source, *without)
 
 
-class TestPasswords:
-    async def test_the_old_one_signs_in_and_its_hash_is_renewed(self, target: Service, url: str) -> None:
+class TestUsers:
+    async def test_passwords_names_roles_and_bans_stay(
+        self, target: Service, url: str, there: dict[str, str]
+    ) -> None:
+        await move(target, url)
+
+        session, banned = [await sign_in(target, email, real.PASSWORD) for email in (BOB, EVE)]
+
+        bob = await user_of(target, bearer(session.json()["token"]))
+        assert (bob["id"], bob["role"], bob["emailVerified"]) == (there["bob"], "admin", True)
+        assert bob["createdAt"] > "2026-01-02"
+        [ada] = await target.rows('SELECT * FROM "user" WHERE email = :email', email=ADA)
+        assert (ada.id, ada.username, ada.display_username) == (there["ada"], "ada_l", "Ada_L")
+        assert refusal(banned)[:2] == (403, "BANNED_USER")
+        async with target.services.database.begin() as db:
+            eve = (await db.execute(User.__table__.select().where(User.email == EVE)))[0]  # type: ignore[attr-defined]
+        assert (eve.ban_reason, eve.ban_expires.isoformat()) == ("spam", "2099-01-31T12:00:00+00:00")
+
+    async def test_they_are_on_record_and_their_hashes_are_renewed(self, target: Service, url: str) -> None:
         await move(target, url)
 
         answer = await sign_in(target, BOB, real.PASSWORD)
@@ -68,7 +85,19 @@ class TestPasswords:
             email=BOB,
         )
         assert stored.password.startswith("$argon2id$")
-        assert "password.rehashed" in [record.event for record in await trail(target)]
+        records = await trail(target)
+        created = [(one.method, one.details["by"]) for one in records if one.event == "user.created"]
+        assert created == [("import", "operator")] * 4
+        assert "password.rehashed" in [one.event for one in records]
+
+    async def test_nobody_comes_twice(self, target: Service, url: str) -> None:
+        first = await move(target, url)
+        before = await _rows(target)
+
+        second = await move(target, url)
+
+        assert (counts(first), counts(second)) == ((4, 0, 0), (0, 4, 0))
+        assert await _rows(target) == before
 
 
 class TestSecondFactor:
@@ -163,36 +192,6 @@ class TestPasskeys:
         )
 
 
-class TestFields:
-    async def test_who_somebody_is_stays(self, target: Service, url: str, there: dict[str, str]) -> None:
-        await move(target, url)
-
-        session = await sign_in(target, BOB, real.PASSWORD)
-
-        bob = await user_of(target, bearer(session.json()["token"]))
-        assert (bob["id"], bob["role"], bob["emailVerified"]) == (there["bob"], "admin", True)
-        assert bob["createdAt"] > "2026-01-02"
-        [ada] = await target.rows('SELECT * FROM "user" WHERE email = :email', email=ADA)
-        assert (ada.id, ada.username, ada.display_username) == (there["ada"], "ada_l", "Ada_L")
-
-    async def test_a_ban_stays(self, target: Service, url: str) -> None:
-        await move(target, url)
-
-        answer = await sign_in(target, EVE, real.PASSWORD)
-
-        assert refusal(answer)[:2] == (403, "BANNED_USER")
-        async with target.services.database.begin() as db:
-            eve = (await db.execute(User.__table__.select().where(User.email == EVE)))[0]  # type: ignore[attr-defined]
-        assert (eve.ban_reason, eve.ban_expires.isoformat()) == ("spam", "2099-01-31T12:00:00+00:00")
-
-    async def test_the_record_says_how_they_came(self, target: Service, url: str) -> None:
-        await move(target, url)
-
-        records = [record for record in await trail(target) if record.event == "user.created"]
-        assert {(record.method, record.details["by"]) for record in records} == {("import", "operator")}
-        assert len(records) == 4
-
-
 class TestAccounts:
     async def test_the_identity_signs_in_and_its_tokens_stay_behind(
         self, target: Service, url: str, there: dict[str, str], provider: ProviderProcess
@@ -218,17 +217,6 @@ class TestAccounts:
 
         assert dict(refused.refused) == {"accounts: test is not a configured provider": 1}
         assert counts(taken) == (1, 3, 0)
-
-
-class TestAgain:
-    async def test_nobody_comes_twice(self, target: Service, url: str) -> None:
-        first = await move(target, url)
-        before = await _rows(target)
-
-        second = await move(target, url)
-
-        assert (counts(first), counts(second)) == ((4, 0, 0), (0, 4, 0))
-        assert await _rows(target) == before
 
 
 async def _rows(service: Service) -> list[int]:

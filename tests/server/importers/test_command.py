@@ -85,30 +85,26 @@ class TestOutcome:
         assert done.stdout == "1 row: 1 imported, 0 already present, 0 refused.\n"
 
 
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("words", "status"),
-        [
-            (["json-lines", "absent.jsonl"], 1),
-            (["json-lines", "users.jsonl", "--without", "email"], 2),
-            (["json-lines", "users.jsonl", "--report", "no/such/folder"], 1),
-            (["better-auth"], 2),
-            (["better-auth", "--from", "sqlite:///absent.db"], 1),
-            (["better-auth", "--from", "sqlite:///users.jsonl"], 1),
-            (["better-auth", "--from", "sqlite:///gatewright.db"], 1),
-            (["fastapi-users", "--from", "mysql://somewhere"], 1),
-            (["better-auth", "--from", "sqlite:///users.jsonl", "--secret-file", "absent"], 2),
-        ],
-    )
-    def test_what_cannot_be_begun(self, run: Run, tmp_path: Path, words: list[str], status: int) -> None:
-        run("migrate")
-        write_lines(tmp_path / "users.jsonl", ROWS)
+def test_what_cannot_be_begun(run: Run, tmp_path: Path) -> None:
+    run("migrate")
+    write_lines(tmp_path / "users.jsonl", ROWS)
 
+    for words, status in (
+        (["json-lines", "absent.jsonl"], 1),
+        (["json-lines", "users.jsonl", "--without", "email"], 2),
+        (["json-lines", "users.jsonl", "--report", "no/such/folder"], 1),
+        (["better-auth"], 2),
+        (["better-auth", "--from", "sqlite:///absent.db"], 1),
+        (["better-auth", "--from", "sqlite:///users.jsonl"], 1),
+        (["better-auth", "--from", "sqlite:///gatewright.db"], 1),
+        (["fastapi-users", "--from", "mysql://somewhere"], 1),
+        (["better-auth", "--from", "sqlite:///users.jsonl", "--secret-file", "absent"], 2),
+    ):
         done = run("import", *words)
-
-        assert done.exit_code == status, done.output
+        assert done.exit_code == status, (words, done.output)
         assert "Traceback" not in done.output
-        assert json.loads(run("users", "list", "--json").stdout) == []
+
+    assert json.loads(run("users", "list", "--json").stdout) == []
 
 
 class TestKilled:

@@ -38,35 +38,24 @@ async def moved(target: Service, filled: real.Filled, dialect: str) -> Report:
         return await take(target, await fastapi_users(source))
 
 
-@pytest.mark.parametrize("email", [ADA, BOB])
-async def test_old_passwords_sign_in_and_their_hashes_are_renewed(
-    target: Service, moved: Report, email: str
-) -> None:
-    answer = await sign_in(target, email, real.PASSWORD)
-
-    assert answer.status_code == 200, answer.text
-    [stored] = await target.rows(
-        "SELECT password FROM account WHERE user_id = :id AND provider_id = 'credential'",
-        id=answer.json()["user"]["id"],
-    )
-    assert stored.password.startswith("$argon2id$v=19$m=1024,t=1,")
-
-
-async def test_who_somebody_is_stays(
+async def test_passwords_names_roles_and_bans_stay(
     target: Service, moved: Report, filled: real.Filled, dialect: str
 ) -> None:
-    session = await sign_in(target, ADA, real.PASSWORD)
+    signed_in = [await sign_in(target, email, real.PASSWORD) for email in (ADA, BOB)]
+    inactive = await sign_in(target, EVE, real.PASSWORD)
 
-    ada = await user_of(target, bearer(session.json()["token"]))
+    ada = await user_of(target, bearer(signed_in[0].json()["token"]))
     assert counts(moved) == (3, 0, 0)
     assert ada["id"] == uuid.UUID(filled[dialect][1]["ada"]).hex
     assert (ada["email"], ada["name"], ada["emailVerified"], ada["role"]) == (ADA, "ada", True, "admin")
-
-
-async def test_who_is_not_active_is_banned(target: Service, moved: Report) -> None:
-    answer = await sign_in(target, EVE, real.PASSWORD)
-
-    assert refusal(answer)[:2] == (403, "BANNED_USER")
+    assert refusal(inactive)[:2] == (403, "BANNED_USER")
+    for answer in signed_in:
+        assert answer.status_code == 200, answer.text
+        [stored] = await target.rows(
+            "SELECT password FROM account WHERE user_id = :id AND provider_id = 'credential'",
+            id=answer.json()["user"]["id"],
+        )
+        assert stored.password.startswith("$argon2id$v=19$m=1024,t=1,")
 
 
 async def test_the_identity_signs_in(target: Service, moved: Report, provider: ProviderProcess) -> None:

@@ -8,7 +8,6 @@ import pytest
 from server.importers.fastapi_users import fastapi_users
 from server.importers.source import SourceRefused
 from server.importers.tables import PAGE, SourceDatabase, opened
-from tests.conftest import MakeService
 from tests.postgres import Cluster
 from tests.server.importers.moving import HASH, counts, take
 from tests.service import Service
@@ -64,15 +63,15 @@ class TestRefused:
 
         assert reason.startswith("postgresql://ada:***@127.0.0.1:1/users cannot be opened: ")
 
-    async def test_a_table_that_is_missing(self, tmp_path: Path) -> None:
-        url = database(tmp_path / "a.db", "CREATE TABLE other (id TEXT)")
+    async def test_a_table_or_a_column_that_is_missing(self, tmp_path: Path) -> None:
+        without_table = database(tmp_path / "a.db", "CREATE TABLE other (id TEXT)")
+        without_column = database(tmp_path / "b.db", "CREATE TABLE user (id TEXT, email TEXT)")
 
-        assert await refused(url) == f"{url} has no table user"
-
-    async def test_a_column_that_is_missing(self, tmp_path: Path) -> None:
-        url = database(tmp_path / "a.db", "CREATE TABLE user (id TEXT, email TEXT)")
-
-        assert await refused(url) == f"the table user of {url} has no column hashed_password"
+        assert await refused(without_table) == f"{without_table} has no table user"
+        assert (
+            await refused(without_column)
+            == f"the table user of {without_column} has no column hashed_password"
+        )
 
     async def test_users_without_an_id(self, tmp_path: Path, service: Service) -> None:
         url = database(
@@ -86,29 +85,22 @@ class TestRefused:
             with pytest.raises(SourceRefused, match="has users without an id"):
                 await take(service, users)
 
-    async def test_the_service_s_own_database(self, service: Service) -> None:
+    async def test_the_service_s_own_database_and_any_gatewright(self, service: Service) -> None:
         own = service.services.settings.database_url.get_secret_value()
 
         assert await refused(own, own) == "the source is the database of this service itself"
+        assert "is a Gatewright database" in await refused(own)
 
     async def test_its_own_database_under_another_name(self, cluster: Cluster, tmp_path: Path) -> None:
         url = database(tmp_path / "a.db", "CREATE TABLE other (id TEXT)")
         (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
         server = cluster.url("nowhere")
 
-        assert (
-            await refused(f"sqlite:///{tmp_path / 'b.db'}", url)
-            == "the source is the database of this service itself"
-        )
-        assert await refused(server.replace("127.0.0.1", "localhost"), server) == (
-            "the source is the database of this service itself"
-        )
-
-    async def test_another_gatewright(self, make_service: MakeService) -> None:
-        service = await make_service()
-        own = service.services.settings.database_url.get_secret_value()
-
-        assert "is a Gatewright database" in await refused(own)
+        for other, own in (
+            (f"sqlite:///{tmp_path / 'b.db'}", url),
+            (server.replace("127.0.0.1", "localhost"), server),
+        ):
+            assert await refused(other, own) == "the source is the database of this service itself"
 
 
 class TestReading:

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -14,11 +13,11 @@ from sqlmodel import col
 from domain.ports import Transaction
 from models import Account, Outbox, Session, TwoFactor, User, metadata
 from server.crypto.keyring import Keyring
-from server.database import migrations
-from server.database.database import Database, open_database
+from server.database.database import Database
 from server.jobs.key_rotation import COLUMNS, RotationResult, reencrypt
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import as_user, begin, enter
+from tests.rows import add
 from tests.security import second_factor
 from tests.service import Service
 
@@ -32,17 +31,6 @@ NOTHING_LEFT = {
     "account.access_token": 0, "account.refresh_token": 0, "account.id_token": 0,
     "signing_key.private_jwk": 0,
 }  # fmt: skip
-
-
-@pytest.fixture
-async def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path):  # type: ignore[no-untyped-def]
-    url = f"sqlite:///{tmp_path / 'gatewright.db'}"
-    if dialect == "postgresql":
-        url = request.getfixturevalue("cluster").create(migrated=True)
-    database = await open_database(url, pool_size=3, timeout=5)
-    await migrations.prepare(database, "auto")
-    yield database
-    await database.close()
 
 
 async def _fill(database: Database, keyring: Keyring, count: int, prefix: str = "r") -> None:
@@ -102,93 +90,74 @@ class TestColumns:
 
 class TestRewrite:
     @pytest.mark.threat("R44")
-    async def test_everything_reads_under_the_newest_secret_afterwards(self, database: Database) -> None:
-        await _fill(database, OLD, 7)
-
-        assert await reencrypt(database.transaction, BOTH, batch=3) == NOTHING_LEFT
-
-        for key, sealed in (await _copies(database)).items():
-            assert NEW.decrypt("session.token_copy", sealed or b"") == key
-        for key, sealed in (await _payloads(database)).items():
-            assert NEW.decrypt("outbox.payload", sealed or b"") == key
-
-    @pytest.mark.threat("R44")
-    async def test_secrets_of_authenticators_too(self, database: Database) -> None:
-        await _fill(database, OLD, 1)
-        async with database.transaction() as db:
-            secret, new = (OLD.encrypt(f"two_factor.{name}", name) for name in ("secret", "new_secret"))
-            db.add(
-                TwoFactor(
-                    user_id="u", secret=secret, confirmed=True, new_secret=new, created_at=NOW, updated_at=NOW
-                )
-            )
-
-        assert await reencrypt(database.transaction, BOTH) == NOTHING_LEFT
-
-        async with database.transaction() as db:
-            [row] = await db.execute(select(TwoFactor))
-        assert NEW.decrypt("two_factor.secret", row.secret or b"") == "secret"
-        assert NEW.decrypt("two_factor.new_secret", row.new_secret or b"") == "new_secret"
-
-    @pytest.mark.threat("R44")
-    async def test_tokens_of_providers_too(self, database: Database) -> None:
-        await _fill(database, OLD, 1)
-        names = ("access_token", "refresh_token", "id_token")
+    async def test_everything_reads_under_the_newest_secret_afterwards(self, migrated: Database) -> None:
+        await _fill(migrated, OLD, 7)
+        factor = TwoFactor(user_id="u", confirmed=True, created_at=NOW, updated_at=NOW)
         account = Account(
             id="a", user_id="u", provider_id="test", account_id="7", created_at=NOW, updated_at=NOW
         )
-        for name in names:
-            setattr(account, name, OLD.encrypt(f"account.{name}", name))
-        async with database.transaction() as db:
-            db.add(account)
+        sealed_rows = (
+            (factor, ("secret", "new_secret")),
+            (account, ("access_token", "refresh_token", "id_token")),
+        )
+        for row, names in sealed_rows:
+            for name in names:
+                setattr(row, name, OLD.encrypt(f"{row.__tablename__}.{name}", name))
+        await add(migrated, factor, account)
 
-        assert await reencrypt(database.transaction, BOTH) == NOTHING_LEFT
+        assert await reencrypt(migrated.transaction, BOTH, batch=3) == NOTHING_LEFT
 
-        async with database.transaction() as db:
-            [row] = await db.execute(select(Account))
-        assert [NEW.decrypt(f"account.{name}", getattr(row, name)) for name in names] == list(names)
+        for key, sealed in (await _copies(migrated)).items():
+            assert NEW.decrypt("session.token_copy", sealed or b"") == key
+        for key, sealed in (await _payloads(migrated)).items():
+            assert NEW.decrypt("outbox.payload", sealed or b"") == key
+        async with migrated.transaction() as db:
+            for row, names in sealed_rows:
+                [found] = await db.execute(select(type(row)))
+                opened = [NEW.decrypt(f"{row.__tablename__}.{name}", getattr(found, name)) for name in names]
+                assert opened == list(names)
 
-    async def test_what_is_current_empty_or_unreadable_stays(self, database: Database) -> None:
-        await _fill(database, NEW, 3, "current")
-        await _fill(database, Keyring(["x" * 32]), 2, "foreign")
-        async with database.transaction() as db:
+    async def test_what_is_current_empty_or_unreadable_stays(self, migrated: Database) -> None:
+        await _fill(migrated, NEW, 3, "current")
+        await _fill(migrated, Keyring(["x" * 32]), 2, "foreign")
+        async with migrated.transaction() as db:
             await db.execute(update(Session).where(col(Session.id) == "current001").values(token_copy=None))
-        before = await _copies(database)
+        before = await _copies(migrated)
 
-        assert await reencrypt(database.transaction, BOTH, batch=2) == NOTHING_LEFT
+        assert await reencrypt(migrated.transaction, BOTH, batch=2) == NOTHING_LEFT
 
-        assert await _copies(database) == before
+        assert await _copies(migrated) == before
 
-    async def test_does_nothing_with_one_secret(self, database: Database) -> None:
-        await _fill(database, OLD, 1)
-        before = await _copies(database)
+    async def test_does_nothing_with_one_secret(self, migrated: Database) -> None:
+        await _fill(migrated, OLD, 1)
+        before = await _copies(migrated)
 
-        assert await reencrypt(database.transaction, NEW) == {}
+        assert await reencrypt(migrated.transaction, NEW) == {}
 
-        assert await _copies(database) == before
+        assert await _copies(migrated) == before
 
-    async def test_newer_values_are_never_overwritten(self, database: Database) -> None:
-        await _fill(database, OLD, 3)
+    async def test_newer_values_are_never_overwritten(self, migrated: Database) -> None:
+        await _fill(migrated, OLD, 3)
         newer = NEW.encrypt("session.token_copy", "newer")
         late = Once()
 
         @asynccontextmanager
         async def begin() -> AsyncIterator[Transaction]:
-            async with database.transaction() as db:
-                yield cast(Transaction, _Late(db, database, newer, late))
+            async with migrated.transaction() as db:
+                yield cast(Transaction, _Late(db, migrated, newer, late))
 
         assert (await reencrypt(begin, BOTH))["session.token_copy"] == 1
 
-        copies = await _copies(database)
+        copies = await _copies(migrated)
         assert copies["r000"] == newer
         assert NEW.decrypt("session.token_copy", copies["r001"] or b"") == "r001"
 
-    async def test_tells_what_it_changed_and_nothing_when_there_was_nothing(self, database: Database) -> None:
-        await _fill(database, OLD, 3)
+    async def test_tells_what_it_changed_and_nothing_when_there_was_nothing(self, migrated: Database) -> None:
+        await _fill(migrated, OLD, 3)
         told: list[dict[str, RotationResult]] = []
 
         for _ in range(2):
-            await reencrypt(database.transaction, BOTH, report=lambda results: told.append(dict(results)))
+            await reencrypt(migrated.transaction, BOTH, report=lambda results: told.append(dict(results)))
 
         [results] = told
         assert results["session.token_copy"] == RotationResult(rewritten=3, remaining=0)

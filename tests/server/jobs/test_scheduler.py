@@ -42,18 +42,18 @@ async def test_a_stop_ends_the_wait() -> None:
 
 class TestTakeLease:
     async def test_one_of_many_gets_it(
-        self, migrated: Database, empty_url: str, opening: OpenDatabase
+        self, migrated: Database, migrated_url: str, opening: OpenDatabase
     ) -> None:
-        instances = [migrated, await opening(empty_url)]
+        instances = [migrated, await opening(migrated_url)]
 
         takes = [take_lease(instances[n % 2], "task", f"h{n}", now=NOW, seconds=60) for n in range(10)]
 
         assert sorted(await asyncio.gather(*takes)) == [False] * 9 + [True]
 
     async def test_one_of_many_gets_it_when_its_time_has_passed(
-        self, migrated: Database, empty_url: str, opening: OpenDatabase
+        self, migrated: Database, migrated_url: str, opening: OpenDatabase
     ) -> None:
-        instances = [migrated, await opening(empty_url)]
+        instances = [migrated, await opening(migrated_url)]
         await take_lease(migrated, "task", "old", now=NOW, seconds=60)
         later = NOW + timedelta(seconds=60)
 

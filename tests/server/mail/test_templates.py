@@ -1,7 +1,6 @@
 """What a mail says, and what strangers cannot make it say."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +11,6 @@ from jinja2.exceptions import SecurityError
 
 from domain.localization import LANGUAGES
 from domain.mail.outbox import LeasedMail
-from server.mail.message import Mail
 from server.mail.templates import MESSAGES, Brand, TemplateRenderer, shown_name
 
 NOW = datetime(2026, 3, 4, 9, 26, tzinfo=UTC)
@@ -34,9 +32,17 @@ class Links(HTMLParser):
         self.targets += [value for key, value in attrs if key in ("href", "src")]
 
 
-def claim(template: str, *, name: str = "Ada", to: str = "ada@example.com") -> LeasedMail:
-    expires = (NOW + timedelta(hours=24)).isoformat() if template in WITH_LINK else None
-    link = LINK if template in WITH_LINK else None
+def claim(template: str, **more: str | None) -> LeasedMail:
+    """Return a mail that is to be sent; `more` adds to its payload, or replaces what is in it."""
+    has_link = template in WITH_LINK
+    expires = (NOW + timedelta(hours=24)).isoformat() if has_link else None
+    payload = {
+        "to": "ada@example.com",
+        "name": "Ada",
+        "link": LINK if has_link else None,
+        "code": None,
+        "expires": expires,
+    }
     return LeasedMail(
         id="i" * 32,
         template=template,
@@ -44,24 +50,22 @@ def claim(template: str, *, name: str = "Ada", to: str = "ada@example.com") -> L
         attempts=1,
         created_at=NOW,
         expires_at=NOW + timedelta(hours=24),
-        payload={"to": to, "name": name, "link": link, "code": None, "expires": expires},
+        payload={**payload, **more},
     )
 
 
-@pytest.fixture
-def render() -> Callable[..., Mail]:
-    renderer = TemplateRenderer("Gatewright", "https://auth.example.com", "Gatewright <no-reply@example.com>")
-
-    def render(template: str, *, name: str = "Ada", now: datetime = NOW) -> Mail:
-        return renderer.render(claim(template, name=name), now)
-
-    return render
+@pytest.fixture(scope="module")
+def renderer() -> TemplateRenderer:
+    return TemplateRenderer("Gatewright", "https://auth.example.com", "Gatewright <no-reply@example.com>")
 
 
 @pytest.mark.parametrize("template", MESSAGES)
 class TestEveryMessage:
-    def test_has_subject_text_and_html(self, render: Callable[..., Mail], template: str) -> None:
-        mail = render(template)
+    def test_has_subject_text_and_html_and_leads_nowhere_but_to_its_link(
+        self, renderer: TemplateRenderer, template: str
+    ) -> None:
+        """And says how long that lives."""
+        mail = renderer.render(claim(template), NOW + timedelta(hours=3))
 
         assert mail.to == "ada@example.com"
         assert mail.subject
@@ -70,57 +74,45 @@ class TestEveryMessage:
         assert "Gatewright (auth.example.com)" in " ".join(mail.text.split())
         assert "Hello Ada," in mail.html
         assert "{" not in mail.text
+        has_link = template in WITH_LINK
+        assert Links(mail.html).targets == ([LINK, LINK] if has_link else [])
+        assert (f"\n{LINK}\n" in mail.text) == has_link
+        assert mail.link == (LINK if has_link else None)
+        assert ("21 hours" in mail.text, "21 hours" in mail.html) == (has_link, has_link)
+        assert ("5 March 2026, 09:26 UTC" in " ".join(mail.text.split())) == has_link
 
-    def test_leads_nowhere_but_to_its_link(self, render: Callable[..., Mail], template: str) -> None:
-        mail = render(template)
-
-        expected = [LINK, LINK] if template in WITH_LINK else []
-        assert Links(mail.html).targets == expected
-        assert (f"\n{LINK}\n" in mail.text) == bool(expected)
-        assert mail.link == (LINK if expected else None)
-
-    def test_says_how_long_the_link_lives(self, render: Callable[..., Mail], template: str) -> None:
-        mail = render(template, now=NOW + timedelta(hours=3))
-
-        wanted = template in WITH_LINK
-        assert ("21 hours" in mail.text, "21 hours" in mail.html) == (wanted, wanted)
-        assert ("5 March 2026, 09:26 UTC" in " ".join(mail.text.split())) == wanted
-
-    def test_greets_without_a_name(self, render: Callable[..., Mail], template: str) -> None:
-        mail = render(template, name="")
+    def test_greets_without_a_name(self, renderer: TemplateRenderer, template: str) -> None:
+        mail = renderer.render(claim(template, name=""), NOW)
 
         assert mail.text.startswith("Hello,\n\n")
         assert "Hello," in mail.html
 
-    def test_a_name_is_neither_markup_nor_template(self, render: Callable[..., Mail], template: str) -> None:
-        mail = render(template, name="<a href=https://evil.test>x</a> {{7*7}} ${7*7}")
+    def test_a_name_is_neither_markup_nor_template_and_cannot_break_the_line(
+        self, renderer: TemplateRenderer, template: str
+    ) -> None:
+        plain = renderer.render(claim(template), NOW)
 
-        assert Links(mail.html).targets == Links(render(template).html).targets
+        mail = renderer.render(claim(template, name="<a href=https://evil.test>x</a> {{7*7}} ${7*7}"), NOW)
+        assert Links(mail.html).targets == Links(plain.html).targets
         assert "&lt;a href=" in mail.html
         for text in (mail.text, mail.html):
             assert "{{7*7}} ${7*7}" in text
             assert "https://evil" not in text
             assert "evil.test" not in text
 
-    def test_a_name_cannot_break_the_line(self, render: Callable[..., Mail], template: str) -> None:
-        mail = render(template, name="x\r\nBcc: e@evil.test\u2028Hi\x85you\x00")
-
-        assert mail.subject == render(template).subject
+        mail = renderer.render(claim(template, name="x\r\nBcc: e@evil.test\u2028Hi\x85you\x00"), NOW)
+        assert mail.subject == plain.subject
         assert mail.text.splitlines()[0].startswith("Hello x Bcc: e@evil")
         assert "Hi you," in mail.text.splitlines()[0]
         assert not {"\u2028", "\x85", "\x00"} & set(mail.text + mail.html)
 
 
 class TestSecondFactor:
-    def render(self, template: str, **values: str) -> Mail:
-        plain = claim(template)
-        filled = replace(plain, payload={**(plain.payload or {}), **values})
-        return TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(
-            filled, NOW
-        )
-
-    def test_a_code_stands_alone_on_its_line_and_never_in_the_subject(self) -> None:
-        mail = self.render("otp", code="492039", expires=(NOW + timedelta(minutes=3)).isoformat())
+    def test_a_code_stands_alone_on_its_line_and_never_in_the_subject(
+        self, renderer: TemplateRenderer
+    ) -> None:
+        expires = (NOW + timedelta(minutes=3)).isoformat()
+        mail = renderer.render(claim("otp", code="492039", expires=expires), NOW)
 
         assert "\n    492039\n" in mail.text
         assert ">492039<" in mail.html
@@ -130,15 +122,16 @@ class TestSecondFactor:
         assert "09:29 UTC" in mail.text
 
     @pytest.mark.parametrize("switched", ["on", "off"])
-    def test_a_change_says_which(self, switched: str) -> None:
-        mail = self.render("two-factor-changed", switched=switched)
+    def test_a_change_says_which(self, renderer: TemplateRenderer, switched: str) -> None:
+        mail = renderer.render(claim("two-factor-changed", switched=switched), NOW)
 
         for text in (mail.text, mail.html):
             assert f"was turned {switched} for your Gatewright account" in " ".join(text.split())
         assert mail.subject == "Two-factor sign-in was changed"
 
-    def test_a_lock_says_until_when(self) -> None:
-        mail = self.render("second-factor-locked", until=(NOW + timedelta(minutes=15)).isoformat())
+    def test_a_lock_says_until_when(self, renderer: TemplateRenderer) -> None:
+        until = (NOW + timedelta(minutes=15)).isoformat()
+        mail = renderer.render(claim("second-factor-locked", until=until), NOW)
 
         assert "until 4 March 2026, 09:41 UTC" in " ".join(mail.text.split())
         assert "until 4 March 2026, 09:41 UTC" in mail.html
@@ -159,10 +152,8 @@ class TestName:
     def test_what_mail_programs_would_turn_into_a_link_is_broken_up(self) -> None:
         assert shown_name("https://evil.test/x") == "https:\u2060//evil\u2060.test/x"
         assert shown_name("www.evil.test") == "www\u2060.evil\u2060.test"
-
-    @pytest.mark.parametrize("dot", ["\u3002", "\uff0e", "\uff61"])
-    def test_so_is_what_stands_between_other_dots_of_domain_names(self, dot: str) -> None:
-        assert shown_name(f"evil{dot}test") == f"evil\u2060{dot}test"
+        for dot in ("\u3002", "\uff0e", "\uff61"):
+            assert shown_name(f"evil{dot}test") == f"evil\u2060{dot}test"
 
     def test_long_names_are_cut(self) -> None:
         assert shown_name("a" * 64) == "a" * 64
@@ -174,17 +165,12 @@ class TestName:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("template", MESSAGES)
 class TestLanguages:
-    def render(self, template: str, language: str | None, **values: str) -> Mail:
-        plain = claim(template)
-        filled = replace(plain, payload={**(plain.payload or {}), **values, "locale": language})
-        return TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(
-            filled, NOW
-        )
-
-    def test_every_message_is_in_the_language_of_its_reader(self, template: str, language: str) -> None:
-        english, mail = (self.render(template, tag) for tag in ("en", language))
+    @pytest.mark.parametrize("template", MESSAGES)
+    def test_every_message_is_in_the_language_of_its_reader(
+        self, renderer: TemplateRenderer, template: str, language: str
+    ) -> None:
+        english, mail = (renderer.render(claim(template, locale=tag), NOW) for tag in ("en", language))
 
         if language != "en":
             assert mail.subject != english.subject
@@ -195,24 +181,22 @@ class TestLanguages:
         assert Links(mail.html).targets == Links(english.html).targets
         assert "%(" not in mail.subject + mail.text + mail.html
 
-    def test_a_language_that_is_unknown_is_that_of_the_service(self, template: str, language: str) -> None:
+    def test_a_language_that_is_unknown_is_that_of_the_service(self, language: str) -> None:
         renderer = TemplateRenderer("G", "https://auth.example.com", "no-reply@example.com", locale=language)
 
-        mails = [
-            renderer.render(
-                replace(claim(template), payload={**(claim(template).payload or {}), **more}), NOW
-            )
-            for more in ({}, {"locale": None}, {"locale": "nl"}, {"locale": language})
-        ]
+        tags: tuple[dict[str, str | None], ...] = (
+            {},
+            {"locale": None},
+            {"locale": "nl"},
+            {"locale": language},
+        )
+        mails = [renderer.render(claim("verify-email", **tag), NOW) for tag in tags]
 
         assert {mail.text for mail in mails} == {mails[0].text}
 
 
-def test_dates_and_durations_are_those_of_the_language() -> None:
-    row = replace(
-        claim("reset-password"), payload={**(claim("reset-password").payload or {}), "locale": "de"}
-    )
-    mail = TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com").render(row, NOW)
+def test_dates_and_durations_are_those_of_the_language(renderer: TemplateRenderer) -> None:
+    mail = renderer.render(claim("reset-password", locale="de"), NOW)
 
     assert "für 24 Stunden gültig (bis 5. März 2026, 09:26 UTC)" in " ".join(mail.text.split())
 
@@ -237,22 +221,18 @@ class TestReplacements:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def test_replace_single_files(self, tmp_path: Path) -> None:
+    def test_replace_single_files_and_are_escaped_too(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/subject.txt", "Welcome to {{ app_name }}\n")
         self.write(tmp_path, "verify-email/body.txt", "{{ name }}: {{ link }}")
+        self.write(tmp_path, "reset-password/body.html", "<p>{{ name }}</p>")
+        renderer = self.renderer(tmp_path)
 
-        mail = self.renderer(tmp_path).render(claim("verify-email", name="<b>"), NOW)
+        mail = renderer.render(claim("verify-email", name="<b>"), NOW)
 
         assert mail.subject == "Welcome to Acme"
         assert mail.text == f"<b>: {LINK}\n"
         assert "Confirm my address" in mail.html
-
-    def test_html_of_a_replacement_is_escaped_too(self, tmp_path: Path) -> None:
-        self.write(tmp_path, "verify-email/body.html", "<p>{{ name }}</p>")
-
-        assert (
-            self.renderer(tmp_path).render(claim("verify-email", name="<b>"), NOW).html == "<p>&lt;b&gt;</p>"
-        )
+        assert renderer.render(claim("reset-password", name="<b>"), NOW).html == "<p>&lt;b&gt;</p>"
 
     def test_one_language_can_have_its_own(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/subject.txt", "Welcome")
@@ -260,35 +240,26 @@ class TestReplacements:
         self.write(tmp_path, "de/layout.txt", "Guten Tag: {% block message %}{% endblock %}")
         renderer = self.renderer(tmp_path)
 
-        def render(language: str) -> Mail:
-            row = claim("verify-email")
-            return renderer.render(replace(row, payload={**(row.payload or {}), "locale": language}), NOW)
-
-        assert [render(language).subject for language in ("de", "fr", "en")] == [
-            "Willkommen",
-            "Welcome",
-            "Welcome",
+        german, french, english = [
+            renderer.render(claim("verify-email", locale=language), NOW) for language in ("de", "fr", "en")
         ]
-        assert render("de").text.startswith("Guten Tag: Bitte bestätigen Sie")
-        assert render("fr").text.startswith("Bonjour Ada,")
+
+        assert [german.subject, french.subject, english.subject] == ["Willkommen", "Welcome", "Welcome"]
+        assert german.text.startswith("Guten Tag: Bitte bestätigen Sie")
+        assert french.text.startswith("Bonjour Ada,")
 
     def test_they_can_use_the_translations(self, tmp_path: Path) -> None:
         self.write(tmp_path, "verify-email/body.txt", "{{ _('Sign in') }} {{ localization.language }}")
-        row = claim("verify-email")
-        row = replace(row, payload={**(row.payload or {}), "locale": "es"})
 
-        assert self.renderer(tmp_path).render(row, NOW).text == "Iniciar sesión es\n"
+        mail = self.renderer(tmp_path).render(claim("verify-email", locale="es"), NOW)
 
-    def test_a_broken_one_of_a_language_is_named_at_start(self, tmp_path: Path) -> None:
-        self.write(tmp_path, "ar/verify-email/body.txt", "{% if %}")
+        assert mail.text == "Iniciar sesión es\n"
 
-        with pytest.raises(TemplateError, match=r"ar/verify-email/body\.txt, line 1: [^\n]+$"):
-            self.renderer(tmp_path)
+    @pytest.mark.parametrize("name", ["verify-email/body.txt", "ar/verify-email/body.txt"])
+    def test_a_broken_one_is_named_at_start(self, tmp_path: Path, name: str) -> None:
+        self.write(tmp_path, name, "{% if %}")
 
-    def test_a_broken_one_is_named_at_start(self, tmp_path: Path) -> None:
-        self.write(tmp_path, "verify-email/body.txt", "{% if %}")
-
-        with pytest.raises(TemplateError, match=r"verify-email/body\.txt, line 1: [^\n]+$"):
+        with pytest.raises(TemplateError, match=rf"{re.escape(name)}, line 1: [^\n]+$"):
             self.renderer(tmp_path)
 
     def test_one_that_is_not_utf_8_is_named_at_start(self, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 from sqlalchemy import text
 
-from domain.errors import Limited, Overloaded
+from domain.errors import Overloaded
 from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.jobs.metrics import Sampler
 from server.observability.metrics.registry import MetricsRegistry
@@ -60,18 +60,6 @@ class TestRegistry:
         assert buckets == [2, 3, 4]
         assert found[f"{name}_sum", "sessions.get_current"] == pytest.approx(11.3009)
         assert found["gatewright_requests_total", "sessions.get_current", "200"] == 4
-
-    def test_two_kinds_of_limits_are_told_apart(self) -> None:
-        metrics, by_requests = MetricsRegistry(), Limited()
-        by_requests.kind = "requests"
-
-        for refusal in (Limited(), Limited(), by_requests):
-            metrics.refusal(refusal)
-
-        found = samples(metrics)
-        assert found["gatewright_refusals_total", "TOO_MANY_REQUESTS"] == 3
-        assert found["gatewright_limit_refusals_total", "failures"] == 2
-        assert found["gatewright_limit_refusals_total", "requests"] == 1
 
     def test_a_total_that_something_else_counts_is_taken_over(self) -> None:
         metrics = MetricsRegistry()
@@ -224,11 +212,6 @@ class TestService:
         await connection.close()
         await close_service(service)
 
-    async def test_counts_nothing_unless_asked(self, service: Service) -> None:
-        await service.get("/get-session")
-
-        assert service.services.metrics is None
-
 
 async def _until(service: Service, name: str) -> float:
     """Return a value as soon as it is not 0; the event loop ends the wait for a connection soon enough."""
@@ -238,33 +221,26 @@ async def _until(service: Service, name: str) -> float:
     return found
 
 
-class TestProviders:
-    async def test_are_counted_by_result(
-        self, make_cold_service: MakeService, provider: ProviderProcess
-    ) -> None:
-        settings = {**COUNTED, **social_settings(provider), "providers.test.client_id": "service"}
-        service = await make_cold_service(settings)
-        asked = {"provider": "test", "callbackURL": "/"}
+async def test_requests_to_providers_are_counted_by_result(
+    make_cold_service: MakeService, provider: ProviderProcess
+) -> None:
+    service = await make_cold_service(
+        {
+            **COUNTED,
+            **social_settings(provider),
+            "providers.test.client_id": "service",
+            "providers.away.client_id": "x",
+            "providers.away.client_secret": "x",
+            "providers.away.discovery_url": "http://127.0.0.1:9/.well-known/openid-configuration",
+        }
+    )
 
-        await service.post("/sign-in/social", asked)
+    for name in ("test", "away"):
+        await service.post("/sign-in/social", {"provider": name, "callbackURL": "/"})
 
-        found = await values(service)
-        assert found["gatewright_provider_calls_total", "test", "answered"] == 1
-
-    async def test_that_do_not_answer_are_counted(self, make_cold_service: MakeService) -> None:
-        nobody = "http://127.0.0.1:9/.well-known/openid-configuration"
-        service = await make_cold_service(
-            {
-                **COUNTED,
-                "providers.away.client_id": "x",
-                "providers.away.client_secret": "x",
-                "providers.away.discovery_url": nobody,
-            }
-        )
-
-        await service.post("/sign-in/social", {"provider": "away", "callbackURL": "/"})
-
-        assert (await values(service))["gatewright_provider_calls_total", "away", "unavailable"] == 1
+    found = await values(service)
+    assert found["gatewright_provider_calls_total", "test", "answered"] == 1
+    assert found["gatewright_provider_calls_total", "away", "unavailable"] == 1
 
 
 class TestHashPool:

@@ -51,18 +51,33 @@ def scrape_until(address: str, holds: Callable[[Scraped], bool]) -> Scraped:
 REQUESTS = ("gatewright_requests_total", "sessions.get_current", "401")
 
 
-def test_one_process_tells_what_it_counted(tmp_path: Path) -> None:
-    with serving(tmp_path, {"metrics.port": "0"}) as live:
+def test_one_process_tells_what_it_counted_to_those_who_ask(tmp_path: Path) -> None:
+    with serving(tmp_path, {"metrics.port": "0"}) as live, contextlib.ExitStack() as silent:
         for _ in range(3):
             httpx.get(f"{live.url}/get-session")
+        address = port_of(live)
+        scrape_until(address, lambda found: found.get(REQUESTS) == 3)
+        status = Path(f"/proc/{live.process.pid}/status")
+        before = threads(status)
+        host, port = address.rsplit(":", 1)
+        for _ in range(4):
+            silent.enter_context(socket.create_connection((host, int(port))))
 
-        found = scrape_until(port_of(live), lambda found: found.get(REQUESTS) == 3)
+        found = scrape(address)
+
+        # Those who connect and say nothing take no threads.
+        assert threads(status) == before
 
     assert found["gatewright_workers",] == 1
     assert found["gatewright_database_up",] == 1
     assert found["gatewright_request_seconds_count", "sessions.get_current"] == 3
     assert found["gatewright_process_memory_bytes",] > 1_000_000
     assert ("gatewright_build_info", "0.1.0") in found
+
+
+def threads(status: Path) -> str:
+    """Return the number of threads that a process has."""
+    return next(line for line in status.read_text("utf-8").splitlines() if line.startswith("Threads:"))
 
 
 @pytest.fixture(scope="module")
@@ -135,26 +150,6 @@ def answer_to(address: str, raw: bytes) -> bytes:
         while part := connection.recv(65536):
             heard += part
     return heard
-
-
-def test_those_who_connect_and_say_nothing_take_no_threads(tmp_path: Path) -> None:
-    with serving(tmp_path, {"metrics.port": "0"}) as live, contextlib.ExitStack() as silent:
-        host, port = port_of(live).rsplit(":", 1)
-        status = Path(f"/proc/{live.process.pid}/status")
-        scrape(f"{host}:{port}")
-        before = threads(status)
-        for _ in range(4):
-            silent.enter_context(socket.create_connection((host, int(port))))
-
-        found = scrape(f"{host}:{port}")
-
-        assert found["gatewright_workers",] == 1
-        assert threads(status) == before
-
-
-def threads(status: Path) -> str:
-    """Return the number of threads that a process has."""
-    return next(line for line in status.read_text("utf-8").splitlines() if line.startswith("Threads:"))
 
 
 def test_the_counts_of_several_processes_are_added_and_survive_them(tmp_path: Path) -> None:

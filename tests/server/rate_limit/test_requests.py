@@ -81,13 +81,6 @@ def instance(shared: Memory, clock: MovableClock, number: int = 100) -> Instance
 
 
 class TestOneInstance:
-    async def test_lets_exactly_the_number_pass_of_many_at_once(self, clock: MovableClock) -> None:
-        one = instance(Memory(), clock)
-
-        assert await one.send(500) == 100
-
-        assert one.reached == [(HERE, LOOK)]
-
     async def test_asks_no_more_once_it_is_spent(self, clock: MovableClock) -> None:
         shared = Memory()
         one = instance(shared, clock)

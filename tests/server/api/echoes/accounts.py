@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handlers.reply import Redirect
+from handlers.responses.reply import Redirect
 
 
 async def relay_callback(ctx: Any, provider: str, body: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handlers.reply import Reply
+from handlers.responses.reply import Reply
 
 
 async def sign_in_email(ctx: Any, body: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from domain.passwords.errors import InvalidResetToken
-from handlers.reply import Redirect
+from handlers.responses.reply import Redirect
 
 
 async def check_reset_token(ctx: Any, token: str, callback_url: str | None) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handlers.reply import Page
+from handlers.responses.reply import Page
 
 
 async def check_health(ctx: Any) -> Any:

@@ -6,7 +6,7 @@ from domain import urls
 from domain.errors import InvalidCallbackUrl, Refusal
 from domain.policy import Policy
 from domain.two_factor.policy import TwoFactorPolicy
-from handlers.reply import Header, Redirect
+from handlers.responses.reply import Header, Redirect
 
 
 def absolute(policy: Policy, target: str) -> str:

@@ -7,9 +7,9 @@ from domain.context import Context
 from domain.social.callback import CallbackResult
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
-from handlers import cookies, redirects
-from handlers.reply import Header, Redirect
-from handlers.session_responses import pending_cookies, session_cookies
+from handlers.responses import cookies, redirects
+from handlers.responses.reply import Header, Redirect
+from handlers.responses.session_responses import pending_cookies, session_cookies
 
 
 def callback_redirect(ctx: Context, result: CallbackResult, state: str | None) -> Redirect:

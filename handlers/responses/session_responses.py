@@ -9,8 +9,9 @@ from domain.social.policy import SocialPolicy
 from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor.challenges import PendingSignIn
 from domain.two_factor.policy import TwoFactorPolicy
-from handlers import cookies, shapes
-from handlers.reply import Header, Reply
+from handlers import shapes
+from handlers.responses import cookies
+from handlers.responses.reply import Header, Reply
 
 Shape = TypeVar("Shape")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from domain.policy import Cookies
-from handlers.reply import Header
+from handlers.responses.reply import Header
 
 PENDING = "two-factor"
 """The cookie with the pending two-factor token; its name begins with `session.cookie_prefix`."""
