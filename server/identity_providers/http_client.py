@@ -10,7 +10,6 @@ import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -58,19 +57,13 @@ class Reply:
         return self.body
 
 
-@cache
-def _trusted_certificates() -> ssl.SSLContext:
-    """Return what the system trusts; to read it takes about 25 ms."""
-    return ssl.create_default_context()
-
-
 def make_client() -> httpx.AsyncClient:
     """Return the one client that a service asks all its providers with; certificates are checked as the system does.
 
     It keeps no cookies, and none waits for the calls of another provider to end.
     """
     return httpx.AsyncClient(
-        verify=_trusted_certificates(),
+        verify=ssl.create_default_context(),
         headers=_HEADERS,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         timeout=None,  # noqa: S113 - each call as a whole has one
