@@ -41,6 +41,6 @@ def address_of(identity: Identity) -> str:
     """Return the provider's email address as it is stored and compared. Raises UserEmailNotFound if missing or
     invalid."""
     try:
-        return identifiers.email(identity.email or "")  # defence: V15 identity-email
+        return identifiers.email(identity.email or "")
     except InvalidEmail as malformed:
         raise UserEmailNotFound from malformed

@@ -62,7 +62,7 @@ def render(error: Exception, request_id: str) -> ErrorResponse:
     if isinstance(error, HTTPException) and error.status_code < 500:
         return _render_http(error)
     log_defect(error, request_id)
-    return render_refusal(errors.InternalServerError())  # defence: V88 plain-error
+    return render_refusal(errors.InternalServerError())
 
 
 def log_defect(error: Exception, request_id: str) -> None:

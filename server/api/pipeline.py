@@ -79,7 +79,7 @@ class Pipeline:
         except Exception as error:
             rendered = errors.render(error, client.request_id)
             if rendered[0] == InternalServerError.status:
-                rendered = self._error(request, InternalServerError())
+                rendered = self._error(request, InternalServerError())  # defence: V88 plain-error
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
         allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS

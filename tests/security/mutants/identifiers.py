@@ -128,7 +128,7 @@ MUTANTS = (
         "lock-caller",
         Replace("user = await locking.lock(ctx, ctx.signed_in.user.id)\nif user is None:\n    return"),
     ),
-    Mutant("V88", "a defect tells nothing", "plain-error", Append("str(error)[:150]", "value.args[0]")),
+    Mutant("V88", "a defect tells nothing", "plain-error", Append("str(error)[:150]", "value.args[1]")),
     Mutant("V88", "an error has two keys", "error-keys", Append("'stack': __file__", "value.args[0]")),
     Mutant(
         "V88",

@@ -60,6 +60,6 @@ MUTANTS = (
         "V87",
         "what waits to be mailed is encrypted",
         "outbox-row",
-        Append("last_error=json.dumps(payload)", "value"),
+        Replace("... + json.dumps(payload)", "value.keywords[0].value"),
     ),
 )
