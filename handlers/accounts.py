@@ -12,7 +12,7 @@ from domain.social.tokens import Choice
 from handlers import shapes, wire
 from handlers.responses import cookies, oauth_redirects
 from handlers.responses.reply import Redirect, Reply
-from handlers.responses.session_responses import authorization_redirect
+from handlers.responses.sessions import authorization_redirect
 
 _FORM = ("code", "state", "error", "error_description", "iss", "user")
 """The fields a provider may send by form."""

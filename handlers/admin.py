@@ -14,7 +14,7 @@ from domain.users.errors import FieldNotAllowed
 from handlers import shapes, wire
 from handlers.responses import cookies
 from handlers.responses.reply import Reply
-from handlers.responses.session_responses import (
+from handlers.responses.sessions import (
     impersonated_response,
     restored_response,
     sign_out_response,

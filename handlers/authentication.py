@@ -12,7 +12,7 @@ from domain.social.authorization_request import AuthorizationRequest
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
-from handlers.responses.session_responses import (
+from handlers.responses.sessions import (
     authorization_redirect,
     session_response,
     sign_out_response,

@@ -5,7 +5,7 @@ from domain.passwordless import codes, email_codes
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
-from handlers.responses.session_responses import session_response, two_factor_required
+from handlers.responses.sessions import session_response, two_factor_required
 
 
 async def send(ctx: Context, body: shapes.SendEmailCodeRequest) -> shapes.Success:

@@ -14,7 +14,7 @@ from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
 from handlers.responses import redirects
 from handlers.responses.reply import Redirect, Reply
-from handlers.responses.session_responses import (
+from handlers.responses.sessions import (
     pending_cookies,
     session_cookies,
     session_response,

@@ -10,7 +10,7 @@ from domain.passkeys import sign_in as passkey_sign_in
 from domain.two_factor.challenges import PendingSignIn
 from handlers import passkey_options, shapes, wire
 from handlers.responses.reply import Reply
-from handlers.responses.session_responses import session_response, two_factor_required
+from handlers.responses.sessions import session_response, two_factor_required
 
 
 async def begin_registration(

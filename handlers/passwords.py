@@ -6,7 +6,7 @@ from domain.passwords.errors import InvalidResetToken
 from handlers import shapes, wire
 from handlers.responses import redirects
 from handlers.responses.reply import Redirect, Reply
-from handlers.responses.session_responses import clear_trusted_device_cookie, session_response
+from handlers.responses.sessions import clear_trusted_device_cookie, session_response
 
 
 async def request_reset(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:

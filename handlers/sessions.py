@@ -11,7 +11,7 @@ from domain.signing_keys import session_tokens
 from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
-from handlers.responses.session_responses import sign_out_response
+from handlers.responses.sessions import sign_out_response
 
 
 async def get_current(

@@ -5,7 +5,7 @@ from domain.two_factor import setup, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
-from handlers.responses.session_responses import clear_trusted_device_cookie, session_body, session_response
+from handlers.responses.sessions import clear_trusted_device_cookie, session_body, session_response
 
 
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:

@@ -9,7 +9,7 @@ from domain.users.errors import EmailCanNotBeUpdated, FieldNotAllowed
 from handlers import shapes
 from handlers.responses import redirects
 from handlers.responses.reply import Redirect, Reply
-from handlers.responses.session_responses import sign_out_response
+from handlers.responses.sessions import sign_out_response
 
 _PROFILE = {
     "name": "name",

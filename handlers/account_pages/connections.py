@@ -14,7 +14,7 @@ from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
-from handlers.responses.session_responses import authorization_redirect
+from handlers.responses.sessions import authorization_redirect
 from models import CREDENTIAL
 
 _NOTICES = {

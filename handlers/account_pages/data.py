@@ -18,7 +18,7 @@ from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.pages.view import View
 from handlers.responses.reply import Download, Page, Redirect
-from handlers.responses.session_responses import sign_out_response
+from handlers.responses.sessions import sign_out_response
 
 _NOTICES = {"sent": N_("We have sent you a link. Open it to delete your account.")}
 

@@ -11,7 +11,7 @@ from handlers.pages import ways_in
 from handlers.pages.signed_in import other_account
 from handlers.responses import cookies
 from handlers.responses.reply import Header, Page, Redirect
-from handlers.responses.session_responses import session_cookies
+from handlers.responses.sessions import session_cookies
 
 _NOTICES = {
     "changed": N_("Your password is changed."),

@@ -13,7 +13,7 @@ from handlers import shapes
 from handlers.pages import texts, ways_in
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
-from handlers.responses.session_responses import authorization_redirect
+from handlers.responses.sessions import authorization_redirect
 
 _REASONS = {
     "expired": N_("This sign-in took too long or was finished elsewhere. Sign in again."),

@@ -13,7 +13,7 @@ from handlers.pages import view as views
 from handlers.pages.signed_in import other_account
 from handlers.responses import redirects
 from handlers.responses.reply import Page, Redirect
-from handlers.responses.session_responses import sign_out_response
+from handlers.responses.sessions import sign_out_response
 from models import CREDENTIAL
 
 

@@ -9,7 +9,7 @@ from handlers import shapes
 from handlers.pages import passkeys
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
-from handlers.responses.session_responses import session_cookies
+from handlers.responses.sessions import session_cookies
 
 
 async def show_two_factor(

@@ -17,7 +17,7 @@ from domain.two_factor.challenges import PendingSignIn
 from domain.users.policy import UsernamePolicy
 from handlers.pages.view import View
 from handlers.responses.reply import Redirect
-from handlers.responses.session_responses import pending_cookies, session_cookies
+from handlers.responses.sessions import pending_cookies, session_cookies
 from models import CREDENTIAL
 
 _NAMES = {

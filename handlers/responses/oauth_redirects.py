@@ -9,7 +9,7 @@ from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
 from handlers.responses import cookies, redirects
 from handlers.responses.reply import Header, Redirect
-from handlers.responses.session_responses import pending_cookies, session_cookies
+from handlers.responses.sessions import pending_cookies, session_cookies
 
 
 def callback_redirect(ctx: Context, result: CallbackResult, state: str | None) -> Redirect:
