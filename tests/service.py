@@ -63,7 +63,7 @@ class MovableClock:
         return self.now
 
     def advance(self, **time: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.now += timedelta(**time)
 
 

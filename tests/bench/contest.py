@@ -28,13 +28,13 @@ class Contest:
     """For the name of a server of ours the name of the one it is compared with."""
 
     def add_bare(self) -> None:
-        """Let the bare ASGI application take part. Raises ServerFailed."""
+        """Add the bare ASGI application. Raises ServerFailed."""
         server = bare(self.directory)
         self._start(server)
         self.cases += cases.constant(server)
 
     def add_gatewright(self, database: str, cluster: Cluster | None) -> None:
-        """Let the service take part on a kind of database. Raises ServerFailed."""
+        """Add the service on a kind of database. Raises ServerFailed."""
         url = self._new_database("gatewright", cluster)
         server = gatewright(f"Gatewright, {_TITLES[database]}", url, self.directory)
         self._start(server, partial(crowd.fill_gatewright, url))
@@ -44,7 +44,7 @@ class Contest:
         self.cases += cases.pages(server)
 
     def add_better_auth(self, database: str, cluster: Cluster | None, installed: Path) -> None:
-        """Let Better Auth, installed in a folder, take part on a kind of database. Raises ServerFailed."""
+        """Add Better Auth, installed in a folder, on a kind of database. Raises ServerFailed."""
         url = self._new_database("better-auth", cluster)
         server = better_auth.server(f"Better Auth, {_TITLES[database]}", url, installed, self.directory)
         self._start(server, partial(crowd.fill_better_auth, url))
@@ -73,7 +73,7 @@ class Contest:
         self.cases += cases.codes(server, partial(crowd.renew_codes, url))
 
     def add_second_worker(self, database: str, cluster: Cluster | None, cores: tuple[int, ...]) -> None:
-        """Let the service take part with two workers on two processors: for sign-ins, which leave the load so little
+        """Add the service with two workers on two processors: for sign-ins, which leave the load so little
         to do that it can be on one of the two. Raises ServerFailed."""
         url = self._new_database("two-workers", cluster)
         name = f"Gatewright, {_TITLES[database]}, 2 workers"

@@ -286,7 +286,7 @@ class Probe:
         return caller
 
     async def cleanup(self) -> float:
-        """Let a batch of sessions end, and remove it; give the seconds of the removal alone."""
+        """End a batch of sessions, and remove it; return the seconds of the removal alone."""
         few = min(FEW, self.size // 40)
         self.spent += few
         ending = range(self.size - self.spent, self.size - self.spent + few)
@@ -303,7 +303,7 @@ class Probe:
         return machine.parent(await self.connection.fetchval("SELECT pg_backend_pid()"))
 
     async def cost(self, asked: int) -> str:
-        """Tell what a look-up costs the processors when many come at once; the wall clock does not matter."""
+        """Return what a look-up costs the processors when many come at once; the wall clock does not matter."""
         postmaster = await self.postmaster()
 
         async def many() -> None:
@@ -389,7 +389,7 @@ def _table(probes: "list[Probe]", found: dict[str, list[Figures]], pages: Sequen
 
 
 def _verdict(probes: "list[Probe]", found: dict[str, list[Figures]]) -> str:
-    """Tell of every kind how much it grows, and whether that is little enough."""
+    """Return for every kind how much it grows, and whether that is little enough."""
     lines = [["p50, times the smallest", "goal", "measured", "met"], ["---"] * 4]
     for name, each in found.items():
         begin = _first_comparable(probes, name)

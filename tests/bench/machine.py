@@ -45,13 +45,13 @@ def spent_seconds(pid: int) -> float:
 
 
 def place(pid: int, core: int) -> None:
-    """Let a process and all that descend from it run on one processor."""
+    """Pin a process and all that descend from it to one processor."""
     _place(pid, {core})
 
 
 @contextmanager
 def sharing(*pids: int) -> Iterator[None]:
-    """Let processes, and all that descend from them, share the last processor that this one may use."""
+    """Pin processes, and all that descend from them, to the last processor that this one may use."""
     usable = os.sched_getaffinity(0)
     try:
         for pid in pids:

@@ -115,7 +115,7 @@ class Waits:
 
 
 def _ask(server: Server, asked: Mapping[str, Mapping[str, str]], seconds: float) -> dict[str, Waits]:
-    """Let the honest ask for so many seconds; give by path what they saw."""
+    """Send the requests of honest users for so many seconds; return by path what they saw."""
     waits = {path: Waits() for path in asked}
 
     def go_on(_: int) -> None:

@@ -131,7 +131,7 @@ class TestOfASignIn:
 
 class TestKnownNetworks:
     def known(self, memory: Memory, ago: timedelta) -> None:
-        """Let Ada have signed in from here so long ago."""
+        """Record that Ada signed in from here so long ago."""
         digest = CIPHER.digests(limits.NETWORK, f"{ADA.user_id} {HERE}")[0]
         memory.known[digest] = NOW - ago
 

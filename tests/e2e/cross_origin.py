@@ -19,7 +19,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(page)
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is the base's
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager

@@ -52,7 +52,10 @@ async def choose(page: Page, name: str) -> None:
 
 
 async def call(page: Page, path: str, body: Any = None) -> Any:
-    """Let the application's page ask the service, with the cookies that the browser has for it; POST with a body."""
+    """Send a request from the application's page to the service, with the cookies that the browser has for it.
+
+    With a body, it is a POST.
+    """
     answer = await page.evaluate("([path, body]) => call(path, body)", [path, body])
     assert answer["ok"], answer["body"]
     return answer["body"]

@@ -56,7 +56,7 @@ class Place:
     directory: Path
 
     def count(self, table: str) -> int:
-        """Say how many rows a table holds."""
+        """Return how many rows a table holds."""
         with closing(sqlite3.connect(self.directory / "gatewright.db", timeout=30)) as database:
             return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 

@@ -143,7 +143,7 @@ class Load:
 
     @asynccontextmanager
     async def running(self, people: int = 6) -> AsyncIterator[None]:
-        """Let so many people ask at once. Raises what one of them met that no service may do."""
+        """Send the requests of so many people at once. Raises AssertionError for an answer that no service may give."""
         crowd = asyncio.gather(*(self._go_on() for _ in range(people)))
         try:
             yield

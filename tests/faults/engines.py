@@ -30,12 +30,12 @@ class OwnCluster(Cluster):
         return [parent, *(pid for pid in _all() if _parent(pid) == parent)]
 
     def freeze(self) -> None:
-        """Let the server hang: connections are taken by the system, and nothing is answered."""
+        """Suspend the server: connections are taken by the system, and nothing is answered."""
         for pid in self.processes():
             os.kill(pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         for pid in reversed(self.processes()):
             os.kill(pid, signal.SIGCONT)
 

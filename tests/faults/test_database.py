@@ -91,7 +91,7 @@ class Conflicts:
         return await self.server.run(*statements, url=self.url)
 
     async def set(self, times: int) -> None:
-        """Let so many changes fail from now."""
+        """Make the next changes, this many, fail."""
         await self.run("DELETE FROM conflict", f"INSERT INTO conflict VALUES ({times})")
 
     async def tries(self) -> int:
@@ -101,7 +101,7 @@ class Conflicts:
 
 
 async def everything(asker: Asker, ada: tuple[str, Headers], times: int) -> list[str]:
-    """Let many ask at once for things that read and things that write; give what they were told."""
+    """Send many requests at once, some that read and some that write; return their answers."""
     email, headers = ada
     asked = [
         request
@@ -191,7 +191,7 @@ async def are_served(ask: Ask) -> bool:
 
 
 async def end_all(server: OwnCluster, service: Service, relay: Proxy) -> None:
-    """Let the server end every connection of a service; return once it has said so on each."""
+    """Terminate every connection of a service at the server; return once each is closed."""
     name = make_url(service.services.settings.database_url.get_secret_value()).database
     relay.ends = 0
     [row] = await server.run(
@@ -556,7 +556,7 @@ class TestConflicts:
 
 @asynccontextmanager
 async def reading_only(server: OwnCluster) -> AsyncIterator[None]:
-    """Let nothing be written on a server, from one moment to the next."""
+    """Make a server read-only, from one moment to the next."""
     await server.run("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
     try:
         yield

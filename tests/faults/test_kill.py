@@ -92,7 +92,7 @@ async def prepare(place: Place, visitor: Visitor, number: int, chance: random.Ra
 
 
 async def kill_among(live: LiveService, group: Sequence[Victim], chance: random.Random) -> None:
-    """Let all of them act at once, and kill the process when some have an answer and others have not."""
+    """Run all of them at once, and kill the process when some have an answer and others have not."""
     async with Visitor(live) as visitor:
         steps = [asyncio.create_task(victims.act(visitor, victim)) for victim in group]
         answered = chance.randrange(len(steps))

@@ -72,7 +72,7 @@ async def office(make_service: MakeService, peer: SmtpPeer) -> Service:
 
 
 async def ask_for_resets(service: Service) -> None:
-    """Let a user and nobody ask for a new password; what they are told is the same."""
+    """Request a new password for a user and for nobody; check that both answers are the same."""
     known, unknown = [
         await service.post("/request-password-reset", {"email": email}) for email in (ADA, NOBODY)
     ]
@@ -89,7 +89,7 @@ async def mail(service: Service) -> tuple[str, int, str | None]:
 
 
 async def later(service: Service, seconds: float) -> None:
-    """Let time pass, and the worker do all that is due then."""
+    """Advance the clock, and have the worker do all that is due then."""
     service.clock.advance(seconds=seconds)
     await service.services.worker.drain()
 

@@ -30,7 +30,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 @contextmanager
 def reacting(number: signal.Signals, reaction: signal.Handlers) -> Iterator[None]:
-    """Let processes that start meanwhile ignore a signal, as that of a lost terminal under nohup, or not."""
+    """Make processes that start meanwhile ignore a signal, as nohup does with that of a lost terminal, or not."""
     before = signal.signal(number, reaction)
     try:
         yield

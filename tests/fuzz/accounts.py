@@ -220,7 +220,7 @@ class Accounts(Steps):
             self.expect_mails([("email-changed", old)])
 
     def verdict(self, link: Link, caller: User | None) -> str:
-        """Say what a link to verify or change an address must answer."""
+        """Return what a link to verify or change an address must answer."""
         if link.kind == "reset" or link.ended or link.user.gone:
             return MISSING
         if link.expires <= self.now:

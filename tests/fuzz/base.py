@@ -170,7 +170,7 @@ class Steps(RuleBasedStateMachine):
 
     @step(4, pause=st.sampled_from(tuple(PAUSES)))
     def wait(self, pause: str) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.world.service.clock.now += PAUSES[pause]
 
     @step(1)

@@ -180,13 +180,13 @@ class Factors(Accounts):
         return codes[0] if codes and choice != "wrong" else WRONG_BACKUP_CODE
 
     def halted(self, challenge: Challenge) -> str | None:
-        """Say what keeps a pending sign-in from going on, whatever is entered."""
+        """Return what keeps a pending sign-in from going on, whatever is entered."""
         if not challenge.works(self.now):
             return NO_CHALLENGE
         return LOCKED if self.now < challenge.user.factor.locked_until else None
 
     def try_code(self, challenge: Challenge, method: str, entered: str) -> tuple[str, Mails]:
-        """Say what a code must answer that is entered halfway through a sign-in, and count the attempt."""
+        """Return what a code must answer that is entered halfway through a sign-in, and count the attempt."""
         factor = challenge.user.factor
         halted = self.halted(challenge) or self.not_set_up(challenge, method)
         if halted is not None:
@@ -205,14 +205,14 @@ class Factors(Accounts):
         return verdict, [("second-factor-locked", challenge.user.email)]
 
     def not_set_up(self, bound: Thing, method: str) -> str | None:
-        """Say that there is nothing a code of this method could be held against."""
+        """Return the refusal where there is nothing to compare a code of this method with, None elsewhere."""
         factor = bound.user.factor
         secret = factor.secret if isinstance(bound, Challenge) else factor.waiting or factor.secret
         there = {"totp": secret, "otp": self.model.code_for(bound, self.now), "backup-code": factor.backup}
         return None if there[method] else NOTHING_SET[method]
 
     def check(self, bound: Thing, method: str, entered: str) -> str:
-        """Say what a code must answer, and use it up if it is right."""
+        """Return what a code must answer, and use it up if it is right."""
         missing = self.not_set_up(bound, method)
         if missing is not None:
             return missing
@@ -264,7 +264,7 @@ class Machine(Factors):
 
     @initialize(is_verified=flags)
     def settle(self, is_verified: bool) -> None:
-        """Let a user without a second factor be there, and one with an authenticator."""
+        """Create a user without a second factor, and one with an authenticator."""
         self.sign_up("eve@example.com", "seven red bicycles", False)
         self.sign_up("ada@example.com", "correct horse battery", True)
         if is_verified:

@@ -132,7 +132,7 @@ async def flow_count(service: Service) -> int:
 
 
 async def hold_lease(service: Service, *, seconds: int) -> list[Any]:
-    """Let nobody in particular hold the lease of every account for so long; return what the rows hold then."""
+    """Take the lease of every account for so long, as another instance would; return the rows."""
     is_postgresql = service.services.database.dialect == "postgresql"
     moment = "to_timestamp(:held / 1000.0)" if is_postgresql else ":held"
     held = (int(service.clock.now.timestamp()) + seconds) * 1000

@@ -101,7 +101,7 @@ async def restarted(service: Service, overrides: dict[str, str]) -> AsyncIterato
 
 @asynccontextmanager
 async def locked(service: Service, table: str) -> AsyncIterator[None]:
-    """Let nobody else write to a table meanwhile; in SQLite that is the whole database."""
+    """Lock a table against writers meanwhile; in SQLite that is the whole database."""
     async with service.services.database.begin() as db:
         is_sqlite = db.dialect == "sqlite"
         await db.execute(text(f"DELETE FROM {table} WHERE 1 = 0" if is_sqlite else f"LOCK TABLE {table}"))

@@ -15,7 +15,7 @@ class Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002 (the library's own name)
-        """Say nothing: the log of requests is asked for at /control/log."""
+        """Log nothing: the log of requests is asked for at /control/log."""
 
 
 def main() -> None:

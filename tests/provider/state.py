@@ -173,7 +173,7 @@ class State:
             return self.key_rings[self.generation]
 
     def release(self) -> None:
-        """Let the answers go that are held back, so that none outlives the test that wanted it so."""
+        """Release the answers that are held back, so that none outlives its test."""
         with self.lock:
             self.released.set()
             self.released = Event()

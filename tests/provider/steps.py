@@ -160,5 +160,5 @@ async def identities(service: Service) -> list[tuple[str, str]]:
 
 
 def as_user(provider: ProviderProcess, email: str, subject: str, **claims: Any) -> None:
-    """Let the provider sign in this user from now on, without asking."""
+    """Make the provider sign in this user from now on, without a login page."""
     provider.control(user={"sub": subject, "email": email, "name": email.partition("@")[0].title(), **claims})

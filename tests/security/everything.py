@@ -208,7 +208,7 @@ def _come_through(ada: Traveller) -> Iterator[None]:
 
 
 def _meet_trouble(ada: Traveller) -> Iterator[None]:
-    """Let the provider fail where it is given secrets, and see that nobody writes them down."""
+    """Make the provider fail where it is given secrets, and check that nobody writes them down."""
     call, session = ada.witness.call, ada.session
     for behaviour in (
         {"status": 500},

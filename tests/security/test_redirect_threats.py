@@ -171,7 +171,7 @@ async def refused(visitor: Visitor, targets: Iterable[str], site: Site) -> list[
 
 
 async def origins_not_refused(service: Service, origins: Iterable[str]) -> list[tuple[str, str]]:
-    """Say each to be the Origin of a sign-in, and of a page that asks beforehand; give those that were let through."""
+    """Send each as the Origin of a sign-in, and of a preflight request; return those that were let through."""
     found = []
     for origin in origins:
         answer = await sign_in(service, headers={"Origin": origin})

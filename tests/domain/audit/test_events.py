@@ -452,7 +452,7 @@ class TestTransaction:
 
     @pytest.fixture
     async def unwritable(self, service: Service) -> Any:
-        """Let the service run, and then take no record any more."""
+        """Run the service, and then take no record any more."""
         await join(service)
         await steps.execute(service, "ALTER TABLE audit RENAME TO elsewhere")
         yield service

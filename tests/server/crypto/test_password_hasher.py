@@ -288,7 +288,7 @@ class Crowd:
     @classmethod
     @contextlib.asynccontextmanager
     async def wait(cls, number: int, *, stops: Sequence[int]) -> AsyncIterator["Crowd"]:
-        """Let so many wait, give the thread free, and let those of `stops` go on at the end."""
+        """Yield so many jobs that begin together; those of `stops` wait until the end."""
         crowd = cls(PasswordHasher(HashingRules()), stops={stop: threading.Event() for stop in stops})
         threads, free = crowd.pool._threads, threading.Event()
         busy = asyncio.create_task(threads.run(free.wait))

@@ -180,7 +180,7 @@ def reads_of(server: Database, seconds: float) -> PostgresqlReads:
 
 @asynccontextmanager
 async def locked(server: Database, table: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Let nobody read a table for a while; give what returns when a statement waits for that to end."""
+    """Lock a table against readers; yield a function that returns once a statement waits for the lock."""
     holder = await asyncpg.connect(server.address.target)
     waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 

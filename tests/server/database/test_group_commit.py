@@ -61,7 +61,7 @@ async def waiting(database: Database, *works: Coroutine[Any, Any, None]) -> list
 
 
 async def together(database: Database, *works: Coroutine[Any, Any, None]) -> Sequence[BaseException | None]:
-    """Let all come while somebody else has the lock; give what became of each."""
+    """Run all of them while another connection holds the lock; return the outcome of each."""
     with locked(database.address.target):
         tasks = await waiting(database, *works)
     return await asyncio.gather(*tasks, return_exceptions=True)

@@ -437,7 +437,7 @@ def web(context: ssl.SSLContext | None = None) -> Iterator[int]:
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with HTTPServer((HOST, 0), Handler) as server:
         if context is not None:

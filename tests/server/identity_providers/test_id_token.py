@@ -24,7 +24,7 @@ US = "gatewright"
 
 
 async def bring(visitor: Visitor, token: str, **beside: Any) -> VerifiedIdentity:
-    """Let an application bring an ID token."""
+    """Sign in with an ID token that an application sends."""
     return await visitor.client.verify(IdTokenCredential(token, **beside), visitor.clock())
 
 
@@ -376,7 +376,7 @@ class TestKeys:
 
 
 def _publish(provider: ProviderProcess, *keys: Any) -> None:
-    """Let the provider publish these keys instead of its own."""
+    """Publish these keys at the provider instead of its own."""
     provider.control(misbehave={"jwks": {"json": {"keys": list(keys)}}})
 
 

@@ -9,7 +9,7 @@ import pyotp
 import pytest
 
 from domain.data_import.eligibility import Field
-from models import Account, TwoFactor, User
+from models import Account, TwoFactor, User, metadata
 from server.importers.better_auth import better_auth
 from server.importers.report import Report
 from server.importers.tables import opened
@@ -70,7 +70,8 @@ class TestUsers:
         assert (ada.id, ada.username, ada.display_username) == (there["ada"], "ada_l", "Ada_L")
         assert refusal(banned)[:2] == (403, "BANNED_USER")
         async with target.services.database.begin() as db:
-            eve = (await db.execute(User.__table__.select().where(User.email == EVE)))[0]  # type: ignore[attr-defined]
+            users = metadata.tables["user"]
+            [eve] = await db.execute(users.select().where(users.c.email == EVE))
         assert (eve.ban_reason, eve.ban_expires.isoformat()) == ("spam", "2099-01-31T12:00:00+00:00")
 
     async def test_they_are_on_record_and_their_hashes_are_renewed(self, target: Service, url: str) -> None:
