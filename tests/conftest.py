@@ -98,8 +98,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what `make test` leaves to `make test-long`; begin with the longest files, and spread those that wait among
-    those that compute.
+    """Mark what `make test` leaves to `make test-long`; begin with the longest files, and spread the others of each
+    folder that waits over the whole run.
 
     One after the other, as they lie in the tree, all workers would wait at the same time, and then all compute.
     """
@@ -113,10 +113,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    others = [path for path in files if path.name not in LONGEST]
-    waiting = [path for path in others if path.parent.name in WAITING]
-    computing = [path for path in others if path.parent.name not in WAITING]
-    places = {path: number / len(kind) for kind in (waiting, computing) for number, path in enumerate(kind)}
+    kinds: dict[str, list[Path]] = {}
+    for path in files:
+        if path.name not in LONGEST:
+            kinds.setdefault(path.parent.name if path.parent.name in WAITING else "", []).append(path)
+    places = {path: number / len(kind) for kind in kinds.values() for number, path in enumerate(kind)}
     order = sorted(files, key=lambda path: places.get(path, -1.0))
     items[:] = [item for path in order for item in files[path]]
 
