@@ -2,6 +2,9 @@
 
 A `ReadStatement` is declared here as a SQLAlchemy select with the single parameter `value`, and a function that makes a
 result from one row. `server/database` compiles it once per database and runs it without the ORM.
+
+One that joins users begins its FROM with them: PostgreSQL locks tables in that order, and a migration, like every
+transaction, locks users first.
 """
 
 from collections.abc import Callable, Sequence
@@ -123,7 +126,8 @@ def _password_by(column: Any) -> ReadStatement[PasswordRow]:
 
 SESSION_BY_DIGEST = ReadStatement(
     select(*_SESSION, *USER_COLUMNS)
-    .join(User, col(User.id) == col(Session.user_id))
+    .select_from(User)
+    .join(Session, col(Session.user_id) == col(User.id))
     .where(by(Session.token_digest)),
     _session_and_user,
     key=Session.token_digest,
@@ -135,8 +139,9 @@ _IMPERSONATION = aliased(Session)
 
 IMPERSONATOR_OF_SESSION = ReadStatement(
     select(*_SESSION, *USER_COLUMNS)
+    .select_from(User)
+    .join(Session, col(Session.user_id) == col(User.id))
     .join(_IMPERSONATION, col(_IMPERSONATION.impersonator_session_id) == col(Session.id))
-    .join(User, col(User.id) == col(Session.user_id))
     .where(
         by(_IMPERSONATION.id),
         col(User.id) == col(_IMPERSONATION.impersonated_by),  # defence: ADM7 impersonator
@@ -181,7 +186,8 @@ def _one_time_token_and_user(columns: Sequence[Any]) -> tuple[OneTimeTokenRow, U
 
 ONE_TIME_TOKEN_BY_DIGEST = ReadStatement(
     select(*_ONE_TIME_TOKEN, *USER_COLUMNS)
-    .join(User, col(User.id) == col(OneTimeToken.user_id))
+    .select_from(User)
+    .join(OneTimeToken, col(OneTimeToken.user_id) == col(User.id))
     .where(by(OneTimeToken.digest)),
     _one_time_token_and_user,
 )

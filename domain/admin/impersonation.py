@@ -163,7 +163,8 @@ async def running(ctx: Context) -> Sequence[Running]:
     )
     found = (
         select(*columns)
-        .join(User, col(User.id) == col(Session.user_id))
+        .select_from(User)
+        .join(Session, col(Session.user_id) == col(User.id))
         .join(administrator, col(administrator.id) == col(Session.impersonated_by))
         .join(own, col(own.id) == col(Session.impersonator_session_id))
         .where(col(Session.expires_at) > ctx.now, col(own.expires_at) > ctx.now)

@@ -13,6 +13,15 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from models import metadata
+from models.queries import (
+    IMPERSONATOR_OF_SESSION,
+    ONE_TIME_TOKEN_BY_DIGEST,
+    PASSWORD_BY_EMAIL,
+    SESSION_BY_DIGEST,
+    ReadStatement,
+)
+from models.sign_in_query import sign_in_row_by
 from server.database.database import Database, open_database
 from server.database.migrations import prepare, run_alone
 from server.database.schema import SchemaRefused, current_is_head, head, suffices
@@ -199,6 +208,25 @@ class TestNewerRelease:
         await migrating
         measured(f"R22 longest change while {USERS:,} users are migrated", max(waits))
         assert max(waits) < LONGEST_WAIT
+
+    async def test_a_read_that_waits_for_users_holds_no_other_table(self, old_database: Database) -> None:
+        """A migration locks users first; it would deadlock with reads that hold what it changes next."""
+        await prepare(old_database, "auto")
+        others = ", ".join(f'"{name}"' for name in metadata.tables if name != "user")
+        reads: list[tuple[ReadStatement[Any], object]] = [
+            (SESSION_BY_DIGEST, b""),
+            (ONE_TIME_TOKEN_BY_DIGEST, b""),
+            (IMPERSONATOR_OF_SESSION, ""),
+            (PASSWORD_BY_EMAIL, ""),
+            (sign_in_row_by("email", 100), ""),
+        ]
+        for query, value in reads:
+            async with old_database.transaction() as migration:
+                await migration.execute(text('LOCK TABLE "user" IN ACCESS EXCLUSIVE MODE'))
+                reading = asyncio.ensure_future(old_database.reads.one(query, value))
+                await until(partial(is_waited_for, old_database))
+                await migration.execute(text(f"LOCK TABLE {others} IN ACCESS EXCLUSIVE MODE NOWAIT"))
+            assert await reading is None
 
     async def test_an_index_whose_build_was_interrupted_is_built_again(self, old_database: Database) -> None:
         interrupted = (
