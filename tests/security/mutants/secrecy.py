@@ -58,8 +58,8 @@ MUTANTS = (
     Mutant("V87", "a flow's state is kept as a digest", "flow-row", Append("email=state", "value")),
     Mutant(
         "V87",
-        "what waits to be mailed is encrypted",
+        "no token that waits to be mailed is readable",
         "outbox-row",
-        Replace("... + json.dumps(payload)", "value.keywords[0].value"),
+        Replace('(payload.get("link") or "").partition("token=")[2][:32] or ...', "value.keywords[0].value"),
     ),
 )
