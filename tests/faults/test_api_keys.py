@@ -28,7 +28,7 @@ BEARER = {"Authorization": f"Bearer {VERIFIER}"}
 KEYS = {"api_keys.verifiers": f"tests:{VERIFIER}", "api_keys.limit_per_owner": "10000"}
 SETTINGS = {"limits.enabled": "false", "secrets": "s" * 32, "database.timeout": "2s"}
 USES = 10_000
-KILLS = 20 if IS_LONG else 3
+KILLS = 20 if IS_LONG else 2
 SOME = 5
 """Answers that arrive before a kill."""
 EXPIRED = 1_000_000 if IS_LONG else 20_000
