@@ -124,7 +124,7 @@ def _password_by(column: Any) -> ReadStatement[PasswordRow]:
     )
 
 
-SESSION_BY_DIGEST = ReadStatement(
+SESSION_BY_DIGEST = ReadStatement(  # defence: R22 users-first
     select(*_SESSION, *USER_COLUMNS)
     .select_from(User)
     .join(Session, col(Session.user_id) == col(User.id))

@@ -91,6 +91,15 @@ MUTANTS = (
         Replace("0", "value.value.args[0].args[0].values[1].value"),
     ),
     Mutant("R22", "a table that is in use is tried again", "lock-timeout-retry", Unwrap("body")),
+    Mutant(
+        "R22",
+        "no read deadlocks with a migration, which locks users first",
+        "users-first",
+        Replace(
+            "select(*_SESSION, *USER_COLUMNS).select_from(Session).join(User, col(Session.user_id) == col(User.id))",
+            "value.args[0].func.value",
+        ),
+    ),
     Mutant("R23", "a schema that is not known is refused", "known-schema", Always(False)),
     Mutant(
         "R23",
