@@ -32,6 +32,8 @@ KILLS = 20 if IS_LONG else 2
 SOME = 5
 """Answers that arrive before a kill."""
 EXPIRED = 1_000_000 if IS_LONG else 20_000
+AT_ONCE = 20_000
+"""Keys that one statement stores: no statement may take longer than `database.timeout`."""
 
 
 async def key_of_ada(service: Service, **body: object) -> dict[str, str]:
@@ -246,9 +248,12 @@ async def add_expired_keys(service: Service) -> None:
     statement = (
         "INSERT INTO api_key (id, digest, kind, user_id, enabled, rate_limit_enabled, rate_limit_window_ms,"
         " rate_limit_max, request_count, expires_at, created_at, updated_at)"
-        " WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :many)"
+        " WITH RECURSIVE numbers(n) AS"
+        " (SELECT CAST(:first AS integer) UNION ALL SELECT n + 1 FROM numbers WHERE n < :last)"
         f" SELECT 'k' || n, {digest}, 'default', u.id, true, false, 1000, 1, 0, u.created_at, u.created_at,"
         ' u.created_at FROM numbers, "user" u'
     )
-    async with service.services.database.transaction() as db:
-        await db.execute(text(statement).execution_options(in_thread=True), many=EXPIRED)
+    for first in range(1, EXPIRED, AT_ONCE):
+        async with service.services.database.transaction() as db:
+            last = first + AT_ONCE - 1
+            await db.execute(text(statement).execution_options(in_thread=True), first=first, last=last)
