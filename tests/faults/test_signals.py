@@ -125,13 +125,14 @@ class TestTermination:
             reacting(signal.SIGINT, signal.SIG_IGN),
             place.serving({"server.shutdown_delay": "5m"}, workers=workers) as live,
         ):
-            live.process.send_signal(signal.SIGINT)
             async with Visitor(live) as visitor:
+                ready = (await visitor.get("/ready")).status_code
+                live.process.send_signal(signal.SIGINT)
                 while (await visitor.get("/ready")).status_code != 503:
                     continue
             live.process.send_signal(signal.SIGINT)
 
-            assert await ended(live) == 0
+            assert (ready, await ended(live)) == (200, 0)
 
     async def test_what_does_not_end_is_cut_off_after_the_grace(self, place: Place) -> None:
         with place.serving({**PATIENT, "server.shutdown_grace": "1s"}) as live:
