@@ -46,9 +46,16 @@ class SigningKeyRow(NamedTuple):
         """Return whether the key is in the key document at `now`."""
         return self.revoked_at is None and (self.published_until is None or now < self.published_until)
 
+    def has_begun(self, now: datetime) -> bool:
+        """Return whether the time in which the key signs has begun at `now`.
+
+        A key that signs from its creation has begun by every clock, also by one behind that of its creator.
+        """
+        return self.signs_from <= max(now, self.created_at)  # defence: JWT13 begun
+
     def signs(self, now: datetime) -> bool:
         """Return whether `now` is in the time in which the key signs."""
-        begun = self.revoked_at is None and self.signs_from <= now
+        begun = self.revoked_at is None and self.has_begun(now)
         return begun and (self.signs_until is None or now < self.signs_until)
 
 

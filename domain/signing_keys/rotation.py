@@ -64,7 +64,7 @@ def state(row: SigningKeyRow, rows: Iterable[SigningKeyRow], now: datetime) -> S
         return State.REVOKED
     if not row.is_published(now):
         return State.GONE
-    if row.signs_from > now:
+    if not row.has_begun(now):
         return State.ANNOUNCED
     return State.SIGNING if row is signing_key(rows, row.algorithm, now) else State.RETIRED
 
@@ -101,7 +101,8 @@ def _next_start(
 
 def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -> SigningKeyRow | None:
     """Return the key that begins to sign next."""
-    later = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs_from > after)
+    able = (row for row in rows if row.algorithm == algorithm and row.private_jwk)
+    later = (row for row in able if not row.has_begun(after))
     return min(later, key=lambda row: row.signs_from, default=None)
 
 

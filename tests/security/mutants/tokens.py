@@ -71,6 +71,7 @@ MUTANTS = (
         Before("await ctx.resources.signing_keys.reload()"),
     ),
     Mutant("JWT13", "there is no nbf", "no-nbf", Append("'nbf': to_milliseconds(ctx.now) // 1000", "value")),
+    Mutant("JWT13", "a slow clock holds no new key back", "begun", Replace("now", "value.comparators[0]")),
     Mutant(
         "JWT13",
         "a private key stays until every clock has passed its end",

@@ -244,6 +244,22 @@ class TestRotation:
         assert claims[0]["iat"] - claims[1]["iat"] == 60
         assert "nbf" not in claims[0]
 
+    @pytest.mark.threat("JWT13")
+    async def test_an_instance_with_a_slow_clock_signs_with_the_new_key_of_another(
+        self, start: Start
+    ) -> None:
+        ahead = await start()
+        ada = await join(ahead)
+        ahead.clock.advance(minutes=5)
+        await revoke(ahead, kid_of(await issued(ahead, ada)))
+        behind = await start()
+
+        kids = {kid_of(await issued(service, ada)) for service in (ahead, behind)}
+
+        assert len(kids) == 1
+        for service in (ahead, behind):
+            assert sorted(await states(service)) == [("ES256", State.REVOKED), ("ES256", State.SIGNING)]
+
 
 class TestByTheOperator:
     async def test_rotate_announces(self, service: Service) -> None:
