@@ -120,7 +120,8 @@ def _key_and_user(columns: Sequence[Any]) -> tuple[ApiKeyRow, UserRow]:
 
 KEY_BY_DIGEST = ReadStatement(
     select(*KEY_COLUMNS, *USER_COLUMNS)
-    .join(User, col(User.id) == col(ApiKey.user_id))
+    .select_from(User)
+    .join(ApiKey, col(ApiKey.user_id) == col(User.id))
     .where(by(ApiKey.digest)),
     _key_and_user,
     key=ApiKey.digest,

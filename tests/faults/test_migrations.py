@@ -14,6 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from models import metadata
+from models.api_key import KEY_BY_DIGEST
 from models.queries import (
     IMPERSONATOR_OF_SESSION,
     ONE_TIME_TOKEN_BY_DIGEST,
@@ -216,6 +217,7 @@ class TestNewerRelease:
         reads: list[tuple[ReadStatement[Any], object]] = [
             (SESSION_BY_DIGEST, b""),
             (ONE_TIME_TOKEN_BY_DIGEST, b""),
+            (KEY_BY_DIGEST, b""),
             (IMPERSONATOR_OF_SESSION, ""),
             (PASSWORD_BY_EMAIL, ""),
             (sign_in_row_by("email", 100), ""),
