@@ -101,8 +101,7 @@ def _next_start(
 
 def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -> SigningKeyRow | None:
     """Return the key that begins to sign next."""
-    able = (row for row in rows if row.algorithm == algorithm and row.private_jwk)
-    later = (row for row in able if not row.has_begun(after))
+    later = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs_from > after)
     return min(later, key=lambda row: row.signs_from, default=None)
 
 
