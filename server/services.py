@@ -47,11 +47,11 @@ from server.database.schema import Mode, current_is_head, suffices
 from server.identity_providers import validation as provider_validation
 from server.identity_providers.instrumentation import Instrumentation
 from server.identity_providers.registry import providers_of
-from server.jobs import api_key_usage, cleanup, jwt, key_rotation, metrics
-from server.jobs.api_key_usage import ApiKeyUsage
-from server.jobs.jwt import SigningKeyStore
-from server.jobs.key_rotation import RotationResult
-from server.jobs.scheduler import run_periodically
+from server.components import api_keys, cleanup, jwt, key_rotation, metrics
+from server.components.api_keys import ApiKeyUsage
+from server.components.jwt import SigningKeyStore
+from server.components.key_rotation import RotationResult
+from server.components.scheduler import run_periodically
 from server.mail import backends
 from server.mail.mailbox import RecentMails
 from server.mail.worker import OutboxWorker
@@ -210,7 +210,7 @@ class Services:
         if self.settings.jwt.enabled:
             yield "signing_keys", self.signing_keys.maintain, jwt.EVERY
         if self.settings.api_keys.enabled:
-            yield "api_key_usage", self.key_usage.write, api_key_usage.EVERY
+            yield "api_key_usage", self.key_usage.write, api_keys.EVERY
         if self.settings.limits.store.get_secret_value() != rate_limit.DATABASE:
             lost = self.metrics.counts_lost if self.metrics is not None else _nothing
             yield "limit_store", partial(rate_limit.report_lost_counts, self.counters, lost), rate_limit.EVERY

@@ -29,7 +29,7 @@ from models.queries import SESSION_BY_DIGEST
 from models.sign_in_query import sign_in_row_by
 from server.database import migrations
 from server.database.compile import compile_read
-from server.jobs import cleanup
+from server.components import cleanup
 from server.observability import logs
 from server.services import Services, load_settings, opened
 from tests.bench import growth_rows as rows

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from server.jobs import cleanup
+from server.components import cleanup
 from tests.faults.asking import UNAVAILABLE, until
 from tests.faults.engines import OwnCluster, restart
 from tests.faults.places import IS_LONG, Place, Visitor

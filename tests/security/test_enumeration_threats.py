@@ -18,7 +18,7 @@ import pytest
 from domain.ports import Hasher, Reads
 from models import OneTimeToken, Outbox
 from models.queries import ReadStatement
-from server.jobs.cleanup import sweep
+from server.components.cleanup import sweep
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks

@@ -16,7 +16,7 @@ from domain import tokens
 from domain.admin import users
 from models import Account, OneTimeToken, Purpose, Session, User
 from server.database.database import open_database
-from server.jobs import cleanup
+from server.components import cleanup
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import JSON_OPERATIONS, responses
 from tests.handlers import steps

@@ -26,7 +26,7 @@ from domain.users import locking
 from models import Audit, MailState, OneTimeToken, Outbox, User
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
-from server.jobs.cleanup import sweep
+from server.components.cleanup import sweep
 from server.mail.message import Mail, SmtpOptions
 from server.mail.smtp import SmtpSender
 from server.mail.templates import TemplateRenderer

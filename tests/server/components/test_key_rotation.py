@@ -14,7 +14,7 @@ from domain.ports import Transaction
 from models import Account, Outbox, Session, TwoFactor, User, metadata
 from server.crypto.keyring import Keyring
 from server.database.database import Database
-from server.jobs.key_rotation import COLUMNS, RotationResult, reencrypt
+from server.components.key_rotation import COLUMNS, RotationResult, reencrypt
 from tests.provider.process import ProviderProcess
 from tests.provider.steps import as_user, begin, enter
 from tests.rows import add

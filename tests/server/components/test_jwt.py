@@ -18,8 +18,8 @@ from joserfc.jwk import KeySet
 from domain.jwt import rotation
 from domain.jwt.rotation import GRACE, State
 from server.crypto.jwt import generate
-from server.jobs.jwt import EVERY
-from server.jobs.key_rotation import reencrypt
+from server.components.jwt import EVERY
+from server.components.key_rotation import reencrypt
 from tests.conftest import MakeService
 from tests.handlers.steps import code, execute, join
 from tests.postgres import Cluster

@@ -16,7 +16,7 @@ from sqlalchemy.sql.dml import ReturningDelete
 
 from models.base import EPOCH, Retention, metadata, tables
 from server.database.database import Database
-from server.jobs.scheduler import take_lease
+from server.components.scheduler import take_lease
 
 EVERY = 300.0
 """Seconds from one sweep to the next."""

@@ -8,7 +8,7 @@ import pytest
 
 from domain.errors import Unavailable
 from server.database.database import Database
-from server.jobs.scheduler import run_periodically, take_lease
+from server.components.scheduler import run_periodically, take_lease
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
 

@@ -21,7 +21,7 @@ from server.clock import Clock
 from server.crypto import jwt
 from server.database.database import Database
 from server.database.errors import is_unavailable
-from server.jobs.scheduler import take_lease
+from server.components.scheduler import take_lease
 from server.observability.metrics.registry import MetricsRegistry
 
 if TYPE_CHECKING:
