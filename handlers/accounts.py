@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from domain import urls
 from domain.accounts import accounts
-from domain.context import Context
+from domain.context import Context, Rollback
 from domain.social import authorization_request, callback, linking, tokens
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.callback import CallbackRequest
@@ -79,7 +79,7 @@ async def receive_callback(
     error_description: str | None = None,
     iss: str | None = None,
     user: str | None = None,
-) -> Redirect:
+) -> Redirect | Rollback[Redirect]:
     """Complete what sign-in/social or link-social began."""
     names = ctx.policy.cookies
     request = CallbackRequest(

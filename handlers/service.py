@@ -4,6 +4,7 @@ import re
 
 from domain import errors
 from domain.context import Context, PageRequest
+from domain.ports import Readiness
 from handlers import shapes
 from handlers.responses.reply import Page
 
@@ -18,7 +19,7 @@ async def check_health(ctx: Context) -> shapes.Health:
 
 async def check_readiness(ctx: Context) -> shapes.Readiness:
     """Report whether requests can be served: database, schema, not shutting down."""
-    if not await ctx.resources.ready():
+    if not await ctx.port[Readiness]():
         raise errors.Unavailable
     return {"ready": True}
 
@@ -30,7 +31,7 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     # The template engine is loaded with the first page; most services show none.
     from handlers.pages import texts, view  # noqa: PLC0415 - see above
 
-    shown = view.stand_alone(ctx.policy, ctx.page or PageRequest())
+    shown = view.stand_alone(ctx.policy, ctx.facts.page or PageRequest())
     return shown.render(
         "provider_error.html",
         code=code,

@@ -21,6 +21,7 @@ from domain.api_keys.errors import (
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Caller, Context, StaleRead
 from domain.errors import Limited, Unauthenticated
+from domain.ports import KeyUsage
 from domain.rate_limits import events as limit_events
 from domain.sessions.policy import SessionPolicy
 from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
@@ -56,19 +57,19 @@ async def verify(
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
-    found, usage = await find(ctx, text), ctx.resources.key_usage
+    found, usage = await find(ctx, text), ctx.port[KeyUsage]
     if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
         check(found, asked, ctx.now)  # defence: KEY9 checked-first
         verified = found._replace(key=await _use(ctx, found, asked))
     except REFUSALS as refusal:
-        usage.verified(ctx.verifier, refusal.code)
+        usage.verified(ctx.facts.verifier, refusal.code)
         # defence: KEY15 one-read
         if usage.is_first(found.key.id, refusal.code, now=ctx.now):
-            events.refused(ctx, found.key, refusal, ctx.verifier)
+            events.refused(ctx, found.key, refusal, ctx.facts.verifier)
         raise
-    usage.verified(ctx.verifier, VALID)
+    usage.verified(ctx.facts.verifier, VALID)
     return verified
 
 
@@ -143,7 +144,7 @@ async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[st
     """Use a key once, and return its row afterwards. Raises the reason why others have left nothing, StaleRead."""
     key = found.key
     if not key.is_counted():
-        ctx.resources.key_usage.used(key.id, ctx.now)
+        ctx.port[KeyUsage].used(key.id, ctx.now)
         return key
     used = await ctx.db.execute(
         USE_KEY,
@@ -171,7 +172,7 @@ def _floor(now: datetime, milliseconds: int) -> datetime:
 
 
 def _refuse_unknown(ctx: Context) -> NoReturn:
-    ctx.resources.key_usage.verified(ctx.verifier, InvalidApiKey.code)
-    if ctx.verifier is not None and ctx.resources.key_usage.is_burst(ctx.verifier, ctx.now):
-        limit_events.limit_reached(ctx, "api_keys", verifier=ctx.verifier)
+    ctx.port[KeyUsage].verified(ctx.facts.verifier, InvalidApiKey.code)
+    if ctx.facts.verifier is not None and ctx.port[KeyUsage].is_burst(ctx.facts.verifier, ctx.now):
+        limit_events.limit_reached(ctx, "api_keys", verifier=ctx.facts.verifier)
     raise InvalidApiKey

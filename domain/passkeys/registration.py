@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from domain import one_time_tokens, tokens
-from domain.authenticators import Attestation, NewCredential, ResponseRefused
+from domain.authenticators import Attestation, Authenticators, NewCredential, ResponseRefused
 from domain.context import Context
 from domain.errors import Refusal
 from domain.passkeys import client_data, events, mails, passkeys
@@ -91,7 +91,7 @@ async def _verify(ctx: Context, response: Attestation) -> NewCredential:
         raise FailedToVerifyRegistration
     expected = ctx.policy[PasskeyPolicy].relying_party
     try:
-        return ctx.authenticators.verify_attestation(response, challenge, expected)
+        return ctx.port[Authenticators].verify_attestation(response, challenge, expected)
     except ResponseRefused:
         raise FailedToVerifyRegistration from None
 

@@ -5,6 +5,7 @@ from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
+from domain.ports import Mailbox
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
@@ -66,4 +67,4 @@ async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm)
 
 def _mailbox(ctx: Context) -> str | None:
     """Return the URL of the page that lists the emails in development, or None."""
-    return None if ctx.resources.mailbox is None else urls.public_url(ctx.policy, "/dev/mailbox")
+    return None if ctx.port.get(Mailbox) is None else urls.public_url(ctx.policy, "/dev/mailbox")

@@ -115,7 +115,7 @@ def view(
     **query: str | None,
 ) -> View:
     """Return the view of a request for the page at this path, such as `/sign-in`, with this query."""
-    asked = ctx.page or PageRequest()
+    asked = ctx.facts.page or PageRequest()
     user = ctx.caller.user if ctx.caller is not None else None
     chosen = _localization(ctx.policy, asked, ui_locales, user.locale if user is not None else None)
     return View(

@@ -8,6 +8,7 @@ from domain.accounts import accounts
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import Context
 from domain.emails.policy import EmailVerificationPolicy
+from domain.identity_provider import IdentityProviders
 from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
@@ -40,7 +41,7 @@ class ShownProvider:
 
 def providers(ctx: Context) -> Sequence[ShownProvider]:
     """Return the configured providers, in the order of the settings."""
-    return [ShownProvider(name, provider_name(name)) for name in ctx.providers]
+    return [ShownProvider(name, provider_name(name)) for name in ctx.port[IdentityProviders]]
 
 
 def provider_name(provider_id: str) -> str:

@@ -1,6 +1,6 @@
 """Refusals of hosted pages: the form again with what was sent, or a page that says what happened."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,7 +17,6 @@ from server.api.headers import RequestHeaders
 from server.api.interfaces import Endpoint
 from server.api.request import Operation, Request
 from server.api.responses import answer
-from server.config.settings import Settings
 
 _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
 """The statuses of refusals that a person can do something about in the form."""
@@ -140,14 +139,3 @@ class PageRefusals:
             return f"{operation.template}?{query}" if query else operation.template
         form = None if operation.form is None else self._operations[operation.form]
         return operation.template if form is None else form.template
-
-
-def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with the templates in `pages.templates_dir`."""
-    folder = settings.pages.templates_dir
-    if folder is None or not folder.is_dir():
-        return
-    from handlers.pages.environment import template_error  # noqa: PLC0415 - loads Jinja2
-
-    if (fault := template_error(folder)) is not None:
-        yield f"pages.templates_dir: {fault}"

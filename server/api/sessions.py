@@ -2,18 +2,17 @@
 
 import contextlib
 import hmac
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from domain import errors, tokens
 from domain.admin import impersonation
 from domain.api_keys import verification
-from domain.context import Caller, Challenge, Context
+from domain.context import Caller, Challenge, RequestFacts, Runner
 from domain.policy import Policy
-from domain.ports import Reads
+from domain.ports import Database
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
@@ -22,27 +21,19 @@ from models.queries import SessionRow, UserRow
 from server.api.request import Request
 
 
-class RunRule(Protocol):
-    """Run a rule in its own transaction, at `now` or at the current time. Raises Unavailable."""
-
-    def __call__(
-        self, job: Callable[[Context], Awaitable[None]], *, now: datetime | None = None
-    ) -> Awaitable[None]:
-        """Run the rule, and commit."""
-
-
 @dataclass(frozen=True, slots=True)
 class SessionStore:
     """Finds sessions, deletes those that are dead, and extends those that are due."""
 
     policy: Policy
-    reads: Callable[[], Reads]
-    """Returns the reads of the database, once it is open."""
-    run: RunRule
+    database: Database
+    run: Runner
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the session behind a token if it is live at `now`, or None. One that has ended is deleted."""
-        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 JWT3 JWT6 session-lookup
+        found = await sessions.stored(
+            self.database.reads, token
+        )  # defence: V35 V36 V38 JWT3 JWT6 session-lookup
         if found is None:
             return None
         session, user = found
@@ -61,7 +52,7 @@ class SessionStore:
         return None
 
     async def _impersonation_over(self, session: SessionRow, user: UserRow, now: datetime) -> str | None:
-        return await impersonation.refusal(self.policy, self.reads(), session, user, now)
+        return await impersonation.refusal(self.policy, self.database.reads, session, user, now)
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Return the new expiry of the caller's session if the request extends it, or None."""
@@ -76,9 +67,8 @@ class SessionStore:
         none of a row that is locked.
         """
         try:
-            await self.run(
-                partial(sessions.extend, session=caller.session, expires_at=expires_at), now=request.now
-            )
+            job = partial(sessions.extend, session=caller.session, expires_at=expires_at)
+            await self.run(job, RequestFacts(request.now))
         except errors.Unavailable:
             return  # defence: R5 failed-extension
         if caller.by_cookie:
@@ -92,19 +82,18 @@ class SessionStore:
 class ChallengeStore:
     """Finds the sign-ins that wait for their second factor."""
 
-    reads: Callable[[], Reads]
+    database: Database
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Challenge | None:
         """Return the live challenge behind a pending token, or None."""
-        return await challenges.find(self.reads(), token, now)
+        return await challenges.find(self.database.reads, token, now)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
     """Finds the callers with API keys, and the services that verify them."""
 
-    run: Callable[..., Awaitable[Caller]]
-    """Runs a rule of a client in its own transaction, at a time."""
+    run: Runner
     are_sessions: bool
     verifiers: Sequence[tuple[str, bytes]]
     """The names of services, and the SHA-256 of their tokens."""
@@ -112,7 +101,7 @@ class KeyStore:
     async def find(self, key: str, request: Request) -> Caller:
         """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
         job = partial(verification.authenticate, text=key)
-        return await self.run(job, client=request.client, now=request.now)
+        return await self.run(job, RequestFacts(request.now, request.client))
 
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None; every token is compared with all of them."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from domain.context import Context
     from domain.jwt.rotation import KeyPair
     from models.signing_key import SigningKeyRow
+    from server.components.jwt import SigningKeyStore
     from server.services import Services
 
 app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=True)
@@ -84,10 +85,16 @@ def export_public() -> None:
     """
 
     async def job(services: "Services") -> bytes:
-        await services.signing_keys.reload()
-        return services.signing_keys.document.body
+        await _keys(services).reload()
+        return _keys(services).document.body
 
     typer.echo(run_services(job))
+
+
+def _keys(services: "Services") -> "SigningKeyStore":
+    from server.components.jwt import SigningKeyStore
+
+    return services.port[SigningKeyStore]
 
 
 def _times(row: "SigningKeyRow") -> "tuple[datetime | None, ...]":
@@ -104,7 +111,7 @@ async def _rotate(services: "Services", *, algorithm: str | None, now: bool) -> 
     if algorithm is not None and algorithm not in settings.algorithms:
         raise BadRequest(f"{algorithm} is none of jwt.algorithms: {', '.join(settings.algorithms)}")
     wanted = settings.algorithms if algorithm is None else (algorithm,)
-    holder = services.signing_keys.holder
+    holder = _keys(services).holder
 
     def rule(pairs: "Mapping[str, KeyPair]") -> "Callable[[Context], Awaitable[None]]":
         return partial(rotation.rotate, pairs=pairs.values(), holder=holder, at_once=now)
@@ -119,7 +126,7 @@ async def _revoke(services: "Services", *, kid: str) -> None:
         return await rotation.find(ctx, kid)
 
     row = await services.unit_of_work.run(find)
-    holder = services.signing_keys.holder
+    holder = _keys(services).holder
     await _change(
         services,
         (row.algorithm,),
@@ -132,7 +139,7 @@ async def _change(services: "Services", algorithms: Iterable[str], rule: Rule) -
     from domain.errors import Unavailable
 
     for _ in range(ATTEMPTS):
-        if await services.signing_keys.change(algorithms, rule):
+        if await _keys(services).change(algorithms, rule):
             return
         await asyncio.sleep(PAUSE)
     raise Unavailable("Another instance is changing signing keys; try again later")
