@@ -1,1 +1,1 @@
-"""Sign-in by mail: magic links and mailed codes."""
+"""Sign-in by a link sent by email."""

@@ -34,10 +34,10 @@ SETTINGS = {
     "password.argon2_memory_kib": "19456",
     "password.argon2_time": "2",
     "two_factor.backup_code_count": "3",
-    "magic_link.enabled": "true",
-    "magic_link.page": "http://127.0.0.1/confirm",
+    "magic_links.enabled": "true",
+    "magic_links.page": "http://127.0.0.1/confirm",
     "trusted_origins": "http://127.0.0.1",
-    "email_otp.enabled": "true",
+    "email_codes.enabled": "true",
     "api_keys.verifiers": "files:the-token-of-a-service-that-verifies-keys",
 }
 VERIFIER = SETTINGS["api_keys.verifiers"].partition(":")[2]

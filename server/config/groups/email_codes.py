@@ -1,54 +1,30 @@
-"""The settings of sign-in by mail: magic links and mailed codes."""
+"""The settings of email codes."""
 
-import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
+from domain.email_codes.policy import EmailCodePolicy
 from server.config.groups.group import Group
-from server.config.value_types import Duration, OptionalUrl, duration_between
+from server.config.value_types import Duration, duration_between
 
 if TYPE_CHECKING:
     from server.config.settings import Settings
 
 
-class MagicLink(Group):
-    """`magic_link.*`: sign-in by a link sent by email."""
+class EmailCodes(Group):
+    """`email_codes.*`: codes sent by email that sign in, verify, reset a password or change the address."""
 
-    fills = (MagicLinkPolicy,)
+    fills = (EmailCodePolicy,)
 
-    enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
-    expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
-    sign_up: bool = Field(
-        default=True, description="Whether a link creates a user; no effect while `sign_up.enabled` is false."
+    former_keys = (
+        "email_otp.enabled",
+        "email_otp.expires_in",
+        "email_otp.attempts",
+        "email_otp.sign_up",
+        "email_otp.verify_current_email",
     )
-    confirm: bool = Field(
-        default=True,
-        description="Whether the link opens a page with a button; if not, opening it signs in, which mail scanners do.",
-    )
-    page: OptionalUrl = Field(
-        default=None,
-        description="Page at a trusted origin that confirms a link; by default the hosted one. Required by `confirm` "
-        "while `pages.enabled` is false.",
-    )
-
-    def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that links could not be sent or opened, and a page that may not be redirected to."""
-        if self.enabled and not settings.mail.has_sender:
-            yield "magic_link.enabled: needs a mail.sender"
-        if self.enabled and self.confirm and self.page is None and not settings.pages.enabled:
-            yield "magic_link.page: is required while magic_link.confirm is true and pages.enabled false"
-        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
-            if self.page is not None and not settings.parsed_origins().accepts(self.page):
-                yield "magic_link.page: must be at base_url or at one of trusted_origins"
-
-
-class EmailOtp(Group):
-    """`email_otp.*`: codes sent by email that sign in, verify, reset a password or change the address."""
-
-    fills = (EmailOtpPolicy,)
 
     enabled: bool = Field(default=False, description="Whether codes are sent by email.")
     expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
@@ -63,4 +39,4 @@ class EmailOtp(Group):
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that codes could not be sent."""
         if self.enabled and not settings.mail.has_sender:
-            yield "email_otp.enabled: needs a mail.sender"
+            yield "email_codes.enabled: needs a mail.sender"
