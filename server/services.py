@@ -117,7 +117,7 @@ class Services:
             verifiers=[(name, tokens.digest(token)) for name, token in settings.api_keys.verifier_tokens()],
         )
         self.limiter = request_limiter(core)
-        self.refusals = RefusalAuditor(audit, self.metrics)
+        self.refusals = RefusalAuditor(audit, clock, self.metrics)
         ways = backends.senders(settings, mailbox)
         self.worker = OutboxWorker(
             run=run,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from domain.context import Caller, RequestFacts
+from domain.context import Caller, Client
 from domain.errors import Refusal
 from server.api.client_address import ClientAddressResolver
 from server.api.request import Operation, Request
@@ -59,7 +59,7 @@ class Endpoint(Protocol):
 class Refusals(Protocol):
     """The audit of refusals that the pipeline itself makes."""
 
-    def note(self, refusal: Refusal, facts: RequestFacts, template: str | None) -> None:
+    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
         """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""
 
 

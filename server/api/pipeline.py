@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
 from domain.admin.errors import NotAllowedWhileImpersonating
-from domain.context import PageRequest, RequestFacts
+from domain.context import PageRequest
 from domain.errors import InternalServerError, Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
 from handlers.responses import cookies
@@ -69,8 +69,7 @@ class Pipeline:
         except ClientGoneError:
             return
         except Refusal as refusal:
-            facts = RequestFacts(self._clock(), client, request.caller)
-            self._dependencies.refusals.note(refusal, facts, request.template)
+            self._dependencies.refusals.note(refusal, client, request.caller, request.template)
             errors.log_outage(refusal, client.request_id)  # defence: R1 log-outage
             rendered = await self._refused(request, refusal)
         except (

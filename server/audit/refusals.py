@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from domain import errors
-from domain.context import Context, RequestFacts
+from domain.context import Caller, Client, Context, RequestFacts
 from domain.errors import Refusal
 from server.audit import events
+from server.clock import Clock
 from server.observability.metrics.registry import MetricsRegistry
 
 _NOTES: dict[type[Refusal], Callable[[Context, str | None, Refusal], None]] = {
@@ -39,12 +40,14 @@ class RefusalAuditor:
     """Queues an audit record for each refusal of the API layer; rules audit their own refusals."""
 
     audit: Audit
+    clock: Clock
     metrics: MetricsRegistry | None = None
 
-    def note(self, refusal: Refusal, facts: RequestFacts, template: str | None) -> None:
+    def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
         """Take note of a refusal at an operation; the answer does not wait for it."""
         if self.metrics is not None:
             self.metrics.refusal(refusal)
         write = _NOTES.get(type(refusal))
         if write is not None:
+            facts = RequestFacts(self.clock(), client, caller)
             self.audit(lambda ctx: write(ctx, template, refusal), facts)
