@@ -261,8 +261,8 @@ def _service(ada: Traveller) -> Iterator[None]:
 
 
 def _tokens(ada: Traveller) -> Iterator[None]:
-    ada.witness.call("tokens.issue", session=ada.session)
-    ada.witness.call("tokens.issue", session=ada.session, query={"audience": "https://evil.test"})
+    ada.witness.call("jwt.issue", session=ada.session)
+    ada.witness.call("jwt.issue", session=ada.session, query={"audience": "https://evil.test"})
     for operation in ("keys", "well_known_keys"):
         ada.witness.call(f"tokens.{operation}")
     yield

@@ -69,6 +69,7 @@ from gatewright_client.api.email_codes import verify_email as verify_email_by_co
 from gatewright_client.api.emails import change as change_email
 from gatewright_client.api.emails import send_verification
 from gatewright_client.api.emails import verify as verify_email
+from gatewright_client.api.jwt import issue, keys, well_known_keys
 from gatewright_client.api.magic_links import confirm as confirm_link
 from gatewright_client.api.magic_links import peek
 from gatewright_client.api.magic_links import request as request_link
@@ -84,7 +85,6 @@ from gatewright_client.api.passwords import reset as reset_password
 from gatewright_client.api.passwords import verify as verify_password
 from gatewright_client.api.service import check_health, check_readiness, show_error
 from gatewright_client.api.sessions import get_current, list_active, revoke, revoke_all, revoke_others
-from gatewright_client.api.tokens import issue, keys, well_known_keys
 from gatewright_client.api.two_factor import (
     disable,
     enable,

@@ -91,9 +91,9 @@ async function sessions(): Promise<void> {
   assert.equal(current.user.email, ADA);
   assert.ok(current.session.expiresAt > current.session.createdAt);
   assert.equal(ok(await one.sdk.sessions.listActive()).length, 5);
-  const { token } = ok(await one.sdk.tokens.issue());
+  const { token } = ok(await one.sdk.jwt.issue());
   const { kid } = JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString());
-  for (const published of [ok(await nobody.tokens.keys()), ok(await nobody.tokens.wellKnownKeys())]) {
+  for (const published of [ok(await nobody.jwt.keys()), ok(await nobody.jwt.wellKnownKeys())]) {
     assert.ok(published.keys.some((key) => key.kid === kid));
   }
   ok(await one.sdk.sessions.revoke({ body: { token: two.token } }));
