@@ -115,14 +115,20 @@ NO_COOKIES = RequestCookies()
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What a hosted page is shown for: the browser's languages, and a form that was refused, if one was."""
+    """What a hosted page is shown for: the browser's languages, and a form that was sent or refused."""
 
     accept_language: str | None = None
     """The header Accept-Language."""
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The checked fields of a form that was sent."""
     submitted: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The fields of a form that is shown again."""
+    """The fields of a form that is shown again, as they were sent."""
     refusal: Refusal | None = None
     """Why it is shown again."""
+
+    def carried(self, name: str) -> str | None:
+        """Return a field of the form that goes through all steps, or None."""
+        return self.form.get(name)
 
 
 class RequestFacts(NamedTuple):

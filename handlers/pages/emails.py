@@ -53,14 +53,14 @@ async def show_verify_email(
 
 async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Use a mailed link: verify the address, or change it."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await emails.verify(ctx, body["token"])
     return view.lead("/verify-email", reason="verified")
 
 
 async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
     """Request a new link; the response is the same for every address."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
     return view.lead("/mail-sent", reason="verification")
 

@@ -24,7 +24,7 @@ async def show_forgot_password(
 
 async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
     """Request a link; the response is the same for every address."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     passwords.request_reset(ctx, body["email"].strip(), view.url("/reset-password"))
     return view.lead("/mail-sent", reason="reset")
 
@@ -42,7 +42,7 @@ async def show_reset_password(
 
 async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
     """Set the new password; the user signs in with it."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await passwords.reset(ctx, body["token"], body["newPassword"])
     return view.lead("/sign-in", reason="reset", prompt="login")
 

@@ -46,14 +46,14 @@ async def show_two_factor(
 
 async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Send a code by email."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await verification.send_otp(ctx)
     return view.lead("/two-factor", method="otp", reason="sent")
 
 
 async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redirect:
     """Check a code, and complete the sign-in."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     if ctx.challenge is None:
         return view.finish()
     verified = await _verify(ctx, body)
