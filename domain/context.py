@@ -19,6 +19,7 @@ from domain.ports import (
     Transaction,
 )
 from models import AuditRecord, OutboxRow
+from models.api_key import ApiKeyRow
 from models.queries import SessionRow, UserRow
 
 Result = TypeVar("Result")
@@ -62,12 +63,23 @@ def _network_of(address: str) -> str:
 
 @dataclass(slots=True)
 class Caller:
-    """The signed-in user of a request, as read by one statement, and the token that was sent."""
+    """The user of a request, and the session or API key that was sent, as read by one statement."""
 
     token: str = field(repr=False)
-    session: SessionRow
+    credential: SessionRow | ApiKeyRow
     user: UserRow
     by_cookie: bool
+
+    @property
+    def session(self) -> SessionRow:
+        """The session of a caller of an operation that accepts no API keys."""
+        assert isinstance(self.credential, SessionRow), "the contract accepts no API keys here"  # noqa: S101
+        return self.credential
+
+    @property
+    def impersonated_by(self) -> str | None:
+        """The administrator who acts in the name of the user, or None."""
+        return self.credential.impersonated_by if isinstance(self.credential, SessionRow) else None
 
 
 class Challenge(NamedTuple):

@@ -12,6 +12,7 @@ from domain.sessions import sessions
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import sign_out_response
+from models.api_key import ApiKeyRow
 
 
 async def get_current(
@@ -20,8 +21,9 @@ async def get_current(
     """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
     if ctx.caller is None:
         return None
-    if ctx.caller.session.method == verification.METHOD:
-        return wire.current_by_key(ctx.caller)
+    key = ctx.caller.credential
+    if isinstance(key, ApiKeyRow):
+        return wire.current_by_key(ctx.caller, key, ctx.client, verification.shown_expiry(ctx, key))
     current = wire.current(ctx.caller)
     return await _with_token(ctx, current) if ctx.policy[JwtPolicy].header else current
 

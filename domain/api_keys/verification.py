@@ -26,13 +26,10 @@ from domain.rate_limits import events as limit_events
 from domain.sessions.policy import SessionPolicy
 from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
 from models.base import EPOCH
-from models.queries import SessionRow, UserRow
+from models.queries import UserRow
 
 REFUSALS = (Unauthenticated, Limited)
 """The families of the errors that say why a key is refused."""
-
-METHOD = "api_key"
-"""The method of a session that an API key stands for."""
 
 VALID = "valid"
 """The result of a verification that was not refused, in metrics."""
@@ -74,25 +71,14 @@ async def verify(
 
 
 async def authenticate(ctx: Context, text: str) -> Caller:
-    """Return the caller with a key, which is used once; their session is not stored.
-
-    Raises the reason why the key is refused.
-    """
+    """Return the caller with a key, which is used once. Raises the reason why the key is refused."""
     key, user = await verify(ctx, text)
-    session = SessionRow(
-        id=key.id,
-        user_id=user.id,
-        remembered=False,
-        expires_at=key.expires_at or ctx.now + ctx.policy[SessionPolicy].expires_in,
-        created_at=key.created_at,
-        updated_at=key.updated_at,
-        ip_address=ctx.client.address,
-        user_agent=ctx.client.user_agent,
-        impersonated_by=None,
-        active_organization_id=None,
-        method=METHOD,
-    )
-    return Caller(text, session, user, by_cookie=False)
+    return Caller(text, key, user, by_cookie=False)
+
+
+def shown_expiry(ctx: Context, key: ApiKeyRow) -> datetime:
+    """Return when a key expires; for one that never does, when a session would that began now."""
+    return key.expires_at or ctx.now + ctx.policy[SessionPolicy].expires_in
 
 
 async def find(ctx: Context, text: str) -> VerifiedKey | None:

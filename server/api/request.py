@@ -150,7 +150,7 @@ class Request:
     @property
     def impersonates(self) -> bool:
         """Return whether the caller is an administrator in the name of a user."""
-        return self.caller is not None and self.caller.session.impersonated_by is not None
+        return self.caller is not None and self.caller.impersonated_by is not None
 
     @property
     def disable_refresh(self) -> bool:

@@ -56,9 +56,10 @@ class SessionStore:
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Return the new expiry of the caller's session if the request extends it, or None."""
-        if request.disable_refresh:
+        session = caller.credential
+        if request.disable_refresh or not isinstance(session, SessionRow):
             return None
-        return sessions.next_expiry(self.policy[SessionPolicy], caller.session, request.now)
+        return sessions.next_expiry(self.policy[SessionPolicy], session, request.now)
 
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
         """Extend the caller's session and its cookie, whatever becomes of the request.
@@ -75,7 +76,7 @@ class SessionStore:
             max_age = int((expires_at - request.now).total_seconds())
             request.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
         session = caller.session._replace(expires_at=expires_at, updated_at=request.now)
-        request.caller = replace(caller, session=session)
+        request.caller = replace(caller, credential=session)
 
 
 @dataclass(frozen=True, slots=True)
