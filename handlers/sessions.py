@@ -19,12 +19,12 @@ async def get_current(
     ctx: Context, disable_refresh: wire.Flag | None = None
 ) -> Reply[shapes.CurrentSession] | shapes.CurrentSession | None:
     """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
-    if ctx.caller is None:
+    caller = ctx.caller
+    if caller is None:
         return None
-    key = ctx.caller.credential
-    if isinstance(key, ApiKeyRow):
-        return wire.current_by_key(ctx.caller, key, ctx.client, verification.shown_expiry(ctx, key))
-    current = wire.current(ctx.caller)
+    if isinstance(key := caller.credential, ApiKeyRow):
+        return wire.current_by_key(caller, key, ctx.client, verification.shown_expiry(ctx, key))
+    current = wire.current(caller)
     return await _with_token(ctx, current) if ctx.policy[JwtPolicy].header else current
 
 

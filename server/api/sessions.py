@@ -31,9 +31,8 @@ class SessionStore:
 
     async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the session behind a token if it is live at `now`, or None. One that has ended is deleted."""
-        found = await sessions.stored(
-            self.database.reads, token
-        )  # defence: V35 V36 V38 JWT3 JWT6 session-lookup
+        reads = self.database.reads
+        found = await sessions.stored(reads, token)  # defence: V35 V36 V38 JWT3 JWT6 session-lookup
         if found is None:
             return None
         session, user = found
