@@ -26,9 +26,9 @@ from tests.handlers.steps import (
     verify,
     works,
 )
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, identities
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, identities
 from tests.security.second_factor import Owner, challenge, enrol, is_pending, trusted_device
 from tests.service import PASSWORD, Service
 

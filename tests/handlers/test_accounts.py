@@ -35,10 +35,10 @@ from tests.handlers.steps import (
     works,
 )
 from tests.handlers.test_social import audited, id_token, locked, restarted
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.state import CLIENT_ID, CLIENT_SECRET
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.state import CLIENT_ID, CLIENT_SECRET
+from tests.labs.provider.steps import (
     OOPS,
     WELCOME,
     as_user,

@@ -1,6 +1,6 @@
 """Signing in through a provider: the way there, the way back, and ID tokens, through the public door.
 
-The attacks on it stand in tests/security/test_provider_threats.py, the provider's faults in tests/faults.
+The attacks on it stand in tests/security/test_provider_threats.py, the provider's faults in tests/labs/faults.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from tests.handlers.steps import (
     user_of,
     works,
 )
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import (
     OOPS,
     STATE_COOKIE,
     WELCOME,

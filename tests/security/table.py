@@ -19,7 +19,7 @@ HEAD = """# What is attacked, and where it is tested
 Written by `make table` from `tests/security/threats.toml` and the tests marked `@pytest.mark.threat("V35")`; do not
 edit. The last column counts the row's mutants: `make mutants` removes one defence at a time and checks that these tests
 fail. Comments such as `# defence: V35 sign-out` mark the code of a defence. Random sequences of operations against a
-model are in `tests/fuzz`.
+model are in `tests/labs/fuzz`.
 """
 
 

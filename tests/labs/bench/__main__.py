@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: start everything, measure, print, and stop what was started."""
+"""`python -m tests.labs.bench`: start everything, measure, print, and stop what was started."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ from typing import Annotated
 import asyncpg
 import typer
 
-from tests.bench import better_auth, goals, load, machine, table
-from tests.bench.better_auth import PeerAbsent
-from tests.bench.cases import NAMES
-from tests.bench.contest import Contest
-from tests.bench.measuring import Rounds
-from tests.bench.servers import ServerFailed
+from tests.labs.bench import better_auth, goals, load, machine, table
+from tests.labs.bench.better_auth import PeerAbsent
+from tests.labs.bench.cases import NAMES
+from tests.labs.bench.contest import Contest
+from tests.labs.bench.measuring import Rounds
+from tests.labs.bench.servers import ServerFailed
 from tests.postgres import Cluster
 
 ALL_CASES = ",".join(NAMES)

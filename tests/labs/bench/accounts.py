@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from tests.bench.servers import Server
+from tests.labs.bench.servers import Server
 
 PASSWORD = "correct horse battery"
 SESSIONS = 5

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from tests.bench.accounts import PASSWORD, SESSIONS, sign_up
-from tests.bench.crowd import CODE, numbered_address, numbered_token
-from tests.bench.servers import VERIFIER, Server
+from tests.labs.bench.accounts import PASSWORD, SESSIONS, sign_up
+from tests.labs.bench.crowd import CODE, numbered_address, numbered_token
+from tests.labs.bench.servers import VERIFIER, Server
 
 CONSTANT = "constant"
 """The case of the bare ASGI application."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from tests.bench import better_auth, cases, crowd
-from tests.bench.cases import Case
-from tests.bench.servers import BY_MAIL, Server, bare, by_mail, gatewright
+from tests.labs.bench import better_auth, cases, crowd
+from tests.labs.bench.cases import Case
+from tests.labs.bench.servers import BY_MAIL, Server, bare, by_mail, gatewright
 from tests.postgres import Cluster
 
 STARTS = 3

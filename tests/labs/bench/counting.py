@@ -1,6 +1,6 @@
 """What counting for Prometheus costs a request: CPU time of `MetricsRegistry.request`, and of the check for it.
 
-Run it as `python -m tests.bench.counting`; it takes a few seconds. With `PROMETHEUS_MULTIPROC_DIR` set to an empty
+Run it as `python -m tests.labs.bench.counting`; it takes a few seconds. With `PROMETHEUS_MULTIPROC_DIR` set to an empty
 folder it measures what each of several processes does.
 """
 

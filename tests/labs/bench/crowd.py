@@ -17,7 +17,7 @@ from models.signing_key import SigningKey
 from server.crypto.jwt import generate
 from server.crypto.keyring import Keyring
 from server.database.database import open_database
-from tests.bench.servers import SECRET
+from tests.labs.bench.servers import SECRET
 from tests.rows import insert_many
 
 USERS = 1_000

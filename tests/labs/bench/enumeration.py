@@ -1,4 +1,4 @@
-"""`python -m tests.bench.enumeration`: whether the time of an answer tells who is registered (V71).
+"""`python -m tests.labs.bench.enumeration`: whether the time of an answer tells who is registered (V71).
 
 Prints the medians, in milliseconds, of requests for a known and for an unknown address, taken in turn, their ratio, and
 the time within which 95 % of each were answered: of wrong passwords and codes, and of requests for mails while the mail

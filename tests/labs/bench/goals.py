@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from tests.bench import cases
-from tests.bench.contest import Contest
-from tests.bench.measuring import Result
-from tests.bench.servers import BY_MAIL, MANY_KEYS, OURS, TWO_WORKERS
-from tests.bench.table import markdown
+from tests.labs.bench import cases
+from tests.labs.bench.contest import Contest
+from tests.labs.bench.measuring import Result
+from tests.labs.bench.servers import BY_MAIL, MANY_KEYS, OURS, TWO_WORKERS
+from tests.labs.bench.table import markdown
 
 _COLUMNS = ("goal", "server", "least or most", "measured", "met")
 

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.growth`: how long statements take in small and in large tables, and while old rows go."""
+"""`python -m tests.labs.bench.growth`: how long statements take in small and in large tables, and while old rows go."""
 
 import asyncio
 import json
@@ -32,10 +32,10 @@ from server.database.compile import compile_read
 from server.jobs import cleanup
 from server.observability import logs
 from server.services import Services, load_settings, opened
-from tests.bench import growth_rows as rows
-from tests.bench import growth_steps, machine
-from tests.bench.growth_rows import SESSIONS_EACH, Filling
-from tests.bench.timing import timed
+from tests.labs.bench import growth_rows as rows
+from tests.labs.bench import growth_steps, machine
+from tests.labs.bench.growth_rows import SESSIONS_EACH, Filling
+from tests.labs.bench.timing import timed
 from tests.postgres import Cluster
 from tests.service import environment
 

@@ -8,9 +8,9 @@ from domain.admin.listing import UserQuery
 from domain.api_keys import verification
 from domain.context import Caller
 from server.services import Services
-from tests.bench import growth_rows as rows
-from tests.bench.growth_rows import SESSIONS_EACH
-from tests.bench.timing import timed
+from tests.labs.bench import growth_rows as rows
+from tests.labs.bench.growth_rows import SESSIONS_EACH
+from tests.labs.bench.timing import timed
 
 _PLAIN = UserQuery(
     search=None, search_field="email", search_operator="contains", filter_field="email", filter_operator="eq",

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from argon2.low_level import Type, hash_secret
 
 from server.config.groups.password import Password
-from tests.bench.accounts import PASSWORD
-from tests.bench.servers import ROOT
+from tests.labs.bench.accounts import PASSWORD
+from tests.labs.bench.servers import ROOT
 
 _SECONDS = 2.0
 
@@ -21,7 +21,7 @@ def per_second(*cores: int) -> float:
 
 
 def _of_one(core: int) -> float:
-    command = ["taskset", "-c", str(core), sys.executable, "-m", "tests.bench.hashes"]
+    command = ["taskset", "-c", str(core), sys.executable, "-m", "tests.labs.bench.hashes"]
     return float(subprocess.run(command, cwd=ROOT, text=True, check=True, capture_output=True).stdout)
 
 

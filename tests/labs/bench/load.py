@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from tests.bench import machine
-from tests.bench.cases import Case
-from tests.bench.machine import Cores
+from tests.labs.bench import machine
+from tests.labs.bench.cases import Case
+from tests.labs.bench.machine import Cores
 
 CONNECTIONS = 32
 RENEWED = 6_000

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.bench import hashes, load
-from tests.bench.cases import BESIDE_OWN, CONSTANT, GET_SESSION, SIGNING, Case
-from tests.bench.load import Run
-from tests.bench.machine import Cores
-from tests.bench.servers import BY_MAIL, MANY_KEYS, OURS, TWO_WORKERS, Server, settle
+from tests.labs.bench import hashes, load
+from tests.labs.bench.cases import BESIDE_OWN, CONSTANT, GET_SESSION, SIGNING, Case
+from tests.labs.bench.load import Run
+from tests.labs.bench.machine import Cores
+from tests.labs.bench.servers import BY_MAIL, MANY_KEYS, OURS, TWO_WORKERS, Server, settle
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""

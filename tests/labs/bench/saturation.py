@@ -1,4 +1,4 @@
-"""`python -m tests.bench.saturation`: how long others wait while a crowd wants more hashed than can be (R42).
+"""`python -m tests.labs.bench.saturation`: how long others wait while a crowd wants more hashed than can be (R42).
 
 A crowd signs in over 500 connections, each again as soon as it has its answer, which is one password in the pool, as
 many as may wait for it, and everybody else refused. Meanwhile a few honest people look at their session and at `/ok`.
@@ -22,10 +22,10 @@ from typing import Annotated
 
 import typer
 
-from tests.bench import load, machine
-from tests.bench.accounts import PASSWORD, sign_up
-from tests.bench.growth import Figures, figures
-from tests.bench.servers import Server, ServerFailed, gatewright
+from tests.labs.bench import load, machine
+from tests.labs.bench.accounts import PASSWORD, sign_up
+from tests.labs.bench.growth import Figures, figures
+from tests.labs.bench.servers import Server, ServerFailed, gatewright
 from tests.postgres import Cluster
 
 HONEST = 4

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import machine
+from tests.labs.bench import machine
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 _BIN = Path(sys.executable).parent
 
 PATIENCE = 60.0
@@ -149,7 +149,7 @@ def bare(directory: Path) -> Server:
     """Return the bare ASGI application on uvicorn as it comes."""
     port = free_port()
     options = "--loop uvloop --http httptools --no-access-log --log-level warning --host 127.0.0.1 --port"
-    command = [str(_BIN / "uvicorn"), "tests.bench.bare:application", *options.split(), str(port)]
+    command = [str(_BIN / "uvicorn"), "tests.labs.bench.bare:application", *options.split(), str(port)]
     return Server("bare ASGI", command, port, directory / "bare.log")
 
 

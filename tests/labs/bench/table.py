@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from tests.bench.cases import CONSTANT, SIGNING
-from tests.bench.measuring import Result
-from tests.bench.servers import Server
+from tests.labs.bench.cases import CONSTANT, SIGNING
+from tests.labs.bench.measuring import Result
+from tests.labs.bench.servers import Server
 
 _COLUMNS = (
     "case",

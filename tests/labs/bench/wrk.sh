@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # See that wrk is there, which makes the load.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . .ci/packages.sh
 
 if command -v wrk >/dev/null 2>&1; then

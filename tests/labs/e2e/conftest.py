@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser
 
-from tests.e2e.browser import started
+from tests.labs.e2e.browser import started
 
 
 @pytest.fixture(scope="module")

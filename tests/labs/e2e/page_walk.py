@@ -14,10 +14,10 @@ import pyotp
 from playwright.async_api import Locator, Page
 
 from codegen.walk import Operation
-from tests.bench.servers import free_port
 from tests.contract.reading import OPERATIONS, responses
-from tests.e2e.virtual_authenticator import attach
-from tests.faults.asking import until
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.virtual_authenticator import attach
+from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
 from tests.service import PASSWORD
 

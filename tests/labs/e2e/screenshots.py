@@ -1,4 +1,4 @@
-"""`python -m tests.e2e.screenshots`: take pictures of every hosted page into build/screenshots.
+"""`python -m tests.labs.e2e.screenshots`: take pictures of every hosted page into build/screenshots.
 
 `--gallery` also puts those of the documentation into docs/pages/assets/gallery.
 """
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from PIL import Image
 from playwright.async_api import Browser, Page, ViewportSize
 
-from tests.e2e.browser import SCREENSHOTS, started
-from tests.e2e.page_walk import Site, others, site, walk
+from tests.labs.e2e.browser import SCREENSHOTS, started
+from tests.labs.e2e.page_walk import Site, others, site, walk
 from tests.live import ROOT
 
 WIDE = ViewportSize(width=1280, height=800)

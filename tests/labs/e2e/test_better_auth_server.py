@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests import packages
-from tests.bench.servers import free_port
+from tests.labs.bench.servers import free_port
 from tests.live import administrator, serving
 from tests.service import PASSWORD
 

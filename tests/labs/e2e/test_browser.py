@@ -12,12 +12,12 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.bench.servers import free_port
-from tests.e2e.browser import browsing, picture
 from tests.handlers.steps import bearer, token_in
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing, picture
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, serving
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
 

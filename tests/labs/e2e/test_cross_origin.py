@@ -12,10 +12,10 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from server.services import load_settings
-from tests.bench.servers import free_port
 from tests.docs.typing_in import blocks, guide
-from tests.e2e.browser import browsing, picture
-from tests.e2e.cross_origin import at_another_origin
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing, picture
+from tests.labs.e2e.cross_origin import at_another_origin
 from tests.live import LiveService, serving
 from tests.service import PASSWORD
 

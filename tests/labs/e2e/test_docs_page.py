@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from codegen.bundle import bundle
 from codegen.client_forms import for_programs
 from codegen.walk import operations
-from tests.e2e.browser import browsing, picture
+from tests.labs.e2e.browser import browsing, picture
 from tests.live import LiveService, serving
 
 SIGN_UP = "#operations-authentication-authentication_sign_up_email"

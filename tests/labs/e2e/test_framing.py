@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser
 
-from tests.e2e.browser import browsing
-from tests.e2e.page_walk import ADA
-from tests.e2e.test_reset_pages import file_server
+from tests.labs.e2e.browser import browsing
+from tests.labs.e2e.page_walk import ADA
+from tests.labs.e2e.test_reset_pages import file_server
 from tests.live import serving
 from tests.service import PASSWORD
 

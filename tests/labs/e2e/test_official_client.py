@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests import packages
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import administrator, serving
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 
 HERE = Path(__file__).parent / "official_client"
 TIME_LIMIT = 180.0

@@ -14,8 +14,8 @@ import pytest
 from playwright.async_api import Browser, ConsoleMessage, Page, Response, ViewportSize, expect
 
 from tests import packages
-from tests.e2e.browser import program
-from tests.e2e.page_walk import ADA, PAGES, Site, others, site, walk
+from tests.labs.e2e.browser import program
+from tests.labs.e2e.page_walk import ADA, PAGES, Site, others, site, walk
 from tests.service import PASSWORD
 
 HERE = Path(__file__).parent / "page_quality"

@@ -11,8 +11,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests import qr_codes
-from tests.bench.servers import free_port
-from tests.e2e.browser import browsing
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing
 from tests.live import LiveService, serving
 from tests.service import PASSWORD
 from tests.smtp_peer import SmtpPeer

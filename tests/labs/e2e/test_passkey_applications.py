@@ -19,11 +19,11 @@ from playwright.async_api import Browser, Page, expect
 from domain.passkeys.policy import PasskeyPolicy
 from server.services import load_settings
 from tests import packages
-from tests.bench.servers import free_port
 from tests.docs.typing_in import blocks, guide
-from tests.e2e.browser import browsing
-from tests.e2e.cross_origin import at_another_origin
-from tests.e2e.virtual_authenticator import attach
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing
+from tests.labs.e2e.cross_origin import at_another_origin
+from tests.labs.e2e.virtual_authenticator import attach
 from tests.live import serving
 from tests.service import PASSWORD
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.bench.servers import free_port
 from tests.docs.typing_in import BASE, blocks, guide
-from tests.e2e.browser import browsing, picture
-from tests.e2e.test_reset_pages import file_server
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing, picture
+from tests.labs.e2e.test_reset_pages import file_server
 from tests.live import LiveService, serving
 
 ADA = "ada@example.com"

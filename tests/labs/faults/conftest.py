@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.engines import OwnCluster
-from tests.faults.instances import Instances, Way, together
-from tests.faults.places import Place, place_of
-from tests.provider.process import ProviderProcess
+from tests.labs.faults.engines import OwnCluster
+from tests.labs.faults.instances import Instances, Way, together
+from tests.labs.faults.places import Place, place_of
+from tests.labs.provider.process import ProviderProcess
 
 
 @pytest.fixture(scope="module")

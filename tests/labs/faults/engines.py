@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 from sqlalchemy import make_url
 
-from tests.faults.asking import PLAIN
+from tests.labs.faults.asking import PLAIN
 from tests.postgres import Cluster
 from tests.proxy import Proxy
 from tests.service import Service, running_service

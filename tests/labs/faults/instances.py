@@ -13,10 +13,10 @@ import asyncpg
 import httpx
 
 from tests.haproxy import INSTANCE, balancing, listening, names
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import PATIENCE, LiveService, Output, promote, serving
 from tests.postgres import _wait_for
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.security import everything
 from tests.security.witness import Answer, Witness
 

@@ -15,8 +15,8 @@ from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from tests.faults.asking import until
 from tests.handlers.steps import bearer, token_in
+from tests.labs.faults.asking import until
 from tests.live import NOTHING, LiveService, serving
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD

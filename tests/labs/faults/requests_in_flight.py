@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from tests.faults.places import DEADLINE
+from tests.labs.faults.places import DEADLINE
 from tests.service import PASSWORD
 
 

@@ -16,11 +16,11 @@ import pytest
 from sqlalchemy import text
 
 from server.jobs import cleanup
-from tests.faults.asking import UNAVAILABLE, until
-from tests.faults.engines import OwnCluster, restart
-from tests.faults.places import IS_LONG, Place, Visitor
-from tests.faults.test_database import reading_only
 from tests.handlers.steps import code, join, token_of
+from tests.labs.faults.asking import UNAVAILABLE, until
+from tests.labs.faults.engines import OwnCluster, restart
+from tests.labs.faults.places import IS_LONG, Place, Visitor
+from tests.labs.faults.test_database import reading_only
 from tests.live import LiveService
 from tests.service import VERIFIER, Service, running_service
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import releases
-from tests.faults.places import Place
-from tests.faults.wholeness import halves
 from tests.handlers import steps
 from tests.handlers.steps import NEW_PASSWORD, bearer, code, join, works
+from tests.labs.faults import releases
+from tests.labs.faults.places import Place
+from tests.labs.faults.wholeness import halves
 from tests.postgres import Cluster, binaries
 from tests.security import second_factor
 from tests.service import PASSWORD, START, Service, running_service

@@ -13,8 +13,8 @@ from sqlmodel import SQLModel
 from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
 from models.api_key import ApiKey
 from server.jobs import cleanup
-from tests.faults.places import IS_LONG, Place
 from tests.handlers.steps import bearer, code, join, sign_in
+from tests.labs.faults.places import IS_LONG, Place
 from tests.rows import insert_many
 from tests.service import START, Service, running_service
 

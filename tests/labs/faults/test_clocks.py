@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import text
 
 from tests.conftest import MakeService, create_database
-from tests.faults.places import LONG, Place, Visitor
 from tests.handlers import steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, bearer, code
+from tests.labs.faults.places import LONG, Place, Visitor
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.security.second_factor import cookie

@@ -11,10 +11,10 @@ from sqlalchemy import make_url
 from structlog.testing import capture_logs
 
 from tests.conftest import Headers
-from tests.faults.asking import UNAVAILABLE, until
-from tests.faults.engines import OwnCluster, relayed
-from tests.ha.logs import documented_reasons
 from tests.handlers.steps import code, join
+from tests.labs.faults.asking import UNAVAILABLE, until
+from tests.labs.faults.engines import OwnCluster, relayed
+from tests.labs.ha.logs import documented_reasons
 from tests.proxy import Proxy
 from tests.service import PASSWORD, Service
 

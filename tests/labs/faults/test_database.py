@@ -25,7 +25,8 @@ from models import Session
 from models.queries import ReadStatement
 from server.database.database import open_database
 from tests.conftest import Headers
-from tests.faults.asking import (
+from tests.handlers.steps import ADA, code, count, join, sign_in, until_blocked
+from tests.labs.faults.asking import (
     PATIENCE,
     PLAIN,
     UNAVAILABLE,
@@ -37,9 +38,8 @@ from tests.faults.asking import (
     told,
     until,
 )
-from tests.faults.engines import OwnCluster, relayed, restart
-from tests.faults.places import IS_LONG, LONG
-from tests.handlers.steps import ADA, code, count, join, sign_in, until_blocked
+from tests.labs.faults.engines import OwnCluster, relayed, restart
+from tests.labs.faults.places import IS_LONG, LONG
 from tests.live import LiveService, Output, launch, serving
 from tests.proxy import Proxy
 from tests.service import Service, running_service

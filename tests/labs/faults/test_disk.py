@@ -23,9 +23,9 @@ import asyncpg
 import pytest
 
 from tests.conftest import Headers, MakeService
-from tests.faults.asking import PATIENCE, PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
-from tests.faults.places import IS_LONG
 from tests.handlers.steps import bearer, code, join
+from tests.labs.faults.asking import PATIENCE, PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
+from tests.labs.faults.places import IS_LONG
 from tests.live import LiveService, Output, launch, serving
 from tests.postgres import Cluster
 from tests.service import VERIFIER

@@ -18,9 +18,9 @@ from server.database.postgresql.engine import postgresql_connect
 from server.database.schema import suffices
 from server.doctor.examination import examine_database
 from tests.conftest import Headers
-from tests.faults.asking import UNAVAILABLE, until, until_ready
-from tests.faults.engines import OwnCluster, Replica, relayed
 from tests.handlers.steps import code, join, sign_in
+from tests.labs.faults.asking import UNAVAILABLE, until, until_ready
+from tests.labs.faults.engines import OwnCluster, Replica, relayed
 from tests.pgbouncer import pooling
 from tests.server.doctor.test_doctor import is_wrong, settings
 from tests.service import Service

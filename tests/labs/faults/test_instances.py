@@ -11,13 +11,13 @@ import httpx
 import pytest
 
 from tests.contract.reading import JSON_OPERATIONS
-from tests.faults.instances import VISITOR, Instances, Way, all_steps, events, served_by
-from tests.faults.steps import IN_ONE_PROCESS, ask_for_reset, faults, join, status, succeeded, token_of
 from tests.handlers.steps import bearer
 from tests.haproxy import INSTANCE
+from tests.labs.faults.instances import VISITOR, Instances, Way, all_steps, events, served_by
+from tests.labs.faults.steps import IN_ONE_PROCESS, ask_for_reset, faults, join, status, succeeded, token_of
+from tests.labs.provider.process import ProviderProcess
 from tests.live import LiveService
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
 from tests.service import PASSWORD
 
 TURNS = 60.0

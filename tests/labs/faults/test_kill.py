@@ -19,19 +19,19 @@ from sqlalchemy import text
 
 from models import metadata
 from tests.authenticator import Authenticator
-from tests.faults import victims
-from tests.faults.asking import until
-from tests.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of
-from tests.faults.victims import Victim
-from tests.faults.wholeness import halves
 from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
 from tests.handlers.test_passwordless import code_for, link_to, open_link
+from tests.labs.faults import victims
+from tests.labs.faults.asking import until
+from tests.labs.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of
+from tests.labs.faults.victims import Victim
+from tests.labs.faults.wholeness import halves
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, begin, deliver, visit
 from tests.live import LiveService
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, begin, deliver, visit
 from tests.security import second_factor
 from tests.service import PASSWORD, Service, running_service
 

@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from models import MailState
 from tests.conftest import MakeService
-from tests.faults.asking import PLAIN, asking, measured, until
-from tests.faults.places import LONG
 from tests.handlers.steps import ADA, join, looks
+from tests.labs.faults.asking import PLAIN, asking, measured, until
+from tests.labs.faults.places import LONG
 from tests.live import serving
 from tests.service import Service
 from tests.smtp_peer import HOST, Mood, SmtpPeer

@@ -27,11 +27,11 @@ from server.database.database import Database, open_database
 from server.database.migrations import prepare, run_alone
 from server.database.schema import SchemaRefused, current_is_head, head, suffices
 from tests.conftest import MakeService
-from tests.faults import releases
-from tests.faults.asking import UNAVAILABLE, measured, until
-from tests.faults.places import DEADLINE, IS_LONG, LONG, Place, Visitor, place_of
-from tests.faults.releases import NEXT
 from tests.handlers.steps import code
+from tests.labs.faults import releases
+from tests.labs.faults.asking import UNAVAILABLE, measured, until
+from tests.labs.faults.places import DEADLINE, IS_LONG, LONG, Place, Visitor, place_of
+from tests.labs.faults.releases import NEXT
 from tests.models.test_migrations import upgrade
 from tests.postgres import Cluster
 from tests.server.database.test_migrations import set_revision

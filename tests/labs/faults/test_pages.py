@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.asking import PLAIN, until_ready
-from tests.faults.engines import OwnCluster
-from tests.faults.test_mail import by_smtp
 from tests.handlers.pages import Browser, Page
 from tests.handlers.steps import ADA, join, token_in
+from tests.labs.faults.asking import PLAIN, until_ready
+from tests.labs.faults.engines import OwnCluster
+from tests.labs.faults.test_mail import by_smtp
 from tests.service import PASSWORD, Service, running_service
 from tests.smtp_peer import SmtpPeer
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.authenticator import Authenticator
-from tests.faults.asking import UNAVAILABLE, until_ready
-from tests.faults.engines import OwnCluster
 from tests.handlers.passkey_steps import REGISTER, SIGN_IN, add, options, passkeys_of, register_options
 from tests.handlers.steps import code, join
+from tests.labs.faults.asking import UNAVAILABLE, until_ready
+from tests.labs.faults.engines import OwnCluster
 from tests.service import Service, running_service
 
 SETTINGS = {"limits.enabled": "false", "secrets": "s" * 32, "database.timeout": "2s"}

@@ -11,13 +11,13 @@ import pytest
 
 from server.database.database import DatabaseAbsent, open_database
 from tests.contract.reading import JSON_OPERATIONS
-from tests.faults.instances import Instances, Way, all_steps
-from tests.faults.places import IS_LONG
-from tests.faults.steps import IN_ONE_PROCESS, faults, join, sign_in, status, succeeded, token_of
 from tests.handlers.steps import bearer
+from tests.labs.faults.instances import Instances, Way, all_steps
+from tests.labs.faults.places import IS_LONG
+from tests.labs.faults.steps import IN_ONE_PROCESS, faults, join, sign_in, status, succeeded, token_of
+from tests.labs.provider.process import ProviderProcess
 from tests.pgbouncer import pooling
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
 
 WORKERS = 2 if IS_LONG else 1
 CONNECTIONS = 4

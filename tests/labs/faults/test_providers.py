@@ -13,10 +13,9 @@ import pytest
 from models import Account, Session, User
 from tests.conftest import Headers, MakeService
 from tests.handlers.steps import code, count, join, works
-from tests.live import LiveService, serving
-from tests.provider.process import ProviderProcess, providing
-from tests.provider.settings import social_settings
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess, providing
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import (
     OOPS,
     as_user,
     ask,
@@ -31,6 +30,7 @@ from tests.provider.steps import (
     sign_in_directly,
     visit,
 )
+from tests.live import LiveService, serving
 from tests.service import START, Service
 
 NOW = START.timestamp()

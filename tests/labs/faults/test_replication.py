@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.conftest import Headers
-from tests.faults.asking import PLAIN, UNAVAILABLE, measured, until
-from tests.faults.engines import OwnCluster, Replica, relayed
-from tests.faults.test_failover import catch_up
 from tests.handlers.steps import code, join, user_of
+from tests.labs.faults.asking import PLAIN, UNAVAILABLE, measured, until
+from tests.labs.faults.engines import OwnCluster, Replica, relayed
+from tests.labs.faults.test_failover import catch_up
 from tests.service import Service, running_service
 
 POOL = 5

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from server.jobs.key_rotation import COLUMNS, reencrypt
-from tests.faults.places import Place
 from tests.handlers.steps import ADA, bearer, code, join, refusal
+from tests.labs.faults.places import Place
 from tests.security import second_factor
 from tests.security.second_factor import Owner, challenge, enter, mailed_code
 from tests.service import START, Service, running_service

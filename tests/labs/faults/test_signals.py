@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from domain.errors import Unavailable
-from tests.faults.places import DEADLINE, LONG, Place, Visitor
-from tests.faults.requests_in_flight import InFlight, sign_up, until_refused
+from tests.labs.faults.places import DEADLINE, LONG, Place, Visitor
+from tests.labs.faults.requests_in_flight import InFlight, sign_up, until_refused
 from tests.live import LiveService
 from tests.smtp_peer import SmtpPeer
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Headers
-from tests.faults.asking import PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
-from tests.faults.places import LONG
+from tests.labs.faults.asking import PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
+from tests.labs.faults.places import LONG
 from tests.live import LiveService, serving
 from tests.sqlite import locked
 

@@ -7,8 +7,8 @@ import httpx
 import pyotp
 
 from tests.authenticator import Authenticator
-from tests.faults.places import Place, Visitor
 from tests.handlers.steps import NEW_PASSWORD, token_in
+from tests.labs.faults.places import Place, Visitor
 from tests.service import PASSWORD
 
 

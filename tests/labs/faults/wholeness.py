@@ -1,6 +1,6 @@
 """What must never be in the tables, whatever happened: half of anything."""
 
-from tests.faults.places import Place
+from tests.labs.faults.places import Place
 
 BELONGINGS = (
     "account",

@@ -1,4 +1,4 @@
-"""Random sequences for as long as one likes: `make fuzz`, or by hand `python -m tests.fuzz --help`.
+"""Random sequences for as long as one likes: `make fuzz`, or by hand `python -m tests.labs.fuzz --help`.
 
 Each round has a seed of its own. A round that fails is made as short as it can be, printed step by step, and can be run
 again by its seed.
@@ -18,7 +18,7 @@ import structlog
 import typer
 from hypothesis import Phase, settings
 
-from tests.fuzz.exploring import explore
+from tests.labs.fuzz.exploring import explore
 from tests.postgres import Cluster
 
 SEQUENCES = 20

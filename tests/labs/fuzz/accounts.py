@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 from hypothesis import strategies as st
 
-from tests.fuzz.base import Steps, addresses, flags, new_passwords, passwords, step, which
-from tests.fuzz.model import CHALLENGE, FRESH, TRUST, Challenge, Link, Session, Trust, User
 from tests.handlers.steps import bearer
+from tests.labs.fuzz.base import Steps, addresses, flags, new_passwords, passwords, step, which
+from tests.labs.fuzz.model import CHALLENGE, FRESH, TRUST, Challenge, Link, Session, Trust, User
 from tests.security.second_factor import PENDING, SESSION, cookie, set_cookies
 from tests.security.second_factor import TRUST as TRUST_COOKIE
 

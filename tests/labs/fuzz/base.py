@@ -12,9 +12,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 from hypothesis.strategies import SearchStrategy
 
-from tests.fuzz.model import LIVES, MAIL_CODE, AnyThing, Kind, Link, MailCode, Model, Session, Thing, User
-from tests.fuzz.world import World
 from tests.handlers.steps import bearer, code, token_in
+from tests.labs.fuzz.model import (
+    LIVES,
+    MAIL_CODE,
+    AnyThing,
+    Kind,
+    Link,
+    MailCode,
+    Model,
+    Session,
+    Thing,
+    User,
+)
+from tests.labs.fuzz.world import World
 
 Item = TypeVar("Item")
 Function = TypeVar("Function", bound=Callable[..., None])

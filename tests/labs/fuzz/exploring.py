@@ -6,8 +6,8 @@ import hypothesis
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.fuzz.machine import Machine
-from tests.fuzz.world import world
+from tests.labs.fuzz.machine import Machine
+from tests.labs.fuzz.world import world
 from tests.postgres import Cluster
 
 

@@ -5,9 +5,10 @@ import pyotp
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from tests.fuzz.accounts import Accounts
-from tests.fuzz.base import Mails, Step, flags, passwords, step, steps_of, which
-from tests.fuzz.model import (
+from tests.handlers.steps import bearer
+from tests.labs.fuzz.accounts import Accounts
+from tests.labs.fuzz.base import Mails, Step, flags, passwords, step, steps_of, which
+from tests.labs.fuzz.model import (
     LOCK,
     LOCK_AFTER,
     PERIOD,
@@ -22,7 +23,6 @@ from tests.fuzz.model import (
     step_of,
     use_step,
 )
-from tests.handlers.steps import bearer
 from tests.security.second_factor import TRUST as TRUST_COOKIE
 from tests.security.second_factor import WRONG_BACKUP_CODE, secret_in, set_cookies
 

@@ -6,7 +6,7 @@ Here a bounded number of sequences, always the same ones; `make fuzz` goes on fo
 import pytest
 from hypothesis import Phase, settings
 
-from tests.fuzz.exploring import explore
+from tests.labs.fuzz.exploring import explore
 
 pytestmark = pytest.mark.long
 

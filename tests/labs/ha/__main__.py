@@ -1,4 +1,4 @@
-"""Break a cluster under load, and print what became of it: `make test-ha`, or `python -m tests.ha --help`."""
+"""Break a cluster under load, and print what became of it: `make test-ha`, or `python -m tests.labs.ha --help`."""
 
 import asyncio
 import os
@@ -15,13 +15,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tests.ha.cluster import running
-from tests.ha.instances import Instances, together
-from tests.ha.ledger import mails
-from tests.ha.limit_store import storing
-from tests.ha.logs import log_faults
-from tests.ha.processes import until
-from tests.ha.scenarios import SCENARIOS, Place, Row, measure
+from tests.labs.ha.cluster import running
+from tests.labs.ha.instances import Instances, together
+from tests.labs.ha.ledger import mails
+from tests.labs.ha.limit_store import storing
+from tests.labs.ha.logs import log_faults
+from tests.labs.ha.processes import until
+from tests.labs.ha.scenarios import SCENARIOS, Place, Row, measure
 
 LIMIT = 5400.0
 """Seconds after which everything is ended."""

@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import httpx
 
-from tests.ha.processes import USER, Program, free_ports, program, send, servers, until
+from tests.labs.ha.processes import USER, Program, free_ports, program, send, servers, until
 from tests.postgres import binaries
 
 DATABASE = "gatewright"

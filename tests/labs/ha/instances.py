@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.ha.processes import free_ports
 from tests.haproxy import balancing, listening, names
+from tests.labs.ha.processes import free_ports
 from tests.live import LiveService, serving
 
 POOL = 10

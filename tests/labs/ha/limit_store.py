@@ -9,7 +9,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tests.ha.processes import Program, free_ports, send, until
+from tests.labs.ha.processes import Program, free_ports, send, until
 from tests.redis_server import program
 
 SERVICE = "limits"

@@ -12,10 +12,10 @@ from functools import partial
 import asyncpg
 import httpx
 
-from tests.ha.cluster import DRIVER_FAULTS, PatroniCluster
-from tests.ha.guesses import Guesses
-from tests.ha.ledger import Ledger
-from tests.ha.limit_store import LimitStore
+from tests.labs.ha.cluster import DRIVER_FAULTS, PatroniCluster
+from tests.labs.ha.guesses import Guesses
+from tests.labs.ha.ledger import Ledger
+from tests.labs.ha.limit_store import LimitStore
 from tests.service import PASSWORD
 
 CLIENTS = 12

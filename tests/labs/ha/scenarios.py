@@ -7,12 +7,12 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tests.ha.cluster import PatroniCluster
-from tests.ha.instances import POOL, Instances
-from tests.ha.ledger import Ledger, Losses, losses
-from tests.ha.limit_store import PATIENCE, LimitStore
-from tests.ha.load import Load
-from tests.ha.processes import send, until
+from tests.labs.ha.cluster import PatroniCluster
+from tests.labs.ha.instances import POOL, Instances
+from tests.labs.ha.ledger import Ledger, Losses, losses
+from tests.labs.ha.limit_store import PATIENCE, LimitStore
+from tests.labs.ha.load import Load
+from tests.labs.ha.processes import send, until
 
 QUIET = 3.0
 """Seconds of load before the fault, and after its end."""

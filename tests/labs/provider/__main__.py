@@ -1,12 +1,12 @@
-"""Run the provider: `python -m tests.provider --port 0` prints one JSON line with its issuer once it listens."""
+"""Run the provider: `python -m tests.labs.provider --port 0` prints one JSON line with its issuer once it listens."""
 
 import argparse
 import json
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from tests.provider.server import make_app
-from tests.provider.state import State
+from tests.labs.provider.server import make_app
+from tests.labs.provider.state import State
 
 
 class Handler(WSGIRequestHandler):
@@ -20,7 +20,7 @@ class Handler(WSGIRequestHandler):
 
 def main() -> None:
     """Serve until the process is ended."""
-    parser = argparse.ArgumentParser(prog="python -m tests.provider", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.labs.provider", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument(
         "--name", default="one", help="shown on the page, and the beginning of every key's id"

@@ -4,10 +4,10 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from tests.provider.keys import sign
-from tests.provider.misbehaviour import KINDS
-from tests.provider.state import CLIENT_ID, PEOPLE, State
-from tests.provider.tokens import tampered
+from tests.labs.provider.keys import sign
+from tests.labs.provider.misbehaviour import KINDS
+from tests.labs.provider.state import CLIENT_ID, PEOPLE, State
+from tests.labs.provider.tokens import tampered
 
 ENDPOINTS = {
     "/.well-known/openid-configuration": "discovery",

@@ -2,7 +2,7 @@
 
 from flask import render_template_string
 
-from tests.provider.state import PEOPLE
+from tests.labs.provider.state import PEOPLE
 
 _PAGE = """<!doctype html>
 <html lang="en">

@@ -67,7 +67,7 @@ class ProviderProcess:
 def providing(*, name: str = "one", port: int = 0) -> Iterator[ProviderProcess]:
     """Run a provider on the loopback, on a free port unless one is named, and end it afterwards."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.provider", "--name", name, "--port", str(port)],
+        [sys.executable, "-m", "tests.labs.provider", "--name", name, "--port", str(port)],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -8,12 +8,12 @@ from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6750 import BearerTokenValidator
 from flask import Flask, Response, g, jsonify, redirect, request
 
-from tests.provider import misbehaviour
-from tests.provider.application import application
-from tests.provider.control import ENDPOINTS, make_control
-from tests.provider.pages import choosing
-from tests.provider.state import Claims, State, Token
-from tests.provider.tokens import make_issuing, tampered, with_expiry
+from tests.labs.provider import misbehaviour
+from tests.labs.provider.application import application
+from tests.labs.provider.control import ENDPOINTS, make_control
+from tests.labs.provider.pages import choosing
+from tests.labs.provider.state import Claims, State, Token
+from tests.labs.provider.tokens import make_issuing, tampered, with_expiry
 
 
 def make_app(state: State) -> Flask:

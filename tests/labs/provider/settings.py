@@ -2,8 +2,8 @@
 
 import json
 
-from tests.provider.process import ProviderProcess
-from tests.provider.state import CLIENT_ID, CLIENT_SECRET
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.state import CLIENT_ID, CLIENT_SECRET
 
 CLAIMS = {
     "id": "id",

@@ -9,7 +9,7 @@ from typing import Any
 from authlib.oauth2.rfc6749 import ClientMixin, TokenMixin
 from authlib.oidc.core import AuthorizationCodeMixin
 
-from tests.provider.keys import Keys
+from tests.labs.provider.keys import Keys
 
 Claims = dict[str, Any]
 

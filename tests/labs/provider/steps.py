@@ -10,7 +10,7 @@ import httpx
 
 from tests.conftest import Headers
 from tests.handlers.steps import bearer
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.security.second_factor import SESSION, set_cookies
 from tests.service import BASE_URL, NO_TLS, Service
 

@@ -15,8 +15,8 @@ from joserfc import jwt
 from joserfc.errors import BadSignatureError
 from joserfc.jwk import KeySet, RSAKey
 
-from tests.provider.process import ProviderProcess
-from tests.provider.state import CLIENT_ID, CLIENT_SECRET
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.state import CLIENT_ID, CLIENT_SECRET
 from tests.service import START
 
 BACK = "http://127.0.0.1:8000/callback/test"

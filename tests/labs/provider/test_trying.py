@@ -14,7 +14,7 @@ import pytest
 
 from tests.live import ROOT, Output
 
-COMMAND = [sys.executable, "-m", "tests.provider.trying"]
+COMMAND = [sys.executable, "-m", "tests.labs.provider.trying"]
 
 
 @pytest.fixture

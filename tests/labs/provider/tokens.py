@@ -13,8 +13,8 @@ from joserfc import jws
 from joserfc.jwk import KeySet
 from joserfc.util import to_bytes
 
-from tests.provider.keys import sign
-from tests.provider.state import CLIENT, Claims, Client, Code, State, Token
+from tests.labs.provider.keys import sign
+from tests.labs.provider.state import CLIENT, Claims, Client, Code, State, Token
 
 
 def tampered(values: Claims, changes: Claims) -> Claims:

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 import httpx
 
+from tests.labs.provider.process import ProviderProcess, providing
+from tests.labs.provider.settings import social_settings
 from tests.live import ROOT
-from tests.provider.process import ProviderProcess, providing
-from tests.provider.settings import social_settings
 
 PORT = int(os.environ.get("GATEWRIGHT_SERVER__PORT", "8000"))
 BASE = f"http://127.0.0.1:{PORT}"

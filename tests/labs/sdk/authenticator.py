@@ -1,6 +1,7 @@
-"""An authenticator as a program: `python -m tests.sdk.authenticator FILE create|get` reads options, prints a response.
+"""Run an authenticator as a program: `python -m tests.labs.sdk.authenticator FILE create|get`.
 
-The credential is kept in FILE, so that journeys in any language can add a passkey and sign in with it.
+It reads options from its input and prints a response. The credential is kept in FILE, so that journeys in any
+language can add a passkey and sign in with it.
 """
 
 import json

@@ -16,11 +16,11 @@ from codegen.bundle import bundle
 from codegen.client_forms import client_forms
 from codegen.walk import operations
 from tests.authenticator import ORIGIN, RP_ID
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, administrator, serving
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONSUMERS = Path(__file__).parent / "consumers"
 BUILD = ROOT / "build" / "sdk"
 TIME_LIMIT = 600.0
@@ -85,7 +85,7 @@ def drive(
             "SERVICE_ROOT": live.url,
             "PROVIDER_ISSUER": provider.issuer,
             "MAIL_FILE": mails,
-            "AUTHENTICATOR": f"{sys.executable} -m tests.sdk.authenticator {directory / 'authenticator.json'}",
+            "AUTHENTICATOR": f"{sys.executable} -m tests.labs.sdk.authenticator {directory / 'authenticator.json'}",
             "PYTHONPATH": str(ROOT),
         }
         run(*command, where=where, **known, **environment)

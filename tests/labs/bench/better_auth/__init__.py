@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tests.bench.servers import Server, free_port
+from tests.labs.bench.servers import Server, free_port
 
 _HERE = Path(__file__).parent
 _FILES = ("package.json", "server.mjs")
