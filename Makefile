@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha check format package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha check format cost package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-growth
 
 help:
@@ -67,6 +67,10 @@ check: setup ## lint, format, types, import rules, generated code, a test for ev
 format: setup ## fix lint and format problems automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+cost: setup ## count the files that a capability edited: make cost RANGE=main..HEAD NAME=webhooks
+	@test -n "$(RANGE)" -a -n "$(NAME)" || { echo 'RANGE or NAME is missing, for example: make cost RANGE=main..HEAD NAME=webhooks' >&2; exit 2; }
+	@$(BIN)/python -m tests.capability_cost "$(RANGE)" $(foreach name,$(NAME),--name $(name))
 
 package: setup ## build wheel and sdist into build/dist, and try them in a clean environment of each Python that is here
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/deploy/test_package.py
