@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests import marks
 from tests.security import threats
 from tests.security.mutants import lists
 from tests.security.threats import ROOT, Group, Row
@@ -25,7 +26,7 @@ model are in `tests/labs/fuzz`.
 
 def main(arguments: Sequence[str]) -> int:
     """Write the file, or check it; give the exit code."""
-    groups, places = threats.read(), threats.places()
+    groups, places = threats.read(), marks.places("threat")
     wanted = text(groups, places, mutants())
     if "--check" not in arguments:
         TABLE.write_text(wanted, "utf-8")
