@@ -1,4 +1,4 @@
-"""The marks of tests, read from the source: `@pytest.mark.threat("V35")`, `@pytest.mark.operation("sessions.revoke")`."""
+"""The marks of tests, read from the source, such as `@pytest.mark.threat("V35")`."""
 
 import ast
 from collections.abc import Iterator
