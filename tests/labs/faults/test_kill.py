@@ -20,8 +20,8 @@ from sqlalchemy import text
 from models import metadata
 from tests.authenticator import Authenticator
 from tests.handlers import passkey_steps, steps
+from tests.handlers.mailed import code_for, link_to, open_link
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
-from tests.handlers.test_passwordless import code_for, link_to, open_link
 from tests.labs.faults import victims
 from tests.labs.faults.asking import until
 from tests.labs.faults.places import DEADLINE, IS_LONG, Place, Visitor, place_of
