@@ -53,7 +53,7 @@ test-ha: setup ## break a PostgreSQL cluster with failover under load (15 to 25 
 	@.ci/ha.sh
 	$(BIN)/python -m tests.labs.ha $(ARGS)
 
-check: setup ## lint, format, types, import rules, generated code, a test for every known attack
+check: setup ## lint, format, types, import rules, house rules, generated code, a test for every known attack
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -63,6 +63,7 @@ check: setup ## lint, format, types, import rules, generated code, a test for ev
 	$(BIN)/python -m tests.security.table --check
 	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
+	$(BIN)/python -m pytest tests/contract/test_house_rules.py tests/test_slices.py tests/test_layout.py
 
 format: setup ## fix lint and format problems automatically
 	$(BIN)/ruff check --fix .

@@ -44,6 +44,9 @@ async def service(make_service: MakeService) -> Service:
     return await make_service(BY_MAIL)
 
 
+@pytest.mark.operation(
+    "email_codes.check", "email_codes.send", "email_codes.sign_in", "email_codes.verify_email"
+)
 class TestCodes:
     @pytest.mark.threat("M11")
     async def test_signs_in_once(self, service: Service) -> None:
@@ -137,6 +140,9 @@ class TestCodes:
         assert code(await sign_in(service)) == "429 TOO_MANY_REQUESTS"
 
 
+@pytest.mark.operation(
+    "email_codes.forget_password", "email_codes.request_reset", "email_codes.reset_password"
+)
 class TestReset:
     @pytest.mark.threat("M18")
     @pytest.mark.parametrize("path", ["/email-otp/request-password-reset", "/forget-password/email-otp"])
@@ -184,6 +190,7 @@ class TestReset:
             assert code(await service.post(f"/email-otp/{path}", body)) == "400 RESET_PASSWORD_DISABLED"
 
 
+@pytest.mark.operation("email_codes.change_email", "email_codes.request_change")
 class TestChangeEmail:
     @pytest.mark.threat("M11", "M17")
     async def test_changes_the_address(self, service: Service) -> None:

@@ -31,6 +31,7 @@ async def service(make_service: MakeService) -> Service:
     return await make_service(BY_MAIL)
 
 
+@pytest.mark.operation("magic_links.request")
 class TestRequestLink:
     async def test_mails_a_link_to_the_page_with_its_urls(self, service: Service) -> None:
         await join(service)
@@ -102,6 +103,7 @@ class TestRequestLink:
         assert len(await service.inbox(ADA)) == (expected == "200")
 
 
+@pytest.mark.operation("magic_links.verify")
 class TestVerifyLink:
     @pytest.mark.threat("M2")
     async def test_signs_in_once(self, service: Service) -> None:
@@ -204,6 +206,7 @@ class TestVerifyLink:
         assert code(await use_code(service, digits)) == "400 INVALID_OTP"
 
 
+@pytest.mark.operation("magic_links.confirm")
 class TestConfirmLink:
     @pytest.mark.parametrize(
         ("urls", "url"),
@@ -225,6 +228,7 @@ class TestConfirmLink:
         assert code(await service.post("/magic-link/verify", {"token": token})) == "401 INVALID_TOKEN"
 
 
+@pytest.mark.operation("magic_links.peek")
 @pytest.mark.threat("M2")
 async def test_peek_shows_the_masked_address(service: Service) -> None:
     token = await link_to(service)

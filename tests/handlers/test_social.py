@@ -108,6 +108,7 @@ async def locked(service: Service, table: str) -> AsyncIterator[None]:
         yield
 
 
+@pytest.mark.operation("social.sign_in")
 class TestWayThere:
     async def test_names_the_providers_page_and_binds_the_flow_to_the_browser(
         self, social: Service, provider: ProviderProcess
@@ -217,6 +218,7 @@ class TestWayThere:
         assert line.endswith("; Path=/; SameSite=Lax; Max-Age=600; HttpOnly; Secure")
 
 
+@pytest.mark.operation("social.receive_callback", "social.relay_callback")
 class TestWayBack:
     async def test_makes_a_user_and_signs_them_in(self, social: Service, provider: ProviderProcess) -> None:
         picture = "https://pictures.example.com/ada.png"

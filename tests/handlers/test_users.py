@@ -54,6 +54,7 @@ async def is_there(service: Service, email: str = ADA) -> bool:
     return bool(await service.rows('SELECT id FROM "user" WHERE email = :email', email=email))
 
 
+@pytest.mark.operation("users.update")
 class TestUpdate:
     async def test_changes_what_is_sent(self, service: Service) -> None:
         ada = await join(service)
@@ -192,6 +193,7 @@ class TestUpdate:
         assert (user["name"], user["username"], user["displayUsername"]) == ("B", None, None)
 
 
+@pytest.mark.operation("users.delete")
 class TestDelete:
     @pytest.mark.threat("V36")
     async def test_deletes_the_caller_with_all_that_is_theirs(self, service: Service) -> None:
@@ -349,6 +351,7 @@ class TestDeleteByMail:
         assert (await delete(service, eve, token=foreign)).json() == DELETED
 
 
+@pytest.mark.operation("users.confirm_deletion")
 class TestConfirmDeletion:
     async def test_deletes_the_caller(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
@@ -441,6 +444,7 @@ class TestConfirmDeletion:
         assert await is_there(service)
 
 
+@pytest.mark.operation("users.check_username")
 class TestCheckUsername:
     @pytest.mark.threat("V77")
     @pytest.mark.parametrize(
