@@ -45,6 +45,7 @@ SETTINGS = {
     "email_otp.enabled": "true",
     "magic_link.enabled": "true",
     "delete_user.enabled": "true",
+    "trusted_origins": '["myapp://"]',
     "limits.failures": str(FAILURES),
     "passkey.rp_id": "localhost",
     "pages.terms_url": "https://example.com/terms",
@@ -254,7 +255,11 @@ async def _account(visitor: Visitor) -> AsyncIterator[str]:
     site = visitor.site
     for agent in AGENTS:
         site.post("/sign-in/email", {"email": ADA, "password": PASSWORD}, **{"User-Agent": agent})
-    await visitor.sign_in()
+    await visitor.sign_in("myapp://signed-in")  # The browser has no application for it, and stays.
+    yield "leaving"
+    await visitor.open("/account/leaving")
+    yield "leaving-expired"
+    await visitor.open("/account")
     yield "overview"
     for name in ("profile", "email", "password", "sessions", "history", "data"):
         await visitor.open(f"/account/{name}")
