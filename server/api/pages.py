@@ -28,7 +28,7 @@ _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
 
 
 class PageResponses:
-    """Makes the responses of pages, and the pages for refusals. `operations` are all of the contract, by operationId."""
+    """Makes the responses of pages, also to refusals. `operations` are all of the contract, by operationId."""
 
     def __init__(
         self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy, cipher: Cipher

@@ -133,11 +133,15 @@ class Pipeline:
             if refusal.ends_challenge:
                 request.cookies += request.ending
             raise
+        return self._render(request, operation, result)
+
+    def _render(self, request: Request, operation: Operation, result: object) -> ErrorResponse:
+        """Return the response for what a handler returned."""
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
         if operation.is_page:
             return self._pages.answer(request, result)
-        return responses.answer(result, operation.method, head)
+        return responses.answer(result, operation.method, request.head)
 
     async def _refused(self, request: Request, refusal: Refusal) -> ErrorResponse:
         operation = request.operation

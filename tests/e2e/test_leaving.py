@@ -37,7 +37,9 @@ class _Application(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Redirect, or send the page."""
         is_there = self.headers["Host"].startswith(ELSEWHERE)
-        body = f"<!doctype html><title>Welcome</title><h1>Welcome</h1><p>{self.headers['Referer']}</p>".encode()
+        body = (
+            f"<!doctype html><title>Welcome</title><h1>Welcome</h1><p>{self.headers['Referer']}</p>".encode()
+        )
         self.send_response(200 if is_there else 302)
         if not is_there:
             self.send_header("Location", f"http://{ELSEWHERE}:{self.server.server_port}/welcome")
@@ -90,7 +92,9 @@ class Site:
 
     def sign_up(self, email: str) -> str:
         """Create a user; return the token of their session."""
-        token: str = self.post("/sign-up/email", {"name": "Ada", "email": email, "password": PASSWORD})["token"]
+        token: str = self.post("/sign-up/email", {"name": "Ada", "email": email, "password": PASSWORD})[
+            "token"
+        ]
         return token
 
 
