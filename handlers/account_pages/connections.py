@@ -74,8 +74,8 @@ def _problem(localization: Localization, error: str | None) -> str | None:
 
 
 # account_pages.connect_provider
-async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page:
-    """Begin to connect an account; the page leads on to the provider."""
+async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page | Redirect:
+    """Begin to connect an account, and lead on to the provider."""
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
@@ -87,12 +87,7 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page:
         error_callback_url=view.url("/connections"),
     )
     redirect = await authorization_request.begin_linking(ctx, request)
-    return view.render(
-        "leaving.html",
-        headers=authorization_redirect(ctx, redirect, None).headers,
-        provider=ways_in.provider_name(body["provider"]),
-        target=redirect.url,
-    )
+    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
 # account_pages.disconnect_provider

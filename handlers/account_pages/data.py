@@ -11,6 +11,7 @@ from domain.localization import N_, Localization
 from domain.sessions import sessions
 from domain.user_deletion import deletion
 from domain.user_deletion.policy import DeletionPolicy
+from domain.users import admins
 from handlers import shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
@@ -43,8 +44,11 @@ async def show_data(
 
 
 async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
-    asks_password = await ways_in.has_password(ctx)
-    return {"has_password": asks_password, "held": _held(view.localization, await export.count_own(ctx))}
+    return {
+        "has_password": await ways_in.has_password(ctx),
+        "held": _held(view.localization, await export.count_own(ctx)),
+        "last_admin": await admins.is_last(ctx, ctx.signed_in.user),
+    }
 
 
 def _held(localization: Localization, counts: Any) -> Sequence[str]:

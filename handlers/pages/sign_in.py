@@ -64,8 +64,8 @@ def _verification_target(view: views.View) -> str:
 
 
 # pages.sign_in_with_provider
-async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Page:
-    """Begin a sign-in through a provider; the page leads on to it."""
+async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
+    """Begin a sign-in through a provider, and lead on to it."""
     view = views.of_form(ctx, body)
     request = AuthorizationRequest(
         provider_id=body["provider"],
@@ -76,13 +76,7 @@ async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Page
         request_sign_up=True,
     )
     redirect = await authorization_request.begin_sign_in(ctx, request)
-    headers = authorization_redirect(ctx, redirect, None).headers
-    return view.render(
-        "leaving.html",
-        headers=headers,
-        provider=ways_in.provider_name(body["provider"]),
-        target=redirect.url,
-    )
+    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
 # pages.show_error

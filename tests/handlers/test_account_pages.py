@@ -750,6 +750,20 @@ class TestData:
         assert "Delete your account" not in page.text
         assert (await send(service, f"{DATA}/delete", account=ADA)).status_code == 404
 
+    @pytest.mark.threat("ADM13")
+    async def test_keeps_the_last_administrator_and_says_so(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await set_user(service, role="admin")
+
+        page = await ada.submit(f"{DATA}/delete", password=PASSWORD)
+
+        assert page.status == 422
+        assert "Make another user an administrator first." in page.text
+        page = await ada.open(DATA)
+        assert "Make another user an administrator first." in page.text
+        assert f"{DATA}/delete" not in [form.action for form in page.forms]
+        assert await count(service, User) == 1
+
     @pytest.mark.threat("H7")
     async def test_sent_twice_deletes_once(self, service: Service, ada: Browser) -> None:
         fields = {**(await ada.open(DATA)).form(f"{DATA}/delete").fields, "password": PASSWORD}
@@ -766,6 +780,22 @@ class TestDeletionByMail:
     @pytest.fixture
     async def service(self, make_service: MakeService) -> Service:
         return await make_service({**SETTINGS, "delete_user.confirm_by_mail": "true"})
+
+    @pytest.mark.threat("ADM13")
+    async def test_keeps_the_last_administrator(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await ada.submit(f"{DATA}/delete")
+        token = token_in(await last_link(service, "delete-account", ADA))
+        await set_user(service, role="admin")
+
+        page = await ada.open(f"{DELETE}?token={token}")
+        answer = await send(service, DELETE, account=ADA, token=token)
+
+        assert answer.status_code == 422
+        for text in (page.text, answer.text):
+            assert "Make another user an administrator first." in text
+        assert DELETE not in [form.action for form in page.forms]
+        assert await count(service, User) == 1
 
     @pytest.mark.threat("H9")
     async def test_asks_for_a_click_after_the_link(self, service: Service, ada: Browser) -> None:

@@ -511,6 +511,86 @@ class TestConfirm:
         assert ADA in page.text
 
 
+class TestLeaving:
+    @pytest.fixture
+    async def service(self, make_service: MakeService) -> Service:
+        return await make_service({**SETTINGS, "trusted_origins": f'["{APP}", "myapp://"]'})
+
+    async def leave(self, service: Service, target: str, **fields: str) -> httpx.Response:
+        """Sign in at a form with a target; return the response."""
+        await join(service)
+        service.client.cookies.clear()
+        return await send(service, SIGN_IN, identifier=ADA, password=PASSWORD, callbackURL=target, **fields)
+
+    @pytest.mark.threat("H15")
+    @pytest.mark.parametrize(
+        ("target", "url", "name"),
+        [
+            (WELCOME, WELCOME, "app.example.com"),
+            ("/dashboard?tab=1", f"{BASE_URL}/dashboard?tab=1", BASE_URL.partition("://")[2]),
+            ("/accounts", f"{BASE_URL}/accounts", BASE_URL.partition("://")[2]),
+            ("myapp://signed-in?x=1", "myapp://signed-in?x=1", "myapp"),
+        ],
+    )
+    async def test_a_form_leads_to_applications_by_one_page(
+        self, service: Service, target: str, url: str, name: str
+    ) -> None:
+        done = await self.leave(service, target)
+        location = done.headers["location"]
+        answer = await service.get(location)
+        page = Page(answer)
+
+        assert done.status_code == 303
+        assert location.startswith("/account/leaving?target=")
+        assert "example" not in location
+        assert await signed_in(service) == ADA
+        assert (page.status, page.refresh, page.links[f"Continue to {name}"]) == (200, url, url)
+        assert page.title.startswith(f"Going to {name}")
+        assert '<meta name="referrer" content="no-referrer">' in answer.text
+        assert answer.headers["cache-control"] == "no-store"
+
+    @pytest.mark.threat("H15")
+    async def test_a_page_that_leads_on_does_so_too(self, service: Service) -> None:
+        await join(service)
+
+        answer = await service.get(at("/two-factor", callbackURL=WELCOME))
+
+        assert answer.status_code == 302
+        assert answer.headers["location"].startswith("/account/leaving?target=")
+
+    async def test_speaks_the_language_of_the_form(self, service: Service) -> None:
+        done = await self.leave(service, WELCOME, ui_locales="de")
+
+        page = Page(await service.get(done.headers["location"]))
+
+        assert "Weiter zu app.example.com" in page.links
+
+    async def test_is_not_needed_between_pages(self, service: Service) -> None:
+        done = await self.leave(service, "/account/sessions")
+
+        assert done.headers["location"] == f"{BASE_URL}/account/sessions"
+
+    @pytest.mark.threat("H15")
+    async def test_its_target_cannot_be_forged_or_kept(self, service: Service) -> None:
+        location = (await self.leave(service, WELCOME)).headers["location"]
+        sealed = location.partition("target=")[2]
+        plain = '{"url": "https://evil.example", "until": 9e9}'
+        other = service.services.cipher.encrypt("outbox.payload", plain).decode()
+        forged = [sealed[:-9] + "AAAAAAA==", other, plain, "https://evil.example", "", "é"]
+        pages = [Page(await service.get(at("/leaving", target=target))) for target in forged]
+        service.clock.advance(minutes=4, seconds=59)
+        in_time = Page(await service.get(location))
+        service.clock.advance(seconds=1)
+
+        late = Page(await service.get(location))
+
+        assert in_time.refresh == WELCOME
+        for page in (*pages, late):
+            assert (page.status, page.refresh) == (400, "")
+            assert "Go back to the application, and start again." in page.text
+            assert page.links["Go to the account"] == "/account"
+
+
 class TestEveryPage:
     @pytest.mark.threat("H1")
     async def test_refuses_forms_of_other_pages(self, service: Service) -> None:
@@ -598,7 +678,7 @@ class TestEveryPage:
         assert policy["default-src"] == "'none'"
         assert policy["script-src"] == policy["style-src"] == "'self'"
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
-        assert policy["form-action"] == f"'self' {BASE_URL} {APP}"
+        assert policy["form-action"] == "'self'"
         assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"
         assert "publickey-credentials-get=(self)" in answer.headers["permissions-policy"]

@@ -45,6 +45,7 @@ SETTINGS = {
     "email_codes.enabled": "true",
     "magic_links.enabled": "true",
     "delete_user.enabled": "true",
+    "trusted_origins": '["myapp://"]',
     "limits.failures": str(FAILURES),
     "passkey.rp_id": "localhost",
     "pages.terms_url": "https://example.com/terms",
@@ -380,3 +381,8 @@ async def _last(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.open("/account/sign-out")
     await visitor.send("/account/sign-out")
     yield "signed-out"
+    await visitor.open("/account/leaving")
+    yield "leaving-expired"
+    # Last, for Chromium asks which application is to open it, and makes no passkeys meanwhile.
+    await visitor.sign_in("myapp://signed-in", email=EVE)
+    yield "leaving"
