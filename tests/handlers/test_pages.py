@@ -511,6 +511,7 @@ class TestConfirm:
         assert ADA in page.text
 
 
+@pytest.mark.operation("pages.show_leaving")
 class TestLeaving:
     @pytest.fixture
     async def service(self, make_service: MakeService) -> Service:
