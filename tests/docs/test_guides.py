@@ -31,7 +31,6 @@ def live(folder: Path) -> Iterator[LiveService]:
     """A service that prints its mails, for guides whose users differ."""
     settings = {
         "mail.sender": "console",
-        "password_reset.sender": "console",
         "email_otp.enabled": "true",
         "magic_link.enabled": "true",
         "magic_link.confirm": "false",

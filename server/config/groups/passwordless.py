@@ -19,7 +19,11 @@ class MagicLink(Group):
 
     fills = (MagicLinkPolicy,)
 
-    enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
+    enabled: bool = Field(
+        default=False,
+        description="Whether users can sign in with a link sent by email; by default true in development, where "
+        "emails are sent.",
+    )
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
     sign_up: bool = Field(
         default=True, description="Whether a link creates a user; no effect while `sign_up.enabled` is false."
@@ -50,7 +54,10 @@ class EmailOtp(Group):
 
     fills = (EmailOtpPolicy,)
 
-    enabled: bool = Field(default=False, description="Whether codes are sent by email.")
+    enabled: bool = Field(
+        default=False,
+        description="Whether codes are sent by email; by default true in development, where emails are sent.",
+    )
     expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
     attempts: int = Field(default=3, ge=1, le=5, description="Attempts per code.")
     sign_up: bool = Field(
