@@ -19,7 +19,7 @@ from server.app import assemble, contract
 from server.services import Services, load_settings
 from tests.contract.conformance import CheckingTransport, Contract
 
-BASE_URL = "http://127.0.0.1:8000"
+BASE_URL = "http://localhost:8000"
 PASSWORD = "correct horse battery"
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from tests.live import ROOT, LiveService, serving
 
 README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "pages"
-BASE = "http://127.0.0.1:8000"
+BASE = "http://localhost:8000"
 BIN = Path(sys.executable).parent
 DONE = "-- done --"
 _PLACEHOLDER = re.compile(r"'paste the (link|code) of the mail ([a-z-]+)'")

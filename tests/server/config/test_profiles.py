@@ -100,7 +100,7 @@ class TestDevelopment:
             ({"MAGIC_LINK__ENABLED": "false", "PASSKEY__ENABLED": "false"}, {"email_otp"}),
             ({"MAIL__SENDER": "none"}, {"passkey"}),
             ({"PAGES__ENABLED": "false"}, {"email_otp", "passkey"}),
-            ({"BASE_URL": "http://127.0.0.1:8000"}, {"magic_link", "email_otp"}),
+            ({"BASE_URL": "http://localhost:8000"}, {"magic_link", "email_otp"}),
         ],
         ids=str,
     )
@@ -609,7 +609,7 @@ class TestPasskeys:
 
     def test_need_a_name_in_development(self, development: Load) -> None:
         with pytest.raises(ConfigurationError, match="http://localhost:8000"):
-            development(**PASSKEYS, BASE_URL="http://127.0.0.1:8000")
+            development(**PASSKEYS, BASE_URL="http://localhost:8000")
 
         chosen = development(**PASSKEYS)
         assert policy_of(chosen)[PasskeyPolicy].rp_id == "localhost"

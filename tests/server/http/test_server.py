@@ -52,7 +52,11 @@ def test_an_ipv6_address_is_logged_in_brackets(tmp_path: Path) -> None:
 def test_the_sign_in_page_offers_all_ways_in_development(tmp_path: Path) -> None:
     """Except providers, which need credentials."""
     with serving(tmp_path, {**LOCAL, "passkey.rp_id": "", "passkey.origins": ""}) as live:
-        page = httpx.get(f"{live.url}/account/sign-in", trust_env=False, verify=NO_TLS).text
+        sign_in, by_email = (
+            httpx.get(f"{live.url}/account/{path}", trust_env=False, verify=NO_TLS).text
+            for path in ("sign-in", "sign-in/email")
+        )
 
-    for way in ("magic", "code", "passkey"):
-        assert way in page
+    shown = ("Password", "Sign in with a passkey", "Sign in with an email")
+    assert [way in sign_in for way in shown] == [True] * 3
+    assert [way in by_email for way in ("Email me a code", "Email me a link")] == [True] * 2
