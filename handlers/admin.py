@@ -192,7 +192,7 @@ async def impersonate_user(ctx: Context, body: shapes.UserIdRequest) -> Reply[sh
 
 async def stop_impersonating(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.StoppedImpersonation]:
     """End the caller's session in the name of a user."""
-    presented = ctx.cookies.cookie(cookies.admin_name(ctx.policy.cookies).encode())
+    presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
     opened = await impersonation.stop(ctx, presented)
     if opened is None:
         return stopped_response(ctx, {"session": None, "user": None})
