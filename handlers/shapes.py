@@ -213,7 +213,8 @@ class EmailChangeAccepted(TypedDict):
     """The request is accepted; /get-session shows when the email address has changed."""
 
     status: bool
-    message: Literal["Email updated", "Verification email sent"]
+    message: Literal["Email updated"]
+    verificationSent: bool
 
 
 class EmptyRequest(TypedDict):
