@@ -94,7 +94,7 @@ class CreateApiKeyRequest(TypedDict):
 
     name: NotRequired[str]
     expiresIn: NotRequired[int | None]
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[dict[str, Any] | str | float | bool | list[Any] | None]
     permissions: NotRequired[dict[str, Any] | None]
     remaining: NotRequired[int | None]
     refillAmount: NotRequired[int | None]
@@ -313,6 +313,7 @@ ErrorCode: TypeAlias = Literal[
     "OVERLOADED",
     "PROVIDER_UNAVAILABLE",
     "SEARCH_TOO_BROAD",
+    "INVALID_ROLE_TYPE",
     "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE",
     "NO_DATA_TO_UPDATE",
     "PASSWORD_CANNOT_BE_UPDATED_VIA_UPDATE_USER",
@@ -339,6 +340,7 @@ ErrorCode: TypeAlias = Literal[
     "SERVER_ONLY_PROPERTY",
     "UNAUTHORIZED_SESSION",
     "METADATA_DISABLED",
+    "INVALID_METADATA_TYPE",
     "REFILL_AMOUNT_AND_INTERVAL_REQUIRED",
     "REFILL_INTERVAL_AND_AMOUNT_REQUIRED",
     "KEY_DISABLED_EXPIRATION",
@@ -1388,7 +1390,7 @@ class UpdateApiKeyRequest(TypedDict):
 
     name: NotRequired[str]
     expiresIn: NotRequired[int | None]
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[dict[str, Any] | str | float | bool | list[Any] | None]
     permissions: NotRequired[dict[str, Any] | None]
     remaining: NotRequired[int | None]
     refillAmount: NotRequired[int | None]
@@ -1536,6 +1538,9 @@ UserRole: TypeAlias = str
 UserRoles: TypeAlias = str | list[UserRole]
 
 
+InitialRoles: TypeAlias = UserRoles | dict[str, Any] | float | bool | list[Any] | None
+
+
 class CreateUserData(TypedDict):
     """Further fields. `id`, `password`, `twoFactorEnabled`, `createdAt` and `updatedAt` are refused with FIELD_NOT_ALLOWED; other keys are ignored."""
 
@@ -1543,7 +1548,7 @@ class CreateUserData(TypedDict):
     username: NotRequired[str]
     displayUsername: NotRequired[str]
     locale: NotRequired[str | None]
-    role: NotRequired[UserRoles]
+    role: NotRequired[InitialRoles]
     emailVerified: NotRequired[bool]
     banned: NotRequired[bool]
     banReason: NotRequired[str | None]
@@ -1556,7 +1561,7 @@ class CreateUserRequest(TypedDict):
     email: str
     name: str
     password: NotRequired[str]
-    role: NotRequired[UserRoles]
+    role: NotRequired[InitialRoles]
     data: NotRequired[CreateUserData]
 
 
