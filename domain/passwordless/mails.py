@@ -1,10 +1,9 @@
 """The emails of sign-in by mail."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 
 from domain.context import Context
-from domain.mail.messages import Addressee, localization_of, notify, queue_mail
+from domain.mail.messages import Addressee, queue_mail
 
 
 def magic_link(ctx: Context, user: Addressee, email: str, link: str, lives: timedelta) -> None:
@@ -23,10 +22,3 @@ def code(
 ) -> None:
     """Email a code."""
     queue_mail(ctx, template, user, to=email, code=digits, lives=lives, sender=sender)
-
-
-async def account_secured(ctx: Context, user: Addressee, removed: Mapping[str, int]) -> None:
-    """Notify a user of what was removed from the account when its address was first proven: how many of what."""
-    language = localization_of(ctx, user)
-    shown = ", ".join(f"{language.gettext(what)}: {number}" for what, number in removed.items())
-    await notify(ctx, "account-secured", user, removed=shown)

@@ -39,6 +39,7 @@ from tests.handlers.steps import (
     last_link,
     opens,
     set_user,
+    sign_in,
     token_in,
     works,
 )
@@ -135,6 +136,61 @@ def statuses(answers: Mapping[str, httpx.Response]) -> dict[str, int]:
 def led(answer: httpx.Response) -> tuple[int, str]:
     """Return the status of a redirect, and the path that it leads to."""
     return answer.status_code, urlsplit(answer.headers["location"]).path
+
+
+class TestUnverified:
+    """Pages of a user whose address was never verified ask for it."""
+
+    async def test_asks_on_every_page_for_the_verification(self, service: Service, ada: Browser) -> None:
+        for path in ("/account", PROFILE, SESSIONS, HISTORY):
+            page = await ada.open(path)
+            assert "Verify your email address" in page.text
+            assert page.form(f"{EMAIL}/verification")
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert "We have sent you a link" in page.text
+        assert await service.inbox(ADA, "verify-email")
+
+    async def test_an_old_session_is_not_asked_to_sign_in_again_first(
+        self, service: Service, ada: Browser
+    ) -> None:
+        service.clock.advance(days=2)
+        await ada.open("/account")
+        await service.inbox()
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert page.path.startswith("/account/mail-sent")
+        assert await service.inbox(ADA, "verify-email")
+
+    async def test_asks_no_verified_user_and_no_administrator(self, service: Service, ada: Browser) -> None:
+        await act_as(service)
+        assert "Verify your email address" not in (await ada.open("/account")).text
+
+        service.client.cookies.clear()
+        await set_user(service, email_verified=True)
+        await sign_in(service)
+        assert "Verify your email address" not in (await ada.open("/account")).text
+
+    async def test_asks_nothing_where_no_email_can_be_sent(self, make_service: MakeService) -> None:
+        service = await make_service({**SETTINGS, "mail.sender": "none"})
+        await join(service)
+
+        page = await Browser(service).open("/account")
+
+        assert page.title.startswith("Your account")
+        assert "Verify your email address" not in page.text
+
+    @pytest.mark.parametrize("language", ["de", "ar"])
+    async def test_asks_in_the_language_of_the_reader(self, ada: Browser, language: str) -> None:
+        ada.languages = language
+
+        page = await ada.open("/account")
+
+        assert page.language == language
+        assert "We do not know yet" not in page.text
+        assert page.form(f"{EMAIL}/verification")
 
 
 class TestEveryPage:

@@ -253,6 +253,7 @@ class TestReset:
     async def test_leaves_sessions_alone_where_it_is_told_to(self, make_service: MakeService) -> None:
         service = await make_service({"password_reset.revoke_sessions": "false"})
         ada = await join(service)
+        await verify(service)
 
         await reset(service, await reset_token(service))
 
@@ -288,7 +289,8 @@ class TestReset:
             {"delete_user.confirm_by_mail": "true", "password_reset.revoke_sessions": "false"}
         )
         ada, eve = await join(service), await join(service, EVE)
-        await verify(service)
+        for email in (ADA, EVE):
+            await verify(service, email)
         deletion, new_address = await deletion_token(service, ada), await change_token(service, ada)
         other = await reset_token(service, EVE)
 
