@@ -49,8 +49,9 @@ PROFILE, EMAIL, PASSWORD_PAGE = "/account/profile", "/account/email", "/account/
 HISTORY, DATA, EXPORT, DELETE = "/account/history", "/account/data", "/account/data/export", "/account/delete"
 FACTOR, SESSIONS, CONNECTIONS = "/account/second-factor", "/account/sessions", "/account/connections"
 KEYS, PASSKEYS = "/account/api-keys", "/account/passkeys"
+REMOVED_ACCESS = "/account/removed-access"
 ACCOUNT = [one for name, one in OPERATIONS.items() if name.startswith("account_pages.")]
-PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path != EXPORT]
+PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in (EXPORT, REMOVED_ACCESS)]
 FRESH = (EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x", FACTOR, CONNECTIONS, KEYS, PASSKEYS)
 """Where ways in change, or all data is shown."""
 FORMS = {
@@ -209,7 +210,7 @@ class TestEveryPage:
                 service.clock.advance(days=400)
         service.client.cookies.clear()
 
-        for path in (*PAGES, EXPORT, f"{DELETE}?token=x"):
+        for path in (*PAGES, EXPORT, REMOVED_ACCESS, f"{DELETE}?token=x"):
             answer = await service.get(path, headers=headers)
             assert led(answer) == (302, "/account/sign-in")
             assert parse_qs(urlsplit(answer.headers["location"]).query)["callbackURL"] == [path]

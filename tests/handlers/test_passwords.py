@@ -242,9 +242,11 @@ class TestReset:
         assert (await service.get(local(verification))).json()["user"]["emailVerified"] is True
 
     @pytest.mark.threat("V16", "V35")
-    async def test_ends_every_session_of_this_user(self, service: Service) -> None:
+    @pytest.mark.parametrize("is_verified", [True, False])
+    async def test_ends_every_session_of_this_user(self, service: Service, is_verified: bool) -> None:
         eve = await join(service, EVE)
         phone, laptop = await join(service), bearer((await sign_in(service)).json()["token"])
+        await set_user(service, email_verified=is_verified)
 
         await reset(service, await reset_token(service))
 
