@@ -91,9 +91,9 @@ async function sessions(): Promise<void> {
   assert.equal(current.user.email, ADA);
   assert.ok(current.session.expiresAt > current.session.createdAt);
   assert.equal(ok(await one.sdk.sessions.listActive()).length, 5);
-  const { token } = ok(await one.sdk.tokens.issue());
+  const { token } = ok(await one.sdk.jwt.issue());
   const { kid } = JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString());
-  for (const published of [ok(await nobody.tokens.keys()), ok(await nobody.tokens.wellKnownKeys())]) {
+  for (const published of [ok(await nobody.jwt.keys()), ok(await nobody.jwt.wellKnownKeys())]) {
     assert.ok(published.keys.some((key) => key.kid === kid));
   }
   ok(await one.sdk.sessions.revoke({ body: { token: two.token } }));
@@ -160,20 +160,20 @@ async function providers(): Promise<void> {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ user }),
   });
-  const link = await sdk.accounts.linkSocial({ body: { provider: "test", callbackURL: "/" } });
+  const link = await sdk.social.link({ body: { provider: "test", callbackURL: "/" } });
   await comeBack(ok(link).url, link.response);
-  const begun = await nobody.authentication.signInSocial({
+  const begun = await nobody.social.signIn({
     body: { provider: "test", scopes: ["openid", "email"], callbackURL: "/" },
   });
   await comeBack(ok(begun).url ?? "", begun.response);
-  const relayed = await nobody.accounts.relayCallback({ path: { provider: "test" }, body: { state: "x", code: "y" } });
+  const relayed = await nobody.social.relayCallback({ path: { provider: "test" }, body: { state: "x", code: "y" } });
   assert.equal(relayed.response?.status, 303);
   const linked = ok(await sdk.accounts.listLinked());
   assert.deepEqual(linked.map((account) => account.provider), ["credential", "test"]);
   const body = { providerId: "test" };
-  assert.equal(ok(await sdk.accounts.getAccessToken({ body })).tokenType, "Bearer");
-  ok(await sdk.accounts.refreshToken({ body }));
-  assert.equal(ok(await sdk.accounts.getProfile({ query: body })).user.email, ADA);
+  assert.equal(ok(await sdk.social.getAccessToken({ body })).tokenType, "Bearer");
+  ok(await sdk.social.refreshToken({ body }));
+  assert.equal(ok(await sdk.social.getProfile({ query: body })).user.email, ADA);
   ok(await sdk.accounts.unlink({ body }));
 }
 
@@ -182,7 +182,7 @@ async function comeBack(page: string, begun: Response | undefined): Promise<void
   const visited = await fetch(page, { redirect: "manual" });
   const answer = new URL(visited.headers.get("location") ?? "").searchParams;
   const cookie = begun?.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-  const landed = await holding(undefined, { cookie }).accounts.receiveCallback({
+  const landed = await holding(undefined, { cookie }).social.receiveCallback({
     path: { provider: "test" },
     query: { code: answer.get("code") ?? "", state: answer.get("state") ?? "" },
   });

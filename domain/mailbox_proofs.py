@@ -1,0 +1,113 @@
+"""Sign in the user of a proven mailbox: find or create them, remove what a stranger prepared, pass the gate."""
+
+from dataclasses import dataclass
+
+from domain import one_time_tokens
+from domain.authentication import gate
+from domain.authentication.gate import SignInOptions
+from domain.authentication.policy import SignUpPolicy
+from domain.context import Context
+from domain.emails import events as email_events
+from domain.errors import Forbidden
+from domain.sessions.sessions import OpenedSession
+from domain.two_factor.challenges import PendingSignIn
+from domain.users import events as user_events
+from domain.users import locking, profile, unproven
+from domain.users.errors import BannedUser
+from models import Purpose
+from models.queries import UserRow
+
+SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
+
+
+class NewUserSignupDisabled(Forbidden):
+    """There is no such user, and none may be created; the link or code is used up."""
+
+    message = "New user sign up is disabled"
+    keeps_writes = True
+
+
+class BannedMailboxUser(BannedUser):
+    """The link or code was right, but the user is banned; it is used up."""
+
+    code = BannedUser.code
+    keeps_writes = True
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxSignIn:
+    """A session or a sign-in that waits for a second factor."""
+
+    opened: OpenedSession | PendingSignIn
+    is_new: bool
+    """Whether the user was created for it."""
+    removed_access: bool = False
+    """Whether ways into the account were removed that a stranger may have prepared."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """The profile of a user created by a proof, and whether the method may create one."""
+
+    allowed: bool
+    name: str = ""
+    image: str | None = None
+
+
+def may_sign_up(ctx: Context, *, method_allows: bool) -> bool:
+    """Return whether an unknown address may get an account."""
+    return method_allows and ctx.policy[SignUpPolicy].enabled  # defence: M7 sign-up
+
+
+def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> str | None:
+    """Return why no sign-in email is sent to an address, None if it is."""
+    if user is None:
+        return None if may_sign_up(ctx, method_allows=method_allows) else "no such user"
+    return "banned" if user.is_banned(ctx.now) else None
+
+
+async def sign_in(
+    ctx: Context, user: UserRow | None, email: str, new: NewUser, *, method: str, remembered: bool
+) -> MailboxSignIn:
+    """Sign in the user of an address that was proven just now; `user` is their row, locked, if there is one.
+
+    Raises NewUserSignupDisabled, BannedMailboxUser; the proof stays used up.
+    """
+    is_new, removed_access = user is None, False
+    if user is None:
+        user = await _create(ctx, email, new, method)
+    elif unproven.is_unproven(user) and not user.is_banned(ctx.now):
+        if not await _confirms_session(ctx, user):
+            removed = await unproven.remove_access(ctx, user)  # defence: M5 M21 secured
+            removed_access = any(removed.values())
+        user = await profile.change(ctx, user, email_verified=True)
+        email_events.email_verified(ctx, user.id)
+    wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
+    try:
+        opened = await gate.complete_sign_in(ctx, user, wanted)
+    except BannedUser:
+        raise BannedMailboxUser from None
+    one_time_tokens.revoke_mailed(ctx, email, purposes=SIGN_IN_PROOFS)
+    return MailboxSignIn(opened, is_new, removed_access)
+
+
+async def _confirms_session(ctx: Context, user: UserRow) -> bool:
+    """Return whether the request has an active session of the user, whose row is locked.
+
+    Then they hold the session and the mailbox, so no stranger has prepared the account. A session of an administrator
+    in the user's name does not count.
+    """
+    caller = ctx.caller
+    if caller is None or caller.session.impersonated_by is not None:  # defence: M5 own-session
+        return False
+    # defence: M5 live-session
+    return await locking.lock_with_session(ctx, user.id, caller.session.id) is not None
+
+
+async def _create(ctx: Context, email: str, new: NewUser, method: str) -> UserRow:
+    if not may_sign_up(ctx, method_allows=new.allowed):
+        raise NewUserSignupDisabled
+    user = profile.new_user(ctx, name=new.name, email=email, email_verified=True, image=new.image)
+    await profile.add(ctx, user)  # A concurrent sign-up with the same address runs the request again.
+    user_events.user_created(ctx, user.id, method)
+    return user
