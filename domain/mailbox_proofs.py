@@ -79,7 +79,7 @@ async def sign_in(
     elif unproven.is_unproven(user) and not user.is_banned(ctx.now):
         if not await _confirms_session(ctx, user):
             removed = await unproven.remove_access(ctx, user)  # defence: M5 M21 secured
-            removed_access = any(removed.values())
+            removed_access = bool(unproven.by_label(removed))
         user = await profile.change(ctx, user, email_verified=True)
         email_events.email_verified(ctx, user.id)
     wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)

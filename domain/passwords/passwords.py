@@ -147,7 +147,7 @@ async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> bool:
     await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
     await limits.reset_failures(ctx, user.id)
     events.password_reset_completed(ctx, user.id, ended)
-    return any(removed.values())
+    return bool(unproven.by_label(removed))
 
 
 async def hash_for(ctx: Context, user: UserRow, new: str) -> str:
