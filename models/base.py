@@ -98,7 +98,8 @@ class Access:
     name: str
     """What the audit event calls their number."""
     label: str | None = None
-    """What users call them, in English; it is translated. None for rows that users never see."""
+    """What users call them, in English; it is translated, and found as the second argument. None for rows that users
+    never see."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
     """Which rows are meant, if not all of them, by the columns of the table."""
     expiry: str | None = None

@@ -63,7 +63,7 @@ class OneTimeToken(Timestamped, table=True):
         Retention("expires_at", timedelta(minutes=15), where=lambda row: row.purpose.in_(MAILED_CODES)),
     )
 
-    __access__ = (Access("tokens", expiry="expires_at"),)  # defence: M5 tokens
+    __access__ = (Access("tokens", None, expiry="expires_at"),)  # defence: M5 tokens
 
     digest: bytes = Field(primary_key=True)
     purpose: str
