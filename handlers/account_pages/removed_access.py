@@ -9,6 +9,7 @@ from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
+# account_pages.show_removed_access
 async def show_removed_access(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:

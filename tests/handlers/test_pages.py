@@ -504,6 +504,7 @@ async def is_live(service: Service, key: str) -> bool:
     return bool(answer.json()["valid"])
 
 
+@pytest.mark.operation("account_pages.show_removed_access")
 class TestRemovedAccess:
     async def test_a_code_leads_to_what_it_removed_and_a_link_to_set_a_password(
         self, service: Service, browser: Browser
