@@ -9,6 +9,7 @@ from handlers.pages.email_sign_in import (
     sign_in_with_email_code,
 )
 from handlers.pages.emails import send_verification_email, show_mail_sent, show_verify_email, verify_email
+from handlers.pages.leaving import show_leaving
 from handlers.pages.passkeys import complete_with_passkey, confirm_with_passkey, sign_in_with_passkey
 from handlers.pages.passwords import (
     find_change_password,
@@ -38,6 +39,7 @@ __all__ = [
     "show_email_sign_in",
     "show_error",
     "show_forgot_password",
+    "show_leaving",
     "show_magic_link",
     "show_mail_sent",
     "show_reset_password",

@@ -215,7 +215,7 @@ class TestSpellings:
         assert {site.name for site in SITES} == set(REFUSALS)
         assert {site.operation_id for site in BY_BODY} >= {
             "authentication.sign_up_email", "authentication.sign_in_email", "authentication.sign_in_username",
-            "authentication.sign_in_social", "accounts.link_social", "passwords.request_reset",
+            "social.sign_in", "social.link", "passwords.request_reset",
             "passwords.forget", "emails.send_verification", "emails.change", "users.delete",
         }  # fmt: skip
         assert {site.operation_id for site in BY_LINK} >= {
@@ -449,7 +449,6 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     settings = {
         "base_url": BASE_URL,
         "mail.sender": "console",
-        "password_reset.sender": "console",
         "enable_session_listing": "false",
         "limits.enabled": "false",
     }
