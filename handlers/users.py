@@ -3,6 +3,7 @@
 from typing import Any
 
 from domain.context import Context
+from domain.disowning import disowning
 from domain.user_deletion import deletion
 from domain.users import profile
 from domain.users.errors import EmailCanNotBeUpdated, FieldNotAllowed
@@ -69,6 +70,12 @@ async def confirm_deletion(
     if callback_url is None:
         return reply
     return redirects.to(ctx.policy, callback_url, headers=reply.headers)
+
+
+async def disown(ctx: Context, body: shapes.DisownAccountRequest) -> shapes.Success:
+    """Delete a user whose unverified address is somebody else's, by the emailed link."""
+    await disowning.disown(ctx, body["token"])
+    return {"success": True}
 
 
 async def check_username(ctx: Context, body: shapes.CheckUsernameRequest) -> shapes.UsernameAvailability:

@@ -57,6 +57,23 @@ async def locked(
     return user
 
 
+async def lock_leaving(ctx: Context, user: UserRow) -> UserRow | None:
+    """Return the row of a user who is to be deleted, locked; None if they do not exist any more.
+
+    Administrators wait for each other. Raises LastAdmin.
+    """
+    waits = permissions.may_set_roles(ctx, user.role)
+    if waits:
+        await _lock_admins(ctx)
+    leaving = await locking.lock(ctx, user.id)
+    if leaving is None:
+        return None
+    if not waits and permissions.may_set_roles(ctx, leaving.role):
+        raise StaleRead  # The user became an administrator a moment ago.
+    await refuse_last_admin(ctx, leaving)
+    return leaving
+
+
 def is_own(ctx: Context, user_id: str) -> bool:
     """Return whether the caller is the user to act on."""
     return user_id == ctx.signed_in.user.id

@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from domain import errors, one_time_tokens, urls
+from domain import errors, identifiers, one_time_tokens, urls
 from domain.context import Context
 from domain.mail import messages
 from domain.mail.policy import MailPolicy
@@ -98,8 +98,7 @@ async def peek(ctx: Context, token: str) -> tuple[str, bool]:
     """
     found = await _find(ctx, token)
     user = await lookup.by_email(ctx, found.email)
-    local, _, domain = found.email.partition("@")
-    return f"{local[0]}***@{domain}", user is None
+    return identifiers.masked_email(found.email), user is None
 
 
 async def consume(ctx: Context, token: str) -> MailboxSignIn:

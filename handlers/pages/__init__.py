@@ -9,6 +9,7 @@ from handlers.pages.email_sign_in import (
     sign_in_with_email_code,
 )
 from handlers.pages.emails import send_verification_email, show_mail_sent, show_verify_email, verify_email
+from handlers.pages.not_me import begin_disowning, disown, show_not_me
 from handlers.pages.passkeys import complete_with_passkey, confirm_with_passkey, sign_in_with_passkey
 from handlers.pages.passwords import (
     find_change_password,
@@ -23,10 +24,12 @@ from handlers.pages.sign_up import show_sign_up, sign_up
 from handlers.pages.two_factor import send_two_factor_code, show_two_factor, verify_two_factor
 
 __all__ = [
+    "begin_disowning",
     "complete_with_passkey",
     "confirm",
     "confirm_magic_link",
     "confirm_with_passkey",
+    "disown",
     "find_change_password",
     "request_email_sign_in",
     "request_password_reset",
@@ -40,6 +43,7 @@ __all__ = [
     "show_forgot_password",
     "show_magic_link",
     "show_mail_sent",
+    "show_not_me",
     "show_reset_password",
     "show_sign_in",
     "show_sign_out",
