@@ -65,12 +65,12 @@ async def lock_leaving(ctx: Context, user: UserRow) -> UserRow | None:
     waits = permissions.may_set_roles(ctx, user.role)
     if waits:
         await _lock_admins(ctx)
-    leaving = await locking.lock(ctx, user.id)
+    leaving = await locking.lock(ctx, user.id)  # defence: N2 lock
     if leaving is None:
         return None
     if not waits and permissions.may_set_roles(ctx, leaving.role):
         raise StaleRead  # The user became an administrator a moment ago.
-    await refuse_last_admin(ctx, leaving)
+    await refuse_last_admin(ctx, leaving)  # defence: N1 last-admin
     return leaving
 
 

@@ -28,9 +28,10 @@ async def disown(ctx: Context, token: str) -> None:
         raise InvalidDisownToken
     row, owner = found
     user = await targets.lock_leaving(ctx, owner)
-    if user is None or user.email_verified or user.email != row.email:  # defence: N1 unproven
+    # defence: N1 unproven
+    if user is None or user.email_verified or user.email != row.email:
         raise InvalidDisownToken
-    # defence: N1 N2 used-once
+    # defence: N2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.DISOWN, user.id, token):
         raise InvalidDisownToken
     await deletion.remove(ctx, user)

@@ -107,6 +107,7 @@ async def proven_user(ctx: Context, challenge: Challenge) -> UserRow | None:
     if not challenge.mailbox:  # defence: N1 proven-mailbox
         return None
     user = await _lock_live(ctx, challenge)
+    # defence: N1 proven-address
     return user if user is not None and user.email == challenge.email else None
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("threats.toml")
 TESTS = ROOT / "tests"
 
-_ROW = re.compile(r"(ADM|JWT|KEY|[HMPRV])0*([1-9][0-9]*)")
+_ROW = re.compile(r"(ADM|JWT|KEY|[HMNPRV])0*([1-9][0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)
