@@ -105,11 +105,15 @@ class Site:
         return parse_qs(urlsplit(found[-1]).query)["token"][0]
 
     async def not_me_token(self, to: str) -> str:
-        """Return the token of the link "This was not me" in the last email to an address."""
+        """Return the token of the link "This was not me" in the last verification email to an address."""
         await self.token("verify-email", to)
         lines = (self.directory / "mail.jsonl").read_text("utf-8").splitlines()
-        texts = [mail["text"] for mail in map(json.loads, lines) if mail["to"] == to]
-        return re.findall(r"/not-me\?token=(\w+)", texts[-1])[0]
+        texts = [
+            mail["text"]
+            for mail in map(json.loads, lines)
+            if (mail["template"], mail["to"]) == ("verify-email", to)
+        ]
+        return str(re.findall(r"/not-me\?token=(\w+)", texts[-1])[0])
 
 
 @contextmanager

