@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import impersonation, listing, operations, user_fields, user_sessions
+from domain.admin import impersonation, listing, user_fields, user_sessions, users
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
 from domain.errors import Field, ValidationError
@@ -87,7 +87,7 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
 
 async def get_user(ctx: Context, id_: str) -> shapes.User:
     """Return a user."""
-    return wire.user(await operations.get_user(ctx, id_))
+    return wire.user(await users.get_user(ctx, id_))
 
 
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
@@ -98,7 +98,7 @@ async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes
 
 async def has_permission(ctx: Context, body: shapes.HasPermissionRequest) -> shapes.PermissionVerdict:
     """Return whether the caller has permissions."""
-    return {"error": None, "success": operations.has_permission(ctx, body["permissions"])}
+    return {"error": None, "success": users.has_permission(ctx, body["permissions"])}
 
 
 async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.UserAnswer:
@@ -133,30 +133,30 @@ async def update_user(ctx: Context, body: shapes.UpdateUserAsAdminRequest) -> sh
 
 async def set_role(ctx: Context, body: shapes.SetRoleRequest) -> shapes.UserAnswer:
     """Replace the roles of a user."""
-    return _answer(await operations.set_role(ctx, body["userId"], body["role"]))
+    return _answer(await users.set_role(ctx, body["userId"], body["role"]))
 
 
 async def set_user_password(ctx: Context, body: shapes.SetUserPasswordRequest) -> shapes.Status:
     """Set the password of a user."""
-    await operations.set_password(ctx, body["userId"], body["newPassword"])
+    await users.set_password(ctx, body["userId"], body["newPassword"])
     return {"status": True}
 
 
 async def reset_two_factor(ctx: Context, body: shapes.UserIdRequest) -> shapes.UserAnswer:
     """Disable the second factor of a user."""
-    return _answer(await operations.reset_two_factor(ctx, body["userId"]))
+    return _answer(await users.reset_two_factor(ctx, body["userId"]))
 
 
 async def ban_user(ctx: Context, body: shapes.BanUserRequest) -> shapes.UserAnswer:
     """Ban a user."""
     seconds = body.get("banExpiresIn")
     lasts = None if seconds is None else timedelta(seconds=seconds)
-    return _answer(await operations.ban_user(ctx, body["userId"], body.get("banReason"), lasts))
+    return _answer(await users.ban_user(ctx, body["userId"], body.get("banReason"), lasts))
 
 
 async def unban_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.UserAnswer:
     """Lift the ban of a user."""
-    return _answer(await operations.unban_user(ctx, body["userId"]))
+    return _answer(await users.unban_user(ctx, body["userId"]))
 
 
 async def revoke_user_session(
@@ -180,7 +180,7 @@ async def revoke_user_sessions(
 
 async def remove_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.Success:
     """Delete a user."""
-    await operations.remove_user(ctx, body["userId"])
+    await users.remove_user(ctx, body["userId"])
     return {"success": True}
 
 

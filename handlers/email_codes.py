@@ -1,7 +1,7 @@
 """The operations of openapi/paths/email_codes.yaml."""
 
 from domain.context import Context
-from domain.passwordless import codes, email_codes
+from domain.email_codes import codes, email_codes
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
 from handlers.responses.reply import Reply

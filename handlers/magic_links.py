@@ -5,10 +5,9 @@ from dataclasses import replace
 from domain import errors, urls
 from domain.context import Context
 from domain.errors import Refusal
-from domain.passwordless import magic_links
-from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
-from domain.passwordless.magic_links import LinkRequest
-from domain.passwordless.proof import MailboxSignIn
+from domain.magic_links import magic_links
+from domain.magic_links.magic_links import LinkRequest
+from domain.mailbox_proofs import BannedMailboxUser, MailboxSignIn, NewUserSignupDisabled
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire

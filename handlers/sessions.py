@@ -6,9 +6,9 @@ With `require_authentication` off they accept requests without a session, and re
 from domain.api_keys import verification
 from domain.context import Context
 from domain.errors import Unavailable
+from domain.jwt import session_tokens
+from domain.jwt.policy import JwtPolicy
 from domain.sessions import sessions
-from domain.signing_keys import session_tokens
-from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import sign_out_response
@@ -23,7 +23,7 @@ async def get_current(
     if ctx.caller.session.method == verification.METHOD:
         return wire.current_by_key(ctx.caller)
     current = wire.current(ctx.caller)
-    return await _with_token(ctx, current) if ctx.policy[TokenPolicy].header else current
+    return await _with_token(ctx, current) if ctx.policy[JwtPolicy].header else current
 
 
 async def _with_token(ctx: Context, current: shapes.CurrentSession) -> Reply[shapes.CurrentSession]:

@@ -31,7 +31,9 @@ async def get_totp_uri(ctx: Context, body: shapes.GetTotpUriRequest) -> shapes.T
 
 async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[shapes.TotpVerified]:
     """Check a code of an authenticator app."""
-    verified = await verification.totp(ctx, body["code"], trust_device=wire.flag(body.get("trustDevice")))
+    verified = await verification.verify_totp(
+        ctx, body["code"], trust_device=wire.flag(body.get("trustDevice"))
+    )
     user = wire.reduced_user(verified.user)
     if verified.opened is None:
         return Reply({"status": True, "token": ctx.signed_in.token, "user": user})
@@ -48,7 +50,9 @@ async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
 
 async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shapes.OtpVerified]:
     """Check an email code."""
-    verified = await verification.otp(ctx, body["code"], trust_device=wire.flag(body.get("trustDevice")))
+    verified = await verification.verify_otp(
+        ctx, body["code"], trust_device=wire.flag(body.get("trustDevice"))
+    )
     user = wire.reduced_user(verified.user)
     if verified.opened is None:
         return Reply({"token": ctx.signed_in.token, "user": user})
@@ -60,7 +64,7 @@ async def verify_backup_code(
 ) -> Reply[shapes.BackupCodeVerified]:
     """Use up a backup code."""
     trust_device = wire.flag(body.get("trustDevice"))
-    verified = await verification.backup_code(ctx, body["code"], trust_device=trust_device)
+    verified = await verification.verify_backup_code(ctx, body["code"], trust_device=trust_device)
     shape = _with_session(ctx, verified)
     if verified.opened is None:
         return Reply(shape)

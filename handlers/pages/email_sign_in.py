@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from domain import errors, identifiers
 from domain.context import Context
-from domain.passwordless import codes, email_codes, magic_links
-from domain.passwordless.magic_links import LinkRequest
-from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
+from domain.email_codes import codes, email_codes
+from domain.email_codes.policy import EmailCodePolicy
+from domain.magic_links import magic_links
+from domain.magic_links.magic_links import LinkRequest
+from domain.magic_links.policy import MagicLinkPolicy
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
@@ -31,7 +33,7 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
     view = views.of_form(ctx, body)
     _require_a_way(ctx)
     email = identifiers.email(body["email"].strip())
-    wants_link = body.get("method") == "link" or not ctx.policy[EmailOtpPolicy].enabled
+    wants_link = body.get("method") == "link" or not ctx.policy[EmailCodePolicy].enabled
     if wants_link and ctx.policy[MagicLinkPolicy].enabled:
         wanted = LinkRequest(
             name="",
@@ -48,7 +50,7 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
 
 def _require_a_way(ctx: Context) -> None:
     """Raise NotFound where neither links nor codes are sent."""
-    if not (ctx.policy[MagicLinkPolicy].enabled or ctx.policy[EmailOtpPolicy].enabled):
+    if not (ctx.policy[MagicLinkPolicy].enabled or ctx.policy[EmailCodePolicy].enabled):
         raise errors.NotFound
 
 

@@ -65,8 +65,12 @@ async def _verify(ctx: Context, body: shapes.SecondFactorForm) -> Verified:
     trust_device = body.get("trustDevice") == "true"
     match body.get("method"):
         case "backup":
-            return await verification.backup_code(ctx, body["code"].strip(), trust_device=trust_device)
+            return await verification.verify_backup_code(ctx, body["code"].strip(), trust_device=trust_device)
         case "otp":
-            return await verification.otp(ctx, "".join(body["code"].split()), trust_device=trust_device)
+            return await verification.verify_otp(
+                ctx, "".join(body["code"].split()), trust_device=trust_device
+            )
         case _:
-            return await verification.totp(ctx, "".join(body["code"].split()), trust_device=trust_device)
+            return await verification.verify_totp(
+                ctx, "".join(body["code"].split()), trust_device=trust_device
+            )

@@ -28,7 +28,7 @@ def read(overrides: Mapping[str, str] = NOTHING) -> "Settings":
     environ = {**os.environ, **overrides}
     settings = load_settings(environ, Path.cwd())
     logs.configure(settings.log.level, settings.log.format, shows_requests=settings.log.requests)
-    for warning in profiles.warnings(environ):
+    for warning in profiles.warnings(environ, Path.cwd()):
         structlog.get_logger(__name__).warning("configuration", detail=warning)
     return settings
 

@@ -55,11 +55,12 @@ def settings(
 def in_force(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str, str, str]]:
     """Yield each setting with its value and its source: default, a file, a variable or the profile."""
     from server.config import profiles
-    from server.config.settings import FILE, Settings, load
-    from server.config.sources import CONFIG, Environment, read_file, values
+    from server.config.settings import FILE, Settings, former_keys, load
+    from server.config.sources import CONFIG, Environment, read_file, renamed, values
 
     file = directory / environ.get(CONFIG, FILE)
-    in_file, variables = read_file(file, required=False), Environment(Settings, environ).origins
+    in_file = renamed(read_file(file, required=False), former_keys())
+    variables = Environment(Settings, environ, former_keys()).origins
     written = load(environ, directory)
     defaults, before = dict(values(Settings())), dict(values(written))
     for path, value in values(profiles.complete(written, directory)):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from domain.context import Context
-    from domain.signing_keys.rotation import KeyPair
+    from domain.jwt.rotation import KeyPair
     from models.signing_key import SigningKeyRow
     from server.services import Services
 
@@ -31,7 +31,7 @@ def list_keys() -> None:
 
     Example: gatewright signing-keys list
     """
-    from domain.signing_keys import rotation
+    from domain.jwt import rotation
 
     titles = ("Key", "Algorithm", "State", "Created", "Signs from", "Signs until", "Published until")
     rows = [
@@ -96,7 +96,7 @@ def _times(row: "SigningKeyRow") -> "tuple[datetime | None, ...]":
 
 async def _rotate(services: "Services", *, algorithm: str | None, now: bool) -> None:
     from domain.errors import BadRequest
-    from domain.signing_keys import rotation
+    from domain.jwt import rotation
 
     settings = services.settings.jwt
     if not settings.enabled:
@@ -113,7 +113,7 @@ async def _rotate(services: "Services", *, algorithm: str | None, now: bool) -> 
 
 
 async def _revoke(services: "Services", *, kid: str) -> None:
-    from domain.signing_keys import rotation
+    from domain.jwt import rotation
 
     async def find(ctx: "Context") -> "SigningKeyRow":
         return await rotation.find(ctx, kid)

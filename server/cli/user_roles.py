@@ -19,10 +19,10 @@ def promote(user: Identifier, role: Role = "admin") -> None:
 
     Example: gatewright users promote ada@example.com
     """
-    from domain.admin import users
+    from domain.admin import operator
     from server.cli import check_config
 
-    changed = run(lambda ctx: users.promote(ctx, user, role))
+    changed = run(lambda ctx: operator.promote(ctx, user, role))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
     if not check_config.read().admin.enabled:
         typer.echo("The operations under /admin/ are off; set admin.enabled to use them.")
@@ -36,10 +36,10 @@ def demote(user: Identifier, role: Role = "admin", yes: Yes = False) -> None:
 
     Example: gatewright users demote ada@example.com
     """
-    from domain.admin import users
+    from domain.admin import operator
 
     _confirm_last(user, yes)
-    changed = run(lambda ctx: users.demote(ctx, user, role))
+    changed = run(lambda ctx: operator.demote(ctx, user, role))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
 
 
@@ -53,10 +53,10 @@ def set_role(
 
     Example: gatewright users set-role ada@example.com admin
     """
-    from domain.admin import users
+    from domain.admin import operator
 
     _confirm_last(user, yes)
-    changed = run(lambda ctx: users.set_role(ctx, user, roles))
+    changed = run(lambda ctx: operator.set_role(ctx, user, roles))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
 
 
@@ -66,10 +66,10 @@ def admins(as_json: AsJson = False) -> None:
 
     Example: gatewright users admins
     """
-    from domain.admin import users
+    from domain.admin import operator
     from handlers import wire
 
-    found = run(users.administrators)
+    found = run(operator.administrators)
     if as_json:
         print_json([{**wire.user(user), "lastSignIn": last and wire.instant(last)} for user, last in found])
         return
@@ -136,7 +136,7 @@ def impersonations(
 
 def _confirm_last(user: str, yes: bool) -> None:
     """Ask before nobody is left who may set roles."""
-    from domain.admin import users
+    from domain.admin import operator
 
-    if run(lambda ctx: users.is_last_admin(ctx, user)):
+    if run(lambda ctx: operator.is_last_admin(ctx, user)):
         confirm(f"{user} is the last administrator. Change their roles?", yes)

@@ -11,7 +11,7 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 
 from domain import tokens as domain_tokens
-from domain.passwordless import codes
+from domain.email_codes import codes
 from models import OneTimeToken, Purpose, Session, User
 from models.signing_key import SigningKey
 from server.crypto.jwt import generate

@@ -32,11 +32,11 @@ SETTINGS = {
     "mail.from": "no-reply@example.com",
     "mail.smtp.host": "127.0.0.1",
     "mail.smtp.tls": "none",
-    "magic_link.enabled": "true",
-    "magic_link.confirm": "false",
-    "magic_link.sign_up": "false",
-    "email_otp.enabled": "true",
-    "email_otp.sign_up": "false",
+    "magic_links.enabled": "true",
+    "magic_links.confirm": "false",
+    "magic_links.sign_up": "false",
+    "email_codes.enabled": "true",
+    "email_codes.sign_up": "false",
 }
 """Hashing at the cost of production; mail by a server that accepts connections and says nothing."""
 

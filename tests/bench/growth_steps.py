@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Protocol
 
-from domain.admin import listing, operations
+from domain.admin import listing, users
 from domain.admin.listing import UserQuery
 from domain.api_keys import verification
 from domain.context import Caller
@@ -55,7 +55,7 @@ async def by_part(probe: Asking) -> float:
 async def get_user(probe: Asking) -> float:
     """Read a user by their id."""
     user_id = rows.user_id(probe.number() // SESSIONS_EACH)
-    job = partial(operations.get_user, user_id=user_id)
+    job = partial(users.get_user, user_id=user_id)
     caller = await _administrator(probe)
     with timed() as taken:
         found = await probe.services.unit_of_work.run(job, caller=caller)

@@ -198,9 +198,9 @@ def by_mail(name: str, database_url: str, directory: Path) -> Server:
         "GATEWRIGHT_SECRETS": SECRET,
         "GATEWRIGHT_MAIL__SENDER": "file",
         "GATEWRIGHT_MAIL__FILE_PATH": str(directory / f"{name}.jsonl"),
-        "GATEWRIGHT_MAGIC_LINK__ENABLED": "true",
-        "GATEWRIGHT_MAGIC_LINK__CONFIRM": "false",
-        "GATEWRIGHT_EMAIL_OTP__ENABLED": "true",
+        "GATEWRIGHT_MAGIC_LINKS__ENABLED": "true",
+        "GATEWRIGHT_MAGIC_LINKS__CONFIRM": "false",
+        "GATEWRIGHT_EMAIL_CODES__ENABLED": "true",
         "GATEWRIGHT_LIMITS__SIGN_IN_MAIL_BURST": "0",
         "GATEWRIGHT_LIMITS__SIGN_IN_MAIL_DAILY": "0",
     }

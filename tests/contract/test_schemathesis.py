@@ -40,7 +40,7 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     """A service that knows a provider of the present time."""
     provider_process.reset()
     verifiers = {"api_keys.verifiers": f"tests:{VERIFIER}"}
-    mails = {"magic_link.enabled": "true", "magic_link.confirm": "false", "email_otp.enabled": "true"}
+    mails = {"magic_links.enabled": "true", "magic_links.confirm": "false", "email_codes.enabled": "true"}
     settings = {**social_settings(provider_process), **verifiers, **mails, "limits.enabled": "false"}
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())

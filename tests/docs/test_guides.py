@@ -32,9 +32,9 @@ def live(folder: Path) -> Iterator[LiveService]:
     settings = {
         "mail.sender": "console",
         "password_reset.sender": "console",
-        "email_otp.enabled": "true",
-        "magic_link.enabled": "true",
-        "magic_link.confirm": "false",
+        "email_codes.enabled": "true",
+        "magic_links.enabled": "true",
+        "magic_links.confirm": "false",
     }
     with serving(folder, settings) as service:
         yield service

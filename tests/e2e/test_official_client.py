@@ -21,9 +21,9 @@ API_KEYS = {
     "api_keys.grantable": '{"files": ["read"]}',
 }
 BY_MAIL = {
-    "magic_link.enabled": "true",
-    "magic_link.page": "http://127.0.0.1/confirm",
-    "email_otp.enabled": "true",
+    "magic_links.enabled": "true",
+    "magic_links.page": "http://127.0.0.1/confirm",
+    "email_codes.enabled": "true",
 }
 ISSUER = {"jwt.issuer": "https://auth.example.com"}
 

@@ -38,9 +38,9 @@ from tests.service import PASSWORD, Service, running_service
 KILLS = 100 if IS_LONG else 2
 KINDS = ("sign-up", "reset", "enable", "verify", "delete", "passkey", "link", "code", "reset-code")
 SIGN_IN_BY_MAIL = {
-    "magic_link.enabled": "true",
-    "magic_link.confirm": "false",
-    "email_otp.enabled": "true",
+    "magic_links.enabled": "true",
+    "magic_links.confirm": "false",
+    "email_codes.enabled": "true",
 }
 AT_ONCE = 3
 """Users of each kind at the moment of a kill."""

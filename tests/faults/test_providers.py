@@ -230,7 +230,7 @@ class TestSlowProvider:
         endpoint: str,
         slowness: dict[str, Any],
     ) -> None:
-        service = await make_cold_service({**social_settings(provider), "oauth.http_timeout": "2s"})
+        service = await make_cold_service({**social_settings(provider), "social.http_timeout": "2s"})
         session = await join(service)
         as_user(provider, "bob@example.com", "1002")
         provider.control(misbehave={endpoint: slowness}, id_token={"email": None})
@@ -250,7 +250,7 @@ class TestSlowProvider:
         self, make_cold_service: MakeService, provider: ProviderProcess
     ) -> None:
         service = await make_cold_service(
-            {**social_settings(provider), "oauth.http_timeout": "2s", "database.pool_size": "3"}
+            {**social_settings(provider), "social.http_timeout": "2s", "database.pool_size": "3"}
         )
         session = await join(service)
         as_user(provider, "bob@example.com", "1002")
@@ -271,7 +271,7 @@ class TestSlowProvider:
         self, make_cold_service: MakeService, provider: ProviderProcess, way: str
     ) -> None:
         """The same user can be changed meanwhile, whichever operation waits."""
-        times = {"oauth.http_timeout": "3s", "database.timeout": "1s"}
+        times = {"social.http_timeout": "3s", "database.timeout": "1s"}
         service = await make_cold_service({**social_settings(provider), **times})
         ada = await join(service)
         service.client.cookies.clear()

@@ -618,7 +618,7 @@ class TestTokens:
     async def test_show_no_refresh_token_where_it_shall_stay(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
-        hidden = {"oauth.expose_refresh_token": "false"}
+        hidden = {"social.expose_refresh_token": "false"}
         service = await make_service({**social_settings(provider), **hidden})
         as_user(provider, ADA, "1001")
         ada = await enter(service)
@@ -655,8 +655,8 @@ class TestGetAccessToken:
             ({}, 3594, False),
             ({}, 3595, True),
             ({}, 3601, True),
-            ({"oauth.refresh_skew": "5m"}, 3299, False),
-            ({"oauth.refresh_skew": "5m"}, 3300, True),
+            ({"social.refresh_skew": "5m"}, 3299, False),
+            ({"social.refresh_skew": "5m"}, 3300, True),
         ],
     )
     async def test_renews_what_is_about_to_end(
@@ -887,7 +887,7 @@ class TestRefreshToken:
     async def test_is_over_before_the_lease_is(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
-        service = await make_service({**social_settings(provider), "oauth.http_timeout": "60s"})
+        service = await make_service({**social_settings(provider), "social.http_timeout": "60s"})
         as_user(provider, ADA, "1001")
         session = await enter(service)
         provider.control(misbehave={"token": {"hang": 30, "status": 500}})
@@ -903,7 +903,7 @@ class TestRefreshToken:
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:
         before = await tokens(social, linked)
-        async with restarted(social, {**social_settings(provider), "oauth.http_timeout": "60s"}) as fresh:
+        async with restarted(social, {**social_settings(provider), "social.http_timeout": "60s"}) as fresh:
             provider.control(misbehave={"jwks": {"hang": 30}})
 
             after = await tokens(fresh, linked, "/refresh-token")

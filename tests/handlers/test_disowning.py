@@ -18,9 +18,9 @@ PATH = "/disown-account"
 PAGE = f"{BASE_URL}/account/not-me?token="
 BY_MAIL = {
     **SETTINGS,
-    "magic_link.enabled": "true",
-    "magic_link.page": "",
-    "email_otp.enabled": "true",
+    "magic_links.enabled": "true",
+    "magic_links.page": "",
+    "email_codes.enabled": "true",
     "api_keys.enabled": "true",
 }
 

@@ -112,7 +112,7 @@ class TestRequestLink:
 
     @pytest.mark.threat("M4")
     async def test_mails_the_operation_itself_without_confirmation(self, make_service: MakeService) -> None:
-        service = await make_service({**BY_MAIL, "magic_link.confirm": "false"})
+        service = await make_service({**BY_MAIL, "magic_links.confirm": "false"})
         headers = {"Host": "evil.test", "X-Forwarded-Host": "evil.test", "Forwarded": "host=evil.test"}
         await service.post("/sign-in/magic-link", {"email": ADA}, headers=headers)
         [mail] = await service.inbox(ADA)
@@ -126,7 +126,7 @@ class TestRequestLink:
     @pytest.mark.threat("M7")
     @pytest.mark.parametrize(
         ("settings", "email"),
-        [({"magic_link.sign_up": "false"}, EVE), ({"sign_up.enabled": "false"}, EVE), ({}, "banned")],
+        [({"magic_links.sign_up": "false"}, EVE), ({"sign_up.enabled": "false"}, EVE), ({}, "banned")],
     )
     async def test_mails_nothing_that_could_not_sign_in(
         self, make_service: MakeService, settings: dict[str, str], email: str
@@ -235,7 +235,7 @@ class TestVerifyLink:
     async def test_refusals_are_json_or_redirects_and_keep_the_link_used(
         self, make_service: MakeService, state: str, error: str, status: str
     ) -> None:
-        service = await make_service({**BY_MAIL, "magic_link.sign_up": "false"})
+        service = await make_service({**BY_MAIL, "magic_links.sign_up": "false"})
         await join(service)
         first, second = await link_to(service), await link_to(service)
         if state == "expired":
@@ -478,7 +478,7 @@ class TestChangeEmail:
         assert answers == [*["400 INVALID_OTP"] * 3, "403 TOO_MANY_ATTEMPTS"]
 
     async def test_may_need_a_code_of_the_present_address(self, make_service: MakeService) -> None:
-        service = await make_service({**BY_MAIL, "email_otp.verify_current_email": "true"})
+        service = await make_service({**BY_MAIL, "email_codes.verify_current_email": "true"})
         session = await join(service)
         await set_user(service, email_verified=True)
         body = {"newEmail": NEW_ADDRESS}
@@ -552,7 +552,7 @@ class TestAttacks:
     async def test_without_a_page_of_the_operators_links_lead_to_the_hosted_one(
         self, make_service: MakeService
     ) -> None:
-        service = await make_service({**BY_MAIL, "magic_link.page": ""})
+        service = await make_service({**BY_MAIL, "magic_links.page": ""})
 
         await service.post("/sign-in/magic-link", {"email": ADA, "callbackURL": "/welcome"})
 
@@ -669,7 +669,7 @@ class TestTwoFactor:
 
 
 async def test_is_off_by_the_settings(make_service: MakeService) -> None:
-    service = await make_service({"magic_link.enabled": "false", "email_otp.enabled": "false"})
+    service = await make_service({"magic_links.enabled": "false", "email_codes.enabled": "false"})
 
     for path in (
         "/sign-in/magic-link",

@@ -140,7 +140,7 @@ class TestWayThere:
     async def test_is_open_as_long_as_the_operator_says(
         self, make_service: MakeService, provider: ProviderProcess, ada: None
     ) -> None:
-        service = await make_service({**social_settings(provider), "oauth.state_expires_in": "2m"})
+        service = await make_service({**social_settings(provider), "social.state_expires_in": "2m"})
         asked = await ask(service)
         flows = [begun(asked), await begin(service)]
         backs = [await visit(flow) for flow in flows]
@@ -268,7 +268,7 @@ class TestWayBack:
     async def test_leads_elsewhere_by_default_where_the_operator_says(
         self, make_service: MakeService, social: Service, provider: ProviderProcess, ada: None
     ) -> None:
-        named = {"default_redirect_url": f"{BASE_URL}/home", "oauth.error_url": f"{BASE_URL}/sorry?a=b"}
+        named = {"default_redirect_url": f"{BASE_URL}/home", "social.error_url": f"{BASE_URL}/sorry?a=b"}
         service = await make_service({**social_settings(provider), **named})
 
         home = await sign_in(service, callbackURL="")

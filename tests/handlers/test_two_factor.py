@@ -562,7 +562,13 @@ class TestVerified:
         assert (await password_sign_in(service, headers=cookie(TRUST, device))).json()["user"] is not None
 
     @pytest.mark.parametrize(
-        "ask", [verification.totp, verification.otp, verification.backup_code, verification.send_otp]
+        "ask",
+        [
+            verification.verify_totp,
+            verification.verify_otp,
+            verification.verify_backup_code,
+            verification.send_otp,
+        ],
     )
     async def test_a_session_that_ends_meanwhile_is_no_credential(
         self, service: Service, ask: Callable[..., Awaitable[object]]

@@ -69,9 +69,9 @@ def drive(
     settings = {
         **social_settings(provider),
         "api_keys.verifiers": f"journey:{VERIFIER}",
-        "magic_link.enabled": "true",
-        "magic_link.confirm": "false",
-        "email_otp.enabled": "true",
+        "magic_links.enabled": "true",
+        "magic_links.confirm": "false",
+        "email_codes.enabled": "true",
         "passkey.enabled": "true",
         "passkey.rp_id": RP_ID,
         "passkey.origins": ORIGIN,

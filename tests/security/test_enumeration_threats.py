@@ -39,7 +39,7 @@ NO_SESSION = {"sign_up.auto_sign_in": "false"}
 MANY_MAILS = {
     f"limits.{mails}_{time}": "1000" for mails in ("mail", "sign_in_mail") for time in ("burst", "daily")
 }
-NO_NEW_USERS = {"magic_link.sign_up": "false", "email_otp.sign_up": "false"}
+NO_NEW_USERS = {"magic_links.sign_up": "false", "email_codes.sign_up": "false"}
 """Where links and codes create users, strangers get mails, too."""
 
 

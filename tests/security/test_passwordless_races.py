@@ -24,7 +24,7 @@ SETTINGS = {
     "limits.account_failures": "0",
     "limits.sign_in_mail_burst": "0",
     "limits.sign_in_mail_daily": "0",
-    "magic_link.sign_up": "false",
+    "magic_links.sign_up": "false",
 }
 CROWDS = [20, pytest.param(50, marks=pytest.mark.long)]
 KNOWN = pytest.mark.parametrize("is_known", [True, False])

@@ -41,7 +41,7 @@ from tests.security.test_redirect_threats import L1
 from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
 
 EVIL = "https://evil.test"
-HOSTED = {"magic_link.page": "", "session.cookie_secure": "false", **UNLIMITED}
+HOSTED = {"magic_links.page": "", "session.cookie_secure": "false", **UNLIMITED}
 SEND = "/email-otp/send-verification-otp"
 OF_OUTBOX = re.compile("^(DELETE FROM|UPDATE) outbox.*", re.DOTALL)
 RECORDED = "INSERT INTO audit"
@@ -292,7 +292,7 @@ class TestCodes:
     async def test_wrong_exhausted_and_expired_look_alike_for_everybody(
         self, make_service: MakeService, kind: str
     ) -> None:
-        service = await make_service({**HOSTED, **MANY, "email_otp.sign_up": "false"})
+        service = await make_service({**HOSTED, **MANY, "email_codes.sign_up": "false"})
         await everybody(service)
         path, body = CONSUMERS[kind]
 
@@ -317,7 +317,7 @@ class TestCodes:
         self, make_service: MakeService, asked: str
     ) -> None:
         """But for one statement: a mail that was sent is noted, one that is for nobody is deleted."""
-        no_new_users = {"magic_link.sign_up": "false", "email_otp.sign_up": "false"}
+        no_new_users = {"magic_links.sign_up": "false", "email_codes.sign_up": "false"}
         service = await make_service({**UNLIMITED, **MANY, **no_new_users})
         await everybody(service)
         # Who guesses does not live with the guessed.

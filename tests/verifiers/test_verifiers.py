@@ -17,7 +17,7 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import RSAKey
 
-from domain.signing_keys import rotation
+from domain.jwt import rotation
 from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.bench.servers import free_port
@@ -25,7 +25,7 @@ from tests.docs.typing_in import guide, write_files
 from tests.live import PROGRAM, ROOT, environment, serving
 from tests.packages import from_npm, installed
 from tests.sdk.test_sdks import run
-from tests.security.test_token_threats import forged
+from tests.security.test_jwt_threats import forged
 from tests.service import PASSWORD
 
 HERE = Path(__file__).parent

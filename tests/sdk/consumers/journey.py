@@ -17,16 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pyotp
 from gatewright_client import AuthenticatedClient, Client, models
-from gatewright_client.api.accounts import (
-    get_access_token,
-    get_profile,
-    link_social,
-    list_linked,
-    receive_callback,
-    refresh_token,
-    relay_callback,
-    unlink,
-)
+from gatewright_client.api.accounts import list_linked, unlink
 from gatewright_client.api.admin import (
     ban_user,
     create_user,
@@ -53,7 +44,6 @@ from gatewright_client.api.api_keys import update as update_key
 from gatewright_client.api.api_keys import verify as verify_key
 from gatewright_client.api.authentication import (
     sign_in_email,
-    sign_in_social,
     sign_in_username,
     sign_out,
     sign_up_email,
@@ -70,6 +60,7 @@ from gatewright_client.api.email_codes import verify_email as verify_email_by_co
 from gatewright_client.api.emails import change as change_email
 from gatewright_client.api.emails import send_verification
 from gatewright_client.api.emails import verify as verify_email
+from gatewright_client.api.jwt import issue, keys, well_known_keys
 from gatewright_client.api.magic_links import confirm as confirm_link
 from gatewright_client.api.magic_links import peek
 from gatewright_client.api.magic_links import request as request_link
@@ -85,7 +76,15 @@ from gatewright_client.api.passwords import reset as reset_password
 from gatewright_client.api.passwords import verify as verify_password
 from gatewright_client.api.service import check_health, check_readiness, show_error
 from gatewright_client.api.sessions import get_current, list_active, revoke, revoke_all, revoke_others
-from gatewright_client.api.tokens import issue, keys, well_known_keys
+from gatewright_client.api.social import (
+    get_access_token,
+    get_profile,
+    receive_callback,
+    refresh_token,
+    relay_callback,
+)
+from gatewright_client.api.social import link as link_social
+from gatewright_client.api.social import sign_in as sign_in_social
 from gatewright_client.api.two_factor import (
     disable,
     enable,

@@ -92,9 +92,9 @@ async function sessions(): Promise<void> {
   assert.equal(current.user.email, ADA);
   assert.ok(current.session.expiresAt > current.session.createdAt);
   assert.equal(ok(await one.sdk.sessions.listActive()).length, 5);
-  const { token } = ok(await one.sdk.tokens.issue());
+  const { token } = ok(await one.sdk.jwt.issue());
   const { kid } = JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString());
-  for (const published of [ok(await nobody.tokens.keys()), ok(await nobody.tokens.wellKnownKeys())]) {
+  for (const published of [ok(await nobody.jwt.keys()), ok(await nobody.jwt.wellKnownKeys())]) {
     assert.ok(published.keys.some((key) => key.kid === kid));
   }
   ok(await one.sdk.sessions.revoke({ body: { token: two.token } }));
@@ -161,9 +161,9 @@ async function providers(): Promise<void> {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ user }),
   });
-  const link = await sdk.accounts.linkSocial({ body: { provider: "test", callbackURL: "/" } });
+  const link = await sdk.social.link({ body: { provider: "test", callbackURL: "/" } });
   await comeBack(ok(link).url, link.response);
-  const begun = await nobody.authentication.signInSocial({
+  const begun = await nobody.social.signIn({
     body: { provider: "test", scopes: ["openid", "email"], callbackURL: "/" },
   });
   await comeBack(ok(begun).url ?? "", begun.response);
@@ -172,9 +172,9 @@ async function providers(): Promise<void> {
   const linked = ok(await sdk.accounts.listLinked());
   assert.deepEqual(linked.map((account) => account.provider), ["credential", "test"]);
   const body = { providerId: "test" };
-  assert.equal(ok(await sdk.accounts.getAccessToken({ body })).tokenType, "Bearer");
-  ok(await sdk.accounts.refreshToken({ body }));
-  assert.equal(ok(await sdk.accounts.getProfile({ query: body })).user.email, ADA);
+  assert.equal(ok(await sdk.social.getAccessToken({ body })).tokenType, "Bearer");
+  ok(await sdk.social.refreshToken({ body }));
+  assert.equal(ok(await sdk.social.getProfile({ query: body })).user.email, ADA);
   ok(await sdk.accounts.unlink({ body }));
 }
 

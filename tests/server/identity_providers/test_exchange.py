@@ -28,7 +28,7 @@ class TestOpenIdConnect:
     async def test_reads_no_more_than_the_operator_lets_a_provider_say(
         self, make_visitor: MakeVisitor, provider: ProviderProcess, size: int, fits: bool
     ) -> None:
-        plain = make_visitor("plain", settings={"oauth.max_response": "2048"})
+        plain = make_visitor("plain", settings={"social.max_response": "2048"})
         answer = await plain.visit()
         told = '{"id": 7, "email": "ada@example.com"}'
         provider.control(misbehave={"oauth_user": {"raw": told + " " * (size - len(told))}})

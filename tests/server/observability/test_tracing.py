@@ -167,7 +167,7 @@ class TestSpans:
         assert (span.status.code, span.status.message) == (Status.STATUS_CODE_ERROR, "")
         assert not span.events
         assert attributes(span) == {"error.type": "ProviderError"}
-        request = receiver.wait_for("authentication.sign_in_social")
+        request = receiver.wait_for("social.sign_in")
         assert request.status.code == Status.STATUS_CODE_ERROR
         assert span.parent_span_id == request.span_id
 

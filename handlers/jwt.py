@@ -1,12 +1,12 @@
-"""The operations of openapi/paths/tokens.yaml."""
+"""The operations of openapi/paths/jwt.yaml."""
 
 from datetime import timedelta
 from functools import lru_cache
 
 from domain.context import Context
+from domain.jwt import session_tokens
+from domain.jwt.policy import JwtPolicy
 from domain.ports import KeyDocument
-from domain.signing_keys import session_tokens
-from domain.signing_keys.policy import TokenPolicy
 from handlers import shapes
 from handlers.responses.reply import Document
 
@@ -19,7 +19,7 @@ async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToke
 async def keys(ctx: Context) -> Document:
     """Return the keys that verify tokens."""
     # defence: JWT12 memory
-    document, policy = ctx.resources.signing_keys.document, ctx.policy[TokenPolicy]
+    document, policy = ctx.resources.signing_keys.document, ctx.policy[JwtPolicy]
     return _cacheable(document, policy.jwks_max_age)
 
 

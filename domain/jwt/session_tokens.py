@@ -4,9 +4,9 @@ from typing import Any
 
 from domain import tokens
 from domain.context import Caller, Context
+from domain.jwt.errors import AudienceNotAllowed
+from domain.jwt.policy import JwtPolicy
 from domain.sessions.proofs import amr_of
-from domain.signing_keys.errors import AudienceNotAllowed
-from domain.signing_keys.policy import TokenPolicy
 from models.base import to_milliseconds
 from models.queries import UserRow
 
@@ -24,7 +24,7 @@ CLAIMS = {
 
 async def issue(ctx: Context, audience: str | None = None) -> str:
     """Return a signed token about the caller. Raises AudienceNotAllowed and Unavailable."""
-    policy = ctx.policy[TokenPolicy]
+    policy = ctx.policy[JwtPolicy]
     if audience is not None and audience not in policy.audiences:  # defence: JWT5 audience
         raise AudienceNotAllowed
     claims = claims_of(ctx, ctx.signed_in, policy.audiences[0] if audience is None else audience)
@@ -33,7 +33,7 @@ async def issue(ctx: Context, audience: str | None = None) -> str:
 
 def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
     """Return the claims of a session token. There is no `nbf`, because clocks of services differ."""
-    policy, session = ctx.policy[TokenPolicy], caller.session
+    policy, session = ctx.policy[JwtPolicy], caller.session
     expires_at = min(ctx.now + policy.expires_in, session.expires_at)  # defence: JWT7 session-end
     claims: dict[str, Any] = {  # defence: JWT13 no-nbf
         "iss": policy.issuer,
@@ -53,7 +53,7 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
     return {**claims, **_fields(caller.user, policy)}  # defence: JWT15 fields
 
 
-def _fields(user: UserRow, policy: TokenPolicy) -> dict[str, Any]:
+def _fields(user: UserRow, policy: JwtPolicy) -> dict[str, Any]:
     """Return the configured fields of the user that are set."""
     values = {name: getattr(user, CLAIMS[name]) for name in policy.claims}
     return {name: value for name, value in values.items() if value is not None}

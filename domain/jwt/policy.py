@@ -6,7 +6,7 @@ from datetime import timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPolicy:
+class JwtPolicy:
     """Contents of session tokens, and the life of signing keys."""
 
     issuer: str

@@ -3,21 +3,19 @@
 import json
 from typing import NamedTuple
 
-from domain import errors, identifiers, one_time_tokens, urls
+from domain import errors, identifiers, mailbox_proofs, one_time_tokens, urls
 from domain.context import Context
+from domain.magic_links import events, mails
+from domain.magic_links.policy import MagicLinkPolicy
 from domain.mail import messages
 from domain.mail.policy import MailPolicy
+from domain.mailbox_proofs import BannedMailboxUser, MailboxSignIn, NewUser, NewUserSignupDisabled
 from domain.one_time_tokens import MailedToken
 from domain.pages.links import page_url
-from domain.passwordless import events, mails, proof
-from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
-from domain.passwordless.policy import MagicLinkPolicy
-from domain.passwordless.proof import MailboxSignIn, NewUser
 from domain.policy import Policy
 from domain.rate_limits import limits
 from domain.users import locking, lookup
 from models import Purpose
-from models.queries import UserRow
 
 METHOD = "magic_link"
 _NAME = "grant.name"
@@ -45,7 +43,7 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send the link to a user or, if sign-up is open, to a new one; otherwise queue a decoy."""
     wanted = LinkRequest(**json.loads(target or ""))
     user = await locking.lock_by_email(ctx, email)
-    reason = refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
+    reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
     events.link_requested(ctx, user, email, reason)
     if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
         return
@@ -63,13 +61,6 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     mails.magic_link(ctx, user or messages.NOBODY, to, _link(ctx, token, wanted), rules.expires_in)
 
 
-def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> str | None:
-    """Return why no sign-in email is sent to an address, None if it is."""
-    if user is None:
-        return None if proof.may_sign_up(ctx, method_allows=method_allows) else "no such user"
-    return "banned" if user.is_banned(ctx.now) else None
-
-
 def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
     query = {
         "token": token,
@@ -84,7 +75,7 @@ def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
 
 
 def confirm_page(policy: Policy) -> str | None:
-    """Return the page whose button uses up a link: `magic_link.page`, else the hosted one; None without confirming."""
+    """Return the page whose button uses up a link: `magic_links.page`, else the hosted one; None without confirming."""
     rules = policy[MagicLinkPolicy]
     if not rules.confirm:
         return None
@@ -118,7 +109,9 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
     if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, found.user_id, token):
         raise errors.InvalidToken
     new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
-    return await proof.sign_in(ctx, user, found.email, new, method=METHOD, remembered=found.remembered)
+    return await mailbox_proofs.sign_in(
+        ctx, user, found.email, new, method=METHOD, remembered=found.remembered
+    )
 
 
 async def _find(ctx: Context, token: str) -> MailedToken:

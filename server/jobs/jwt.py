@@ -12,10 +12,10 @@ import structlog
 from domain import tokens
 from domain.context import Context
 from domain.errors import Unavailable
+from domain.jwt import rotation
+from domain.jwt.policy import JwtPolicy
+from domain.jwt.rotation import KeyPair
 from domain.ports import Cipher, KeyDocument
-from domain.signing_keys import rotation
-from domain.signing_keys.policy import TokenPolicy
-from domain.signing_keys.rotation import KeyPair
 from models.signing_key import PUBLISHED_KEYS, SigningKeyRow
 from server.clock import Clock
 from server.crypto import jwt
@@ -50,7 +50,7 @@ class SigningKeyStore:
 
     def __init__(
         self,
-        policy: TokenPolicy,
+        policy: JwtPolicy,
         cipher: Cipher,
         clock: Clock,
         run: Run,

@@ -1,4 +1,4 @@
-"""The settings of sign-in by mail: magic links and mailed codes."""
+"""The settings of magic links."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
+from domain.magic_links.policy import MagicLinkPolicy
 from server.config.groups.group import Group
 from server.config.value_types import Duration, OptionalUrl, duration_between
 
@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from server.config.settings import Settings
 
 
-class MagicLink(Group):
-    """`magic_link.*`: sign-in by a link sent by email."""
+class MagicLinks(Group):
+    """`magic_links.*`: sign-in by a link sent by email."""
 
     fills = (MagicLinkPolicy,)
+
+    former_keys = (
+        "magic_link.enabled",
+        "magic_link.expires_in",
+        "magic_link.sign_up",
+        "magic_link.confirm",
+        "magic_link.page",
+    )
 
     enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
@@ -37,30 +45,9 @@ class MagicLink(Group):
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that links could not be sent or opened, and a page that may not be redirected to."""
         if self.enabled and not settings.mail.has_sender:
-            yield "magic_link.enabled: needs a mail.sender"
+            yield "magic_links.enabled: needs a mail.sender"
         if self.enabled and self.confirm and self.page is None and not settings.pages.enabled:
-            yield "magic_link.page: is required while magic_link.confirm is true and pages.enabled false"
+            yield "magic_links.page: is required while magic_links.confirm is true and pages.enabled false"
         with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
             if self.page is not None and not settings.parsed_origins().accepts(self.page):
-                yield "magic_link.page: must be at base_url or at one of trusted_origins"
-
-
-class EmailOtp(Group):
-    """`email_otp.*`: codes sent by email that sign in, verify, reset a password or change the address."""
-
-    fills = (EmailOtpPolicy,)
-
-    enabled: bool = Field(default=False, description="Whether codes are sent by email.")
-    expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
-    attempts: int = Field(default=3, ge=1, le=5, description="Attempts per code.")
-    sign_up: bool = Field(
-        default=True, description="Whether a code creates a user; no effect while `sign_up.enabled` is false."
-    )
-    verify_current_email: bool = Field(
-        default=False, description="Whether a change of address requires a code sent to the current one."
-    )
-
-    def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that codes could not be sent."""
-        if self.enabled and not settings.mail.has_sender:
-            yield "email_otp.enabled: needs a mail.sender"
+                yield "magic_links.page: must be at base_url or at one of trusted_origins"

@@ -15,11 +15,11 @@ from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError
 from joserfc.jwk import KeySet
 
-from domain.signing_keys import rotation
-from domain.signing_keys.rotation import GRACE, State
+from domain.jwt import rotation
+from domain.jwt.rotation import GRACE, State
 from server.crypto.jwt import generate
+from server.jobs.jwt import EVERY
 from server.jobs.key_rotation import reencrypt
-from server.jobs.signing_keys import EVERY
 from tests.conftest import MakeService
 from tests.handlers.steps import code, execute, join
 from tests.postgres import Cluster

@@ -14,8 +14,8 @@ from sqlmodel import col
 
 from domain.context import Context
 from domain.errors import BadRequest, NotFound, Unavailable
-from domain.signing_keys import events
-from domain.signing_keys.policy import TokenPolicy
+from domain.jwt import events
+from domain.jwt.policy import JwtPolicy
 from models.lease import Lease
 from models.signing_key import SIGNING_KEYS, SigningKey, SigningKeyRow
 from models.statements import insert, table_of
@@ -75,7 +75,7 @@ def signing_key(rows: Iterable[SigningKeyRow], algorithm: str, now: datetime) ->
     return max(current, key=lambda row: (row.signs_from, row.created_at), default=None)
 
 
-def due(rows: Sequence[SigningKeyRow], policy: TokenPolicy, now: datetime) -> dict[str, datetime]:
+def due(rows: Sequence[SigningKeyRow], policy: JwtPolicy, now: datetime) -> dict[str, datetime]:
     """Return the algorithms that need a new key, and when each begins to sign; `rows` are those that can be decrypted.
 
     A key that is not the first is published for `publish_ahead` before, for which the current one signs longer if
@@ -86,7 +86,7 @@ def due(rows: Sequence[SigningKeyRow], policy: TokenPolicy, now: datetime) -> di
 
 
 def _next_start(
-    rows: Sequence[SigningKeyRow], algorithm: str, policy: TokenPolicy, now: datetime
+    rows: Sequence[SigningKeyRow], algorithm: str, policy: JwtPolicy, now: datetime
 ) -> datetime | None:
     current = signing_key(rows, algorithm, now)
     if current is None:
@@ -123,7 +123,7 @@ async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -
     await _lock(ctx, holder)
     rows = await _all(ctx)
     # defence: JWT11 still-due
-    for algorithm, start in due(_usable(ctx, rows), ctx.policy[TokenPolicy], ctx.now).items():
+    for algorithm, start in due(_usable(ctx, rows), ctx.policy[JwtPolicy], ctx.now).items():
         if algorithm in pairs:
             await _add(ctx, rows, pairs[algorithm], start)
     await _retire(ctx, rows)
@@ -134,7 +134,7 @@ async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once
     announced already."""
     await _lock(ctx, holder)
     rows = await _all(ctx)
-    start = ctx.now if at_once else ctx.now + ctx.policy[TokenPolicy].publish_ahead
+    start = ctx.now if at_once else ctx.now + ctx.policy[JwtPolicy].publish_ahead
     for pair in pairs:
         announced = _announced(_usable(ctx, rows), pair.algorithm, ctx.now)
         if announced is not None and not at_once:
@@ -182,7 +182,7 @@ async def _add(
     ctx: Context, rows: Sequence[SigningKeyRow], pair: KeyPair, start: datetime, *, by_operator: bool = False
 ) -> None:
     """Store a key pair; keys that would sign beside it end when it starts."""
-    policy, usable = ctx.policy[TokenPolicy], _usable(ctx, rows)
+    policy, usable = ctx.policy[JwtPolicy], _usable(ctx, rows)
     current = signing_key(usable, pair.algorithm, ctx.now)
     for row in usable:
         overlaps = row.signs_until is None or row.signs_until > start

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.admin import users as admin_users
+from domain.admin import operator
 from domain.admin.errors import EmailTaken
-from domain.admin.users import NewUser
+from domain.admin.operator import NewUser
 from domain.context import Context
 from domain.identifiers import InvalidEmail, InvalidUsername, UsernameTooShort
 from domain.passwords.errors import PasswordTooCommon, PasswordTooLong, PasswordTooShort
@@ -46,9 +46,9 @@ Do = Callable[..., Awaitable[Any]]
 
 class TestCreate:
     async def test_makes_a_user_who_can_sign_in(self, service: Service, do: Do) -> None:
-        user = await do(admin_users.create, ADA)
+        user = await do(operator.create, ADA)
         verified = replace(GRACE, email="Grace@Example.com", email_verified=True)
-        grace = await do(admin_users.create, verified)
+        grace = await do(operator.create, verified)
 
         assert (user.email, user.username, user.email_verified) == ("ada@example.com", "ada_l", False)
         assert (grace.email, grace.email_verified) == ("grace@example.com", True)
@@ -60,7 +60,7 @@ class TestCreate:
     async def test_works_where_strangers_may_not_sign_up(self, make_service: MakeService) -> None:
         service = await make_service({"sign_up.enabled": "false"})
 
-        await run(service, admin_users.create, ADA)
+        await run(service, operator.create, ADA)
 
         assert await opens(service, PASSWORD)
 
@@ -77,24 +77,24 @@ class TestCreate:
         ]
         for changed, refusal in unsound:
             with pytest.raises(refusal):
-                await do(admin_users.create, replace(ADA, **changed))
+                await do(operator.create, replace(ADA, **changed))
 
         assert await count(service, User) == 0
 
     async def test_refuses_what_is_taken(self, service: Service, do: Do) -> None:
-        await do(admin_users.create, ADA)
+        await do(operator.create, ADA)
 
         with pytest.raises(EmailTaken):
-            await do(admin_users.create, replace(GRACE, email="ADA@example.com"))
+            await do(operator.create, replace(GRACE, email="ADA@example.com"))
         with pytest.raises(UsernameIsAlreadyTaken):
-            await do(admin_users.create, replace(GRACE, username="ADA_L"))
+            await do(operator.create, replace(GRACE, username="ADA_L"))
 
         assert await count(service, User) == 1
 
 
 class TestFind:
     async def test_by_id_address_and_username(self, do: Do) -> None:
-        ada = await do(admin_users.create, ADA)
+        ada = await do(operator.create, ADA)
 
         found = [await do(lookup.find, name) for name in (ada.id, "ADA@example.com", "Ada_L")]
 
@@ -106,19 +106,19 @@ class TestFind:
 
 class TestList:
     async def test_newest_first_and_page_by_page(self, service: Service, do: Do) -> None:
-        await do(admin_users.create, ADA)
+        await do(operator.create, ADA)
         service.clock.advance(seconds=1)
-        await do(admin_users.create, GRACE)
+        await do(operator.create, GRACE)
 
-        users, total = await do(admin_users.list_users, limit=10)
-        second, still = await do(admin_users.list_users, limit=1, offset=1)
+        users, total = await do(operator.list_users, limit=10)
+        second, still = await do(operator.list_users, limit=1, offset=1)
 
         assert ([user.name for user in users], total) == (["Grace", "Ada"], 2)
         assert ([user.name for user in second], still) == (["Ada"], 2)
 
     async def test_finds_parts_in_any_case_and_takes_them_literally(self, do: Do) -> None:
-        await do(admin_users.create, replace(ADA, name="ÉLOïse"))
-        await do(admin_users.create, GRACE)
+        await do(operator.create, replace(ADA, name="ÉLOïse"))
+        await do(operator.create, GRACE)
 
         for search, names in (
             ("ADA_l", ["ÉLOïse"]),
@@ -130,19 +130,19 @@ class TestList:
             ("éloïse", ["ÉLOïse"]),
             ("ï", ["ÉLOïse"]),
         ):
-            users, total = await do(admin_users.list_users, search, limit=10)
+            users, total = await do(operator.list_users, search, limit=10)
 
             assert (sorted(user.name for user in users), total) == (names, len(names)), search
 
 
 class TestShow:
     async def test_gives_the_live_sessions(self, service: Service, do: Do) -> None:
-        await do(admin_users.create, ADA)
+        await do(operator.create, ADA)
         await sign_in(service)
         service.clock.advance(days=8)
         await sign_in(service)
 
-        overview = await do(admin_users.show, "ada_l")
+        overview = await do(operator.show, "ada_l")
 
         assert overview.user.email == ADA.email
         assert list(overview.providers) == ["credential"]
@@ -151,51 +151,51 @@ class TestShow:
 
 class TestBan:
     async def test_ends_sessions_and_refuses_sign_in(self, service: Service, do: Do) -> None:
-        await do(admin_users.create, ADA)
+        await do(operator.create, ADA)
         headers = [bearer((await sign_in(service)).json()["token"]) for _ in range(2)]
 
-        ended = await do(admin_users.ban, ADA.email, reason="spam", until=START + timedelta(days=1))
+        ended = await do(operator.ban, ADA.email, reason="spam", until=START + timedelta(days=1))
 
         assert (ended, await works(service, headers[0])) == (2, False)
         assert code(await sign_in(service)) == "403 BANNED_USER"
         user = await do(lookup.find, ADA.email)
         assert (user.banned, user.ban_reason, user.ban_expires) == (True, "spam", START + timedelta(days=1))
-        await do(admin_users.ban, ADA.email, reason="another", until=None)
+        await do(operator.ban, ADA.email, reason="another", until=None)
         user = await do(lookup.find, ADA.email)
         assert (user.banned, user.ban_reason, user.ban_expires) == (True, "another", None)
 
     async def test_for_some_time_and_no_longer_a_reason_than_moves_on(self, do: Do) -> None:
-        await do(admin_users.create, ADA)
-        longest = "x" * admin_users.LONGEST_REASON
+        await do(operator.create, ADA)
+        longest = "x" * operator.LONGEST_REASON
 
         with pytest.raises(errors.ValidationError, match="over at once"):
-            await do(admin_users.ban, ADA.email, reason=None, until=START)
+            await do(operator.ban, ADA.email, reason=None, until=START)
         with pytest.raises(errors.ValidationError, match="reason"):
-            await do(admin_users.ban, ADA.email, reason=longest + "x", until=None)
+            await do(operator.ban, ADA.email, reason=longest + "x", until=None)
         assert not (await do(lookup.find, ADA.email)).banned
-        await do(admin_users.ban, ADA.email, reason=longest, until=None)
+        await do(operator.ban, ADA.email, reason=longest, until=None)
 
         assert (await do(lookup.find, ADA.email)).ban_reason == longest
 
 
 async def test_sessions_that_are_ended_are_those_of_the_user_only(service: Service, do: Do) -> None:
-    await do(admin_users.create, ADA)
-    await do(admin_users.create, GRACE)
+    await do(operator.create, ADA)
+    await do(operator.create, GRACE)
     ada, grace = [bearer((await sign_in(service, user.email)).json()["token"]) for user in (ADA, GRACE)]
 
-    ended = await do(admin_users.revoke_sessions, "ada_l")
+    ended = await do(operator.revoke_sessions, "ada_l")
 
     assert (ended, await works(service, ada), await works(service, grace)) == (1, False, True)
 
 
 async def test_deletion_takes_everything_along(service: Service, do: Do) -> None:
-    await do(admin_users.create, ADA)
+    await do(operator.create, ADA)
     await sign_in(service)
-    await do(admin_users.create, GRACE)
+    await do(operator.create, GRACE)
 
-    deleted = await do(admin_users.delete, ADA.email)
+    deleted = await do(operator.delete, ADA.email)
 
     assert deleted.email == ADA.email
     assert [await count(service, model) for model in (User, Account, Session)] == [1, 1, 0]
     with pytest.raises(errors.NotFound):
-        await do(admin_users.delete, ADA.email)
+        await do(operator.delete, ADA.email)

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/tokens.yaml, and the token on /get-session."""
+"""The operations of openapi/paths/jwt.yaml, and the token on /get-session."""
 
 import json
 import re

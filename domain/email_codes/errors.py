@@ -1,7 +1,6 @@
-"""Errors of sign-in by mail."""
+"""Errors of email codes."""
 
 from domain.errors import BadRequest, Forbidden
-from domain.users.errors import BannedUser
 
 
 class InvalidOtp(BadRequest):
@@ -21,18 +20,4 @@ class TooManyAttempts(Forbidden):
     """No attempt is left for the code, which is deleted."""
 
     message = "Too many attempts"
-    keeps_writes = True
-
-
-class NewUserSignupDisabled(Forbidden):
-    """There is no such user, and none may be created; the link or code is used up."""
-
-    message = "New user sign up is disabled"
-    keeps_writes = True
-
-
-class BannedMailboxUser(BannedUser):
-    """The link or code was right, but the user is banned; it is used up."""
-
-    code = BannedUser.code
     keeps_writes = True

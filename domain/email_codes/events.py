@@ -1,28 +1,13 @@
-"""Audit events of sign-in by mail."""
-
-from typing import Any
+"""Audit events of email codes."""
 
 from domain.audit.record import Event, Refused, hints, record, record_request
 from domain.context import Context
 from models import Outcome
 from models.queries import UserRow
 
-MAGIC_LINK_REQUESTED = Event("magic_link.requested")
-MAGIC_LINK_REFUSED = Event("magic_link.refused", unbounded=True)
 EMAIL_CODE_REQUESTED = Event("email_code.requested")
 EMAIL_CODE_FAILED = Event("email_code.failed", unbounded=True)
 EMAIL_CODE_EXHAUSTED = Event("email_code.exhausted")
-UNPROVEN_ACCESS_REMOVED = Event("user.unproven_access_removed")
-
-
-def link_requested(ctx: Context, user: UserRow | None, email: str, reason: str | None) -> None:
-    """A link was requested; a `reason` says why none was sent."""
-    record_request(ctx, MAGIC_LINK_REQUESTED, user, email, reason)
-
-
-def link_refused(ctx: Context, refusal: Refused, user_id: str | None = None) -> None:
-    """A link was refused."""
-    record(ctx, MAGIC_LINK_REFUSED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal)
 
 
 def code_requested(ctx: Context, user: UserRow | None, email: str, kind: str, reason: str | None) -> None:
@@ -51,8 +36,3 @@ def _refused(
 ) -> None:
     hint = hints(ctx, email)[0] if user_id is None else None
     record(ctx, event, user_id=user_id, hint=hint, outcome=outcome, refusal=refusal, type=kind)
-
-
-def access_removed(ctx: Context, user_id: str, counts: dict[str, Any]) -> None:
-    """Everything that could sign in to an account with an unverified address was removed."""
-    record(ctx, UNPROVEN_ACCESS_REMOVED, user_id=user_id, actor_id=user_id, **counts)

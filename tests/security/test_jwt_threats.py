@@ -18,7 +18,7 @@ import pytest
 from joserfc import jws, jwt
 from joserfc.jwk import KeySet, OctKey, RSAKey
 
-from domain.signing_keys import rotation
+from domain.jwt import rotation
 from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.conftest import MakeService, SignIn

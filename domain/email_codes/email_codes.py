@@ -2,18 +2,18 @@
 
 from functools import partial
 
-from domain import errors
+from domain import errors, mailbox_proofs
 from domain.context import Context
+from domain.email_codes import codes
+from domain.email_codes.errors import InvalidOtp
+from domain.email_codes.policy import EmailCodePolicy
 from domain.emails import emails
 from domain.emails import events as email_events
 from domain.emails.errors import ChangeEmailDisabled, VerificationEmailNotEnabled
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.mail import messages
 from domain.mail.policy import MailPolicy
-from domain.passwordless import codes, magic_links, proof
-from domain.passwordless.errors import InvalidOtp
-from domain.passwordless.policy import EmailOtpPolicy
-from domain.passwordless.proof import MailboxSignIn, NewUser
+from domain.mailbox_proofs import MailboxSignIn, NewUser
 from domain.passwords import passwords, strength
 from domain.passwords.errors import ResetPasswordDisabled
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
@@ -35,7 +35,7 @@ def request(ctx: Context, email: str, kind: codes.CodeType) -> None:
         if sender == "none":
             raise ResetPasswordDisabled
     if kind is codes.VERIFY and not (
-        ctx.policy[EmailVerificationPolicy].enabled or ctx.policy[EmailOtpPolicy].verify_current_email
+        ctx.policy[EmailVerificationPolicy].enabled or ctx.policy[EmailCodePolicy].verify_current_email
     ):
         raise VerificationEmailNotEnabled
     messages.queue_request(ctx, kind.template, sender, email.lower(), None)
@@ -45,7 +45,7 @@ def request(ctx: Context, email: str, kind: codes.CodeType) -> None:
 async def resolve_sign_in(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send a sign-in code to a user or, if sign-up is open, to a new one."""
     user = await locking.lock_by_email(ctx, email)
-    reason = magic_links.refusal_of(ctx, user, method_allows=ctx.policy[EmailOtpPolicy].sign_up)
+    reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[EmailCodePolicy].sign_up)
     await codes.send(ctx, codes.Binding(codes.SIGN_IN, email), user, reason)
 
 
@@ -56,7 +56,7 @@ async def resolve_verification(ctx: Context, email: str, target: str | None) -> 
     reason = None
     if user is None:
         reason = "no such user"
-    elif user.email_verified and not ctx.policy[EmailOtpPolicy].verify_current_email:
+    elif user.email_verified and not ctx.policy[EmailCodePolicy].verify_current_email:
         reason = "verified already"
     await codes.send(ctx, codes.Binding(codes.VERIFY, email), user, reason)
 
@@ -100,8 +100,8 @@ async def sign_in(
     subject = await codes.failure_subject(ctx, email)
     user = await locking.lock_by_email(ctx, email)
     await (await codes.compare(ctx, codes.Binding(codes.SIGN_IN, email), otp, subject)).use(ctx)
-    new = NewUser(ctx.policy[EmailOtpPolicy].sign_up, name, image)
-    return await proof.sign_in(ctx, user, email, new, method=METHOD, remembered=remembered)
+    new = NewUser(ctx.policy[EmailCodePolicy].sign_up, name, image)
+    return await mailbox_proofs.sign_in(ctx, user, email, new, method=METHOD, remembered=remembered)
 
 
 async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:
@@ -137,7 +137,7 @@ async def request_change(ctx: Context, new_email: str, otp: str | None) -> None:
     """
     new_email = new_email.lower()
     _refuse_change(ctx, new_email)
-    needs_code = ctx.policy[EmailOtpPolicy].verify_current_email
+    needs_code = ctx.policy[EmailCodePolicy].verify_current_email
     if needs_code and otp is None:
         message = "A code sent to the current address is required"
         raise errors.ValidationError(message, errors.Field("body", "otp", message))

@@ -13,14 +13,13 @@ from domain.authentication.gate import SignInOptions
 from domain.authentication.policy import SignUpPolicy
 from domain.context import Context
 from domain.emails import events as email_events
+from domain.errors import Forbidden
 from domain.localization import N_
-from domain.passwordless import events, mails
-from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
 from domain.sessions import sessions
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
 from domain.users import events as user_events
-from domain.users import profile
+from domain.users import mails, profile
 from domain.users.errors import BannedUser
 from models import Account, OneTimeToken, Purpose, TrustedDevice
 from models.api_key import ApiKey
@@ -46,6 +45,20 @@ _SHOWN = {
 }
 
 
+class NewUserSignupDisabled(Forbidden):
+    """There is no such user, and none may be created; the link or code is used up."""
+
+    message = "New user sign up is disabled"
+    keeps_writes = True
+
+
+class BannedMailboxUser(BannedUser):
+    """The link or code was right, but the user is banned; it is used up."""
+
+    code = BannedUser.code
+    keeps_writes = True
+
+
 @dataclass(frozen=True, slots=True)
 class MailboxSignIn:
     """A session or a sign-in that waits for a second factor, and whether the user was created for it."""
@@ -66,6 +79,13 @@ class NewUser:
 def may_sign_up(ctx: Context, *, method_allows: bool) -> bool:
     """Return whether an unknown address may get an account."""
     return method_allows and ctx.policy[SignUpPolicy].enabled  # defence: M7 sign-up
+
+
+def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> str | None:
+    """Return why no sign-in email is sent to an address, None if it is."""
+    if user is None:
+        return None if may_sign_up(ctx, method_allows=method_allows) else "no such user"
+    return "banned" if user.is_banned(ctx.now) else None
 
 
 async def sign_in(
@@ -106,7 +126,7 @@ async def _secure(ctx: Context, user: UserRow) -> UserRow:
         counts[name] = len(await ctx.db.execute(delete(table).where(owner == user.id).returning(owner)))
     changed = await profile.change(ctx, user, email_verified=True)
     email_events.email_verified(ctx, user.id)
-    events.access_removed(ctx, user.id, counts)
+    user_events.access_removed(ctx, user.id, counts)
     removed = {_SHOWN[name]: counts[name] for name in _SHOWN if counts[name]}
     if removed:
         await mails.account_secured(ctx, changed, removed)

@@ -10,10 +10,10 @@ from sqlmodel import col
 
 from domain import errors, tokens
 from domain.context import Context
+from domain.email_codes import events, mails
+from domain.email_codes.errors import InvalidOtp, OtpExpired, TooManyAttempts
+from domain.email_codes.policy import EmailCodePolicy
 from domain.mail import messages
-from domain.passwordless import events, mails
-from domain.passwordless.errors import InvalidOtp, OtpExpired, TooManyAttempts
-from domain.passwordless.policy import EmailOtpPolicy
 from domain.passwords.policy import PasswordResetPolicy
 from domain.ports import Cipher
 from domain.rate_limits import limits
@@ -108,7 +108,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     family: limits.Family = kind.family if reason is None or kind is SIGN_IN else "nobody"
     if not await limits.may_mail(ctx, family, binding.email):
         return
-    lives = ctx.policy[EmailOtpPolicy].expires_in
+    lives = ctx.policy[EmailCodePolicy].expires_in
     code = tokens.digits(6)
     user_id = None if user is None else user.id
     # Nobody can type the code of a decoy: it is no six digits.
@@ -151,7 +151,7 @@ async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
 
 async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
     """Take an attempt and compare. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
-    row, most = binding.row, ctx.policy[EmailOtpPolicy].attempts
+    row, most = binding.row, ctx.policy[EmailCodePolicy].attempts
     taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
     if taken is None:
         expiry = (await ctx.db.execute(_EXPIRY, **row)).scalar()

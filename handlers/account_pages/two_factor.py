@@ -32,7 +32,7 @@ _GROUP = 4
 """How many characters of a key stand together."""
 
 
-async def show_second_factor(
+async def show_two_factor(
     ctx: Context,
     callback_url: str | None = None,
     ui_locales: str | None = None,
@@ -45,7 +45,7 @@ async def show_second_factor(
     return frame.render(
         ctx,
         view,
-        "second_factor.html",
+        "two_factor.html",
         notices=_NOTICES,
         reason=reason,
         step=step,
@@ -59,7 +59,7 @@ async def show_second_factor(
     )
 
 
-async def enable_second_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
+async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
     """Begin to set up an authenticator, or enable codes by email; show the codes once."""
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
@@ -73,20 +73,20 @@ async def enable_second_factor(ctx: Context, body: shapes.SecondFactorSetupForm)
     return frame.render(
         ctx,
         view,
-        "second_factor_setup.html",
+        "two_factor_setup.html",
         qr_code=qr_code(uri),
         key=_grouped(parse_qs(urlsplit(uri).query)["secret"][0]),
         codes=enrolled.backup_codes,
     )
 
 
-async def confirm_second_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page | Redirect:
+async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page | Redirect:
     """Check the first code of an authenticator; sign-ins require one from then on."""
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
     sessions.require_fresh(ctx)
-    await verification.totp(ctx, "".join(body["code"].split()), trust_device=False)
+    await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
     return view.lead("/second-factor", reason="enabled")
 
 
@@ -99,7 +99,7 @@ async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -
     return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
 
 
-async def disable_second_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Page | Redirect:
+async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Page | Redirect:
     """Disable the second factor; no device is trusted any more."""
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:

@@ -1,4 +1,4 @@
-"""Policy for magic links and mailed codes, from the operator's settings."""
+"""What the operator decides about magic links."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,14 +15,3 @@ class MagicLinkPolicy:
     """Whether a link opens a page whose button signs in; if not, opening the link signs in."""
     page: str | None
     """That page; None: the hosted one."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmailOtpPolicy:
-    """How mailed codes work."""
-
-    enabled: bool
-    expires_in: timedelta
-    attempts: int
-    sign_up: bool
-    verify_current_email: bool

@@ -1,12 +1,11 @@
-"""The settings of sign-in through providers and of linked accounts."""
+"""The settings of sign-in through providers."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from domain.accounts.policy import AccountPolicy
-from domain.social.policy import LinkingPolicy, SocialPolicy
+from domain.social.policy import SocialPolicy
 from server.config.groups.group import Group, fill
 from server.config.value_types import Duration, Items, OptionalText, OptionalUrl, Size, duration_between
 
@@ -14,30 +13,17 @@ if TYPE_CHECKING:
     from server.config.settings import Settings
 
 
-class AccountLinking(Group):
-    """`account_linking.*`: one user, several ways to sign in."""
+class Social(Group):
+    """`social.*`: settings of all providers."""
 
-    fills = (LinkingPolicy, AccountPolicy)
-
-    enabled: bool = Field(default=True, description="Whether provider accounts can be linked to users.")
-    implicit: bool = Field(
-        default=True, description="Whether sign-in links an account with the same address."
+    former_keys = (
+        "oauth.state_expires_in",
+        "oauth.http_timeout",
+        "oauth.max_response",
+        "oauth.refresh_skew",
+        "oauth.expose_refresh_token",
+        "oauth.error_url",
     )
-    require_local_verified: bool = Field(
-        default=True, description="Whether implicit linking needs the user's own address verified."
-    )
-    trusted_providers: Annotated[tuple[str, ...], Items] = Field(
-        default=(),
-        description="Providers whose email addresses count as verified even if they do not say so.",
-    )
-    allow_different_emails: bool = Field(
-        default=False, description="Whether linked accounts may differ in address."
-    )
-    allow_unlinking_all: bool = Field(default=False, description="Whether the last account may be unlinked.")
-
-
-class OAuth(Group):
-    """`oauth.*`: settings of all providers."""
 
     state_expires_in: Duration = duration_between("10m", "Time to complete a sign-in at the provider.")
     http_timeout: Duration = duration_between("10s", "Longest wait for a provider.", at_least="0.05s")
