@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.security import threats
+from tests.security.matrix import markdown, matrix
 from tests.security.mutants import lists
 from tests.security.threats import ROOT, Group, Row
 
@@ -26,7 +27,12 @@ model are in `tests/fuzz`.
 def main(arguments: Sequence[str]) -> int:
     """Write the file, or check it; give the exit code."""
     groups, places = threats.read(), threats.places()
-    wanted = text(groups, places, mutants())
+    declared = matrix.read()
+    missing = declared.complaints()
+    if missing:
+        print(*missing, sep="\n", file=sys.stderr)
+        return 1
+    wanted = text(groups, places, mutants()) + "\n" + markdown.section(declared)
     if "--check" not in arguments:
         TABLE.write_text(wanted, "utf-8")
         return 0

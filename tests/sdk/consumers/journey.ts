@@ -167,7 +167,7 @@ async function providers(): Promise<void> {
     body: { provider: "test", scopes: ["openid", "email"], callbackURL: "/" },
   });
   await comeBack(ok(begun).url ?? "", begun.response);
-  const relayed = await nobody.accounts.relayCallback({ path: { provider: "test" }, body: { state: "x", code: "y" } });
+  const relayed = await nobody.social.relayCallback({ path: { provider: "test" }, body: { state: "x", code: "y" } });
   assert.equal(relayed.response?.status, 303);
   const linked = ok(await sdk.accounts.listLinked());
   assert.deepEqual(linked.map((account) => account.provider), ["credential", "test"]);
@@ -183,7 +183,7 @@ async function comeBack(page: string, begun: Response | undefined): Promise<void
   const visited = await fetch(page, { redirect: "manual" });
   const answer = new URL(visited.headers.get("location") ?? "").searchParams;
   const cookie = begun?.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-  const landed = await holding(undefined, { cookie }).accounts.receiveCallback({
+  const landed = await holding(undefined, { cookie }).social.receiveCallback({
     path: { provider: "test" },
     query: { code: answer.get("code") ?? "", state: answer.get("state") ?? "" },
   });
