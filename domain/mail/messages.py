@@ -109,9 +109,11 @@ def queue_mail(
         "link": None,
         "code": None,
         "expires": None if expires_at is None else expires_at.isoformat(),
-        "not_me_link": _not_me_link(ctx, template, user, recipient),
         **values,
     }
+    not_me_link = _not_me_link(ctx, template, user, recipient)
+    if not_me_link is not None:
+        payload["not_me_link"] = not_me_link
     _add(
         ctx,
         outbox.row(ctx, MailState.QUEUED, template, by, payload, user_id=user.id, expires_at=expires_at),
