@@ -51,12 +51,6 @@ class YouCannotRemoveYourself(BadRequest):
     message = "You cannot remove yourself"
 
 
-class LastAdmin(BadRequest):
-    """Nobody else who is not banned may set roles."""
-
-    message = "The last administrator cannot be removed"
-
-
 class YouAreNotAllowedToListUsers(Forbidden):
     """No role of the caller grants it, or the user has powers that the caller lacks."""
 

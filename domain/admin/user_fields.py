@@ -20,8 +20,8 @@ from domain.admin.errors import (
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.emails import emails
+from domain.users import admins, lookup, profile
 from domain.users import events as user_events
-from domain.users import lookup, profile
 from models.queries import UserRow
 
 _BAN = ("banned", "ban_reason", "ban_expires")
@@ -98,7 +98,7 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
     if is_own and ("email" in data or "email_verified" in data):  # defence: ADM14 own-email
         permissions.refuse(ctx, YouAreNotAllowedToSetUsersEmail)
     if is_ban:
-        await targets.refuse_last_admin(ctx, user)
+        await admins.refuse_last(ctx, user)
     user = await _change_profile(ctx, user, data)
     if names is not None:
         user = await changes.set_roles(ctx, user, names)

@@ -9,6 +9,7 @@ from handlers.pages.email_sign_in import (
     sign_in_with_email_code,
 )
 from handlers.pages.emails import send_verification_email, show_mail_sent, show_verify_email, verify_email
+from handlers.pages.leaving import show_leaving
 from handlers.pages.not_me import begin_disowning, disown, show_not_me
 from handlers.pages.passkeys import complete_with_passkey, confirm_with_passkey, sign_in_with_passkey
 from handlers.pages.passwords import (
@@ -41,6 +42,7 @@ __all__ = [
     "show_email_sign_in",
     "show_error",
     "show_forgot_password",
+    "show_leaving",
     "show_magic_link",
     "show_mail_sent",
     "show_not_me",

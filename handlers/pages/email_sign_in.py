@@ -15,6 +15,7 @@ from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
+# pages.show_email_sign_in
 async def show_email_sign_in(
     ctx: Context,
     callback_url: str | None = None,
@@ -28,6 +29,7 @@ async def show_email_sign_in(
     return view.render("email_sign_in.html", email=email or "", **ways_in.offered(ctx))
 
 
+# pages.request_email_sign_in
 async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> Redirect:
     """Request a link or a code; the response is the same for every address."""
     view = views.of_form(ctx, body)
@@ -54,6 +56,7 @@ def _require_a_way(ctx: Context) -> None:
         raise errors.NotFound
 
 
+# pages.show_email_code
 async def show_email_code(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
 ) -> Page:
@@ -62,6 +65,7 @@ async def show_email_code(
     return view.render("email_code.html", email=email or "")
 
 
+# pages.sign_in_with_email_code
 async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
     """Sign in with a code that was sent."""
     view = views.of_form(ctx, body)
@@ -70,6 +74,7 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
     return ways_in.go_on(ctx, view, signed_in.opened)
 
 
+# pages.show_magic_link
 async def show_magic_link(
     ctx: Context,
     callback_url: str | None = None,
@@ -89,6 +94,7 @@ async def show_magic_link(
     )
 
 
+# pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
     """Use a mailed link up, and sign in."""
     view = views.of_form(ctx, body)

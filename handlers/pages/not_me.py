@@ -1,7 +1,7 @@
 """The page of the link "This was not me": it deletes an account that somebody else created."""
 
 from domain.context import Context
-from domain.disowning import disowning
+from domain.user_deletion import disowning
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
@@ -10,6 +10,7 @@ from handlers.responses.reply import Page, Redirect
 _DELETED = "deleted"
 
 
+# pages.show_not_me
 async def show_not_me(
     ctx: Context,
     callback_url: str | None = None,
@@ -29,6 +30,7 @@ async def show_not_me(
     )
 
 
+# pages.disown
 async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Delete the account, and offer to sign up."""
     view = views.of_form(ctx, body)
@@ -36,6 +38,7 @@ async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     return view.lead("/not-me", reason=_DELETED)
 
 
+# pages.begin_disowning
 async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Lead from a sign-in that waits for its second factor to the page that deletes the account."""
     view = views.of_form(ctx, body)

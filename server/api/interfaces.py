@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from domain.context import Caller, Client
 from domain.errors import Refusal
+from domain.ports import Cipher
 from server.api.client_address import ClientAddressResolver
 from server.api.request import Operation, Request
 from server.clock import Clock
@@ -79,6 +80,7 @@ class Dependencies:
     api_keys: ApiKeys
     endpoint: Endpoint
     addresses: ClientAddressResolver
+    cipher: Cipher
     clock: Clock
     refusals: Refusals
     limiter: RequestLimiter | None = None

@@ -293,6 +293,7 @@ class TestEveryForm:
             assert await state(service) == before
 
 
+@pytest.mark.operation("account_pages.show_overview")
 class TestOverview:
     async def test_shows_who_is_signed_in_and_what_happened_and_signs_out(
         self, service: Service, browser: Browser
@@ -309,6 +310,7 @@ class TestOverview:
         assert not await works(service, session)
 
 
+@pytest.mark.operation("account_pages.show_profile", "account_pages.update_profile")
 class TestProfile:
     async def test_changes_the_profile(self, service: Service, ada: Browser) -> None:
         await ada.open(PROFILE)
@@ -447,6 +449,9 @@ class TestProfile:
         assert await recorded(service, "user.updated") == 1
 
 
+@pytest.mark.operation(
+    "account_pages.change_email", "account_pages.send_verification_email", "account_pages.show_email"
+)
 class TestEmail:
     async def test_sends_the_verification_again(self, service: Service, ada: Browser) -> None:
         await service.inbox()
@@ -533,6 +538,9 @@ class TestEmail:
         assert await recorded(service, "email.changed") == 1
 
 
+@pytest.mark.operation(
+    "account_pages.change_password", "account_pages.send_password_link", "account_pages.show_password"
+)
 class TestPassword:
     async def test_changes_it_and_signs_out_everywhere_else(self, service: Service, ada: Browser) -> None:
         elsewhere = (await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})).json()
@@ -599,6 +607,7 @@ class TestPassword:
         assert await opens(service, NEW_PASSWORD)
 
 
+@pytest.mark.operation("account_pages.show_history")
 class TestHistory:
     def test_has_words_for_every_event_or_leaves_it_out(self) -> None:
         every_refusal()  # imports every module of the domain
@@ -685,7 +694,9 @@ class TestHistory:
         assert (await stored_user(service, "root@example.com")).id not in exported
 
 
+@pytest.mark.operation("account_pages.delete_account", "account_pages.show_data")
 class TestData:
+    @pytest.mark.operation("account_pages.export_data")
     async def test_names_everything_that_goes_and_is_downloaded(self, service: Service, ada: Browser) -> None:
         page = await ada.open(DATA)
 
@@ -739,6 +750,20 @@ class TestData:
         assert "Delete your account" not in page.text
         assert (await send(service, f"{DATA}/delete", account=ADA)).status_code == 404
 
+    @pytest.mark.threat("ADM13")
+    async def test_keeps_the_last_administrator_and_says_so(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await set_user(service, role="admin")
+
+        page = await ada.submit(f"{DATA}/delete", password=PASSWORD)
+
+        assert page.status == 422
+        assert "Make another user an administrator first." in page.text
+        page = await ada.open(DATA)
+        assert "Make another user an administrator first." in page.text
+        assert f"{DATA}/delete" not in [form.action for form in page.forms]
+        assert await count(service, User) == 1
+
     @pytest.mark.threat("H7")
     async def test_sent_twice_deletes_once(self, service: Service, ada: Browser) -> None:
         fields = {**(await ada.open(DATA)).form(f"{DATA}/delete").fields, "password": PASSWORD}
@@ -750,10 +775,27 @@ class TestData:
         assert await recorded(service, "user.deleted") == 1
 
 
+@pytest.mark.operation("account_pages.confirm_deletion", "account_pages.show_deletion")
 class TestDeletionByMail:
     @pytest.fixture
     async def service(self, make_service: MakeService) -> Service:
         return await make_service({**SETTINGS, "delete_user.confirm_by_mail": "true"})
+
+    @pytest.mark.threat("ADM13")
+    async def test_keeps_the_last_administrator(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await ada.submit(f"{DATA}/delete")
+        token = token_in(await last_link(service, "delete-account", ADA))
+        await set_user(service, role="admin")
+
+        page = await ada.open(f"{DELETE}?token={token}")
+        answer = await send(service, DELETE, account=ADA, token=token)
+
+        assert answer.status_code == 422
+        for text in (page.text, answer.text):
+            assert "Make another user an administrator first." in text
+        assert DELETE not in [form.action for form in page.forms]
+        assert await count(service, User) == 1
 
     @pytest.mark.threat("H9")
     async def test_asks_for_a_click_after_the_link(self, service: Service, ada: Browser) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from domain.localization import LANGUAGES
 from tests.conftest import Headers, MakeService
+from tests.handlers.mailed import link_to
 from tests.handlers.pages import SETTINGS, Browser
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, UNKNOWN, code, join, set_user, works
-from tests.handlers.test_passwordless import link_to
 from tests.security.second_factor import Owner, enrol_again
 from tests.service import BASE_URL, PASSWORD, Service
 

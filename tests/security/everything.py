@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import httpx
 
 from tests.authenticator import Authenticator
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user
 from tests.live import PATIENCE
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import as_user
 from tests.security.second_factor import PENDING, SESSION, TRUST, secret_in, set_cookies
 from tests.security.witness import Answer, Witness, code_of
 from tests.service import NO_TLS
@@ -27,7 +27,6 @@ UNKNOWN = "Q7" * 16
 SETTINGS = {
     "log.level": "debug",
     "mail.sender": "file",
-    "password_reset.sender": "file",
     "mail.smtp.password": "the password of the mail server",
     "secrets": "a service key that nobody may ever read anywhere",
     "delete_user.confirm_by_mail": "true",

@@ -9,6 +9,7 @@ from domain import one_time_tokens
 from domain.context import Context
 from models import Purpose
 from tests.conftest import MakeService
+from tests.handlers.mailed import link_to, open_link
 from tests.handlers.pages import SAME_ORIGIN, Browser
 from tests.handlers.steps import ADA, EVE, NEW_ADDRESS, execute, join, last_link, local, set_user, works
 from tests.handlers.test_disowning import (
@@ -22,7 +23,6 @@ from tests.handlers.test_disowning import (
     settle,
     squat,
 )
-from tests.handlers.test_passwordless import link_to, open_link
 from tests.security.conftest import UNLIMITED
 from tests.security.second_factor import PENDING, challenge
 from tests.service import Service

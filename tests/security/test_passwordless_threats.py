@@ -1,4 +1,4 @@
-"""Rows M1 to M22: attacks on sign-in by mail. What it does for its users is in tests/handlers/test_passwordless.py."""
+"""Rows M1 to M22: attacks on sign-in by mail."""
 
 import asyncio
 import io
@@ -15,6 +15,7 @@ from models import Purpose
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps
+from tests.handlers.mailed import TEMPLATES, code_for, link_to, open_link, use_code, wrong
 from tests.handlers.pages import SAME_ORIGIN, Browser
 from tests.handlers.steps import (
     ADA,
@@ -32,7 +33,6 @@ from tests.handlers.steps import (
     sign_in,
     works,
 )
-from tests.handlers.test_passwordless import TEMPLATES, code_for, link_to, open_link, use_code, wrong
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import PROXIED, coming_from
 from tests.security.redirect_sites import APP

@@ -30,6 +30,8 @@ MUTANTS = (
     Mutant("ADM12", "a ban ends sessions", "end-sessions", Replace("0", "value.elts[1]")),
     Mutant("ADM13", "the last administrator stays", "last-admin", Always(False)),
     Mutant("ADM13", "those who may leave none wait for each other", "lock", Remove()),
+    Mutant("ADM13", "the last administrator does not delete their account", "own-deletion", Remove()),
+    Mutant("ADM13", "the last administrator opens a link that deletes them", "mailed-deletion", Remove()),
     Mutant("ADM14", "consequential changes need a fresh session", "fresh", Always(False)),
     Mutant("ADM14", "nobody bans themselves", "own-ban", Always(False)),
     Mutant("ADM14", "nor by a field", "own-update", Always(False)),

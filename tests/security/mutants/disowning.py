@@ -16,7 +16,7 @@ MUTANTS = (
     Mutant(
         "N1", "a sign-in of a verified user leads nowhere", "unproven-challenge", Remove("test.values[1]")
     ),
-    Mutant("N2", "a link works once", "used-once", Always(False)).also("lock", Replace("leaving = user")),
+    Mutant("N2", "a link works once", "used-once", Always(False)).also("lock", Replace("user = owner")),
     Mutant(
         "N3",
         "a deletion opens no session",

@@ -15,6 +15,7 @@ from handlers.responses.reply import Header
 from models.queries import SessionRow, UserRow
 from server.api import Dependencies, Endpoint, Operation, Request, build
 from server.api.client_address import ClientAddressResolver
+from server.crypto.keyring import Keyring
 from tests import policies
 from tests.server.api.small_contract import document
 
@@ -131,6 +132,7 @@ def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependenci
         api_keys=Verifiers(),
         endpoint=endpoint or memory,
         addresses=ClientAddressResolver([]),
+        cipher=Keyring(["s" * 32]),
         clock=lambda: NOW,
         refusals=Unrecorded(),
     )

@@ -1,1 +1,0 @@
-"""The deletion of an account by the owner of its address, who did not create it."""
