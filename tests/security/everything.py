@@ -177,7 +177,7 @@ def _link(ada: Traveller) -> Iterator[None]:
     yield
     call("accounts.list_linked", session=session)
     for operation in ("get_access_token", "refresh_token", "get_access_token"):
-        call(f"accounts.{operation}", {"providerId": PROVIDER}, session=session)
+        call(f"social.{operation}", {"providerId": PROVIDER}, session=session)
         yield
     call("social.get_profile", session=session, query={"providerId": PROVIDER})
     direct = {"provider": PROVIDER, "idToken": {"token": ada.provider.mint()}}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.handlers.mailed import checked, code_for, link_to, open_link, use_code, wrong
 from tests.handlers.steps import bearer, execute, join, set_user, works
-from tests.handlers.test_disowning import not_me_token
+from tests.handlers.test_user_disowning import not_me_token
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import told
 from tests.security.test_two_factor_races import PATIENT

@@ -71,6 +71,7 @@ async def settle(service: Service, session: Headers) -> Owner:
     return await enrol_again(service, ADA, session)
 
 
+@pytest.mark.operation("users.disown")
 class TestOperation:
     async def test_deletes_the_user_with_everything(self, service: Service) -> None:
         stranger = await squat(service)
@@ -204,6 +205,7 @@ class TestMails:
         assert await service.rows("SELECT 1 FROM \"grant\" WHERE purpose IN ('disown', 'spent')") == []
 
 
+@pytest.mark.operation("pages.show_not_me", "pages.disown")
 class TestPage:
     async def test_says_what_goes_then_deletes_and_offers_to_sign_up(self, service: Service) -> None:
         await squat(service)
@@ -248,6 +250,7 @@ class TestPage:
         assert await exists(service)
 
 
+@pytest.mark.operation("pages.begin_disowning")
 class TestSecondStep:
     async def pending(self, service: Service) -> Browser:
         """Sign in with a link, up to the second factor."""
