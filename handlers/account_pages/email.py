@@ -5,6 +5,7 @@ from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.localization import N_
+from domain.sessions import sessions
 from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import texts
@@ -18,6 +19,7 @@ _NOTICES = {
 }
 
 
+# account_pages.show_email
 async def show_email(
     ctx: Context,
     callback_url: str | None = None,
@@ -40,6 +42,7 @@ async def show_email(
     )
 
 
+# account_pages.change_email
 async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
     """Change the address, or send the link that does."""
     view = views.view(ctx)
@@ -51,6 +54,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
     return view.lead("/email", reason="changed" if at_once else "sent")
 
 
+# account_pages.send_verification_email
 async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """Send the link that verifies the address again."""
     view = views.view(ctx)
@@ -59,7 +63,8 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Red
         ctx.signed_in.user.email,
         view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
     )
-    return view.lead("/email", reason="verification")
+    # The page of the address would ask for a fresh sign-in first.
+    return view.lead("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:

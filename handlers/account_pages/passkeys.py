@@ -22,6 +22,7 @@ _NOTICES = {
 _NAME_LENGTH = 64
 
 
+# account_pages.show_passkeys
 async def show_passkeys(
     ctx: Context,
     callback_url: str | None = None,
@@ -49,6 +50,7 @@ async def show_passkeys(
     )
 
 
+# account_pages.add_passkey
 async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Redirect:
     """Add the passkey that the browser has created."""
     view = views.view(ctx)
@@ -61,6 +63,7 @@ async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Redirec
     return view.lead("/passkeys", reason="added")
 
 
+# account_pages.rename_passkey
 async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect:
     """Rename a passkey of the caller."""
     view = views.view(ctx)
@@ -71,6 +74,7 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect
     return view.lead("/passkeys", reason="renamed")
 
 
+# account_pages.remove_passkey
 async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Redirect:
     """Remove a passkey of the caller."""
     view = views.view(ctx)

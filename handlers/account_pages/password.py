@@ -17,6 +17,7 @@ _NOTICES = {
 }
 
 
+# account_pages.show_password
 async def show_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -34,6 +35,7 @@ async def show_password(
     )
 
 
+# account_pages.change_password
 async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redirect:
     """Change the password, and sign out everywhere else if that is wanted."""
     view = views.view(ctx)
@@ -44,11 +46,12 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redi
         revoke_others=wire.flag(body.get("revokeOtherSessions")),
     )
     headers: tuple[Header, ...] = () if opened is None else session_cookies(ctx, opened)
-    if ctx.cookies.device is not None:
+    if ctx.cookies.devices:
         headers += (cookies.clear_trusted(ctx.policy.cookies),)
     return view.lead("/password", headers, reason="changed")
 
 
+# account_pages.send_password_link
 async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """Send a link that sets a password."""
     view = views.view(ctx)

@@ -15,6 +15,7 @@ from handlers.responses.reply import Page, Redirect
 _NOTICES = {"saved": N_("Your profile is saved.")}
 
 
+# account_pages.show_profile
 async def show_profile(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -42,6 +43,7 @@ async def show_profile(
     )
 
 
+# account_pages.update_profile
 async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Redirect:
     """Change the profile, unless it was changed after the form was shown."""
     view = views.view(ctx)

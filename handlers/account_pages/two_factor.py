@@ -30,6 +30,7 @@ _GROUP = 4
 """How many characters of a key stand together."""
 
 
+# account_pages.show_two_factor
 async def show_two_factor(
     ctx: Context,
     callback_url: str | None = None,
@@ -56,6 +57,7 @@ async def show_two_factor(
     )
 
 
+# account_pages.enable_two_factor
 async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
     """Begin to set up an authenticator, or enable codes by email; show the codes once."""
     view = views.view(ctx)
@@ -74,6 +76,7 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
     )
 
 
+# account_pages.confirm_two_factor
 async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redirect:
     """Check the first code of an authenticator; sign-ins require one from then on."""
     view = views.view(ctx)
@@ -81,12 +84,14 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redi
     return view.lead("/second-factor", reason="enabled")
 
 
+# account_pages.replace_backup_codes
 async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Page:
     """Replace the backup codes, and show the new ones once."""
     view = views.view(ctx)
     return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
 
 
+# account_pages.disable_two_factor
 async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Redirect:
     """Disable the second factor; no device is trusted any more."""
     view = views.view(ctx)
@@ -94,6 +99,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
     return view.lead("/second-factor", _without_device(ctx), reason="disabled")
 
 
+# account_pages.forget_trusted_device
 async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Redirect:
     """Forget one trusted device; one that is forgotten already stays so."""
     view = views.view(ctx)
@@ -105,6 +111,7 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
     return view.lead("/second-factor", headers, reason="forgotten")
 
 
+# account_pages.forget_trusted_devices
 async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """Forget all trusted devices."""
     view = views.view(ctx)
@@ -134,4 +141,4 @@ def _grouped(key: str) -> str:
 
 def _without_device(ctx: Context) -> tuple[Header, ...]:
     """Return the header that clears the cookie of a trusted device, if the browser sent one."""
-    return () if ctx.cookies.device is None else (cookies.clear_trusted(ctx.policy.cookies),)
+    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

@@ -37,7 +37,7 @@ class CompiledApi(AbstractRoutingAPI):
         self.operations: dict[str, Operation] = {}
         """Every operation by its operationId, those that are switched off included."""
         self.json = JsonResponder(policy)
-        self.pages = PageResponder(self.operations, dependencies.endpoint, policy)
+        self.pages = PageResponder(self.operations, dependencies.endpoint, policy, dependencies.cipher)
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()

@@ -27,7 +27,7 @@ class Endpoint:
             request.client,
             request.caller,
             request.challenge,
-            RequestCookies(head.cookie, self._pending, self._trusted) if has_cookies else NO_COOKIES,
+            RequestCookies(head.cookies, self._pending, self._trusted) if has_cookies else NO_COOKIES,
             request.verifier,
             request.page,
             head.is_navigation,

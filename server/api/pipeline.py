@@ -86,6 +86,8 @@ class Pipeline:
                 rendered = request.responder.fail(request, InternalServerError())  # defence: V88 plain-error
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
+        if self._policy.cookies.domain is not None:
+            rendered = responses.with_twins_cleared(rendered)  # defence: V42 twin
         allowed, always = self._cors_of(head), request.responder.always
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
@@ -137,6 +139,10 @@ class Pipeline:
             if refusal.ends_challenge:
                 request.cookies += request.ending
             raise
+        return self._render(request, operation, result)
+
+    def _render(self, request: Request, operation: Operation, result: object) -> ErrorResponse:
+        """Return the response for what a handler returned."""
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
         return operation.responder.respond(request, operation, result)
@@ -160,7 +166,7 @@ class Pipeline:
             self._clear_cookies(request)
 
     def _clear_cookies(self, request: Request) -> None:
-        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookie)
+        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookies)
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""

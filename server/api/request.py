@@ -97,7 +97,7 @@ class Request:
     scope: Scope
     receive: Receive
     head: RequestHeaders
-    """The headers; `head.cookie(name)` gives the raw value of any cookie that was sent along."""
+    """The headers; `head.cookies(name)` returns the raw values of any cookie that was sent along."""
     client: Client
     responder: Responder
     """That of the operation, once it is found."""

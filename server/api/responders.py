@@ -9,8 +9,10 @@ from domain import errors
 from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.context import Caller, PageRequest
 from domain.errors import Refusal
+from domain.pages import leaving
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
+from domain.ports import Cipher
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from handlers.responses.reply import Page, Redirect
@@ -67,10 +69,13 @@ class PageResponder:
 
     always = PAGE_HEADERS
 
-    def __init__(self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy) -> None:
+    def __init__(
+        self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy, cipher: Cipher
+    ) -> None:
         self._operations = operations
         self._endpoint = endpoint
         self._policy = policy
+        self._cipher = cipher
 
     def holds(self, path: str) -> bool:
         """Return whether a decoded request path is below the pages, so that a person looks at the response."""
@@ -116,7 +121,17 @@ class PageResponder:
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
         """Return the response for what the handler returned."""
-        return answer(result, operation.method, request.head)
+        return self._answer(request, result)
+
+    def _answer(self, request: Request, result: Page | Redirect) -> ErrorResponse:
+        """Return the response for a page or a redirect, which leaves the pages by one page only."""
+        # defence: H15 leaving-page
+        if isinstance(result, Redirect) and not leaving.is_page(self._policy, result.location):
+            carried = request.arguments.get("body", request.arguments)
+            languages = carried.get("ui_locales")
+            url = leaving.leaving_url(self._policy, self._cipher, result.location, request.now, languages)
+            result = replace(result, location=url)
+        return answer(result, request.scope["method"], request.head)
 
     async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
@@ -135,7 +150,7 @@ class PageResponder:
             shown = replace(shown, status=status)
         if shown is None:
             return self.fail(request, refusal)
-        status, headers, body = answer(shown, request.scope["method"], request.head)
+        status, headers, body = self._answer(request, shown)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
@@ -146,7 +161,7 @@ class PageResponder:
         except Exception as error:  # A template of the operator's fails when it is rendered.
             log_defect(error, request.client.request_id)
             page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
-        status, headers, body = answer(page, request.scope["method"], request.head)
+        status, headers, body = self._answer(request, page)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def _page(

@@ -16,8 +16,8 @@ from server.components.jwt import SigningKeyStore
 from server.components.key_rotation import COLUMNS, RotationResult, reencrypt
 from server.crypto.keyring import Keyring
 from server.database.database import Database
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import as_user, begin, enter
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user, begin, enter
 from tests.rows import add
 from tests.security import second_factor
 from tests.service import Service
